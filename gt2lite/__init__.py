@@ -1,0 +1,71 @@
+"""Calibrated prediction intervals from general type-2 fuzzy logic systems.
+
+The names below are loaded when they are first used, so that importing the
+package costs no more than reading this file. Where to look for what:
+
+=============== ==============================================================
+`memberships`   primary and secondary membership functions, kappa, firing
+`reduction`     exact type reduction, and the classic algorithms beside it
+`kernel`        the fast path: all planes of a batch, forwards and backwards
+`system`        parameters, start values, constraints; output and intervals
+`losses`        the dual loss and the aligned one
+`training`      Adam and Algorithm 1
+`calibration`   from a coverage to the alpha-plane that has it
+`metrics`       RMSE, PICP, PINAW, interval score, width at equal coverage
+`datasets`      the four data sets of the paper, scaling, splits
+`estimator`     `GT2Regressor`: all of it in five lines
+=============== ==============================================================
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_MODULES = (
+    "calibration",
+    "datasets",
+    "estimator",
+    "kernel",
+    "losses",
+    "memberships",
+    "metrics",
+    "plots",
+    "reduction",
+    "system",
+    "training",
+)
+_HOMES = {"GT2Regressor": "estimator", "load_dataset": "datasets"}
+
+__all__ = ["GT2Regressor", "__version__", "load_dataset", *_MODULES]
+
+if TYPE_CHECKING:
+    from gt2lite import (
+        calibration,
+        datasets,
+        estimator,
+        kernel,
+        losses,
+        memberships,
+        metrics,
+        plots,
+        reduction,
+        system,
+        training,
+    )
+    from gt2lite.datasets import load_dataset
+    from gt2lite.estimator import GT2Regressor
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,69 @@
+"""What `GT2Regressor` stands on: scikit-learn's base classes, or the little of them it needs.
+
+Where scikit-learn is installed the estimator is one of its own and works in its
+pipelines and searches. Where it is not, the same methods are here, with the same meaning.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+
+class PlainRegressor:
+    """Settings by name, a repr that shows what was changed, and R^2: no more than that."""
+
+    if TYPE_CHECKING:
+
+        def predict(self, X: Any) -> Any:
+            """Stand for the method of the estimator."""
+
+    @classmethod
+    def _settings(cls) -> dict[str, Any]:
+        signature = inspect.signature(cls.__init__).parameters.values()
+        return {p.name: p.default for p in signature if p.name != "self"}
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the settings; `deep` has no meaning where no setting is an estimator."""
+        return {name: getattr(self, name) for name in self._settings()}
+
+    def set_params(self, **settings: Any) -> Self:
+        """Change settings by name."""
+        known = list(self._settings())
+        for name in settings:
+            if name not in known:
+                raise ValueError(
+                    f"Invalid parameter {name!r} for estimator {self}. "
+                    f"Valid parameters are: {known!r}."
+                )
+        for name, value in settings.items():
+            setattr(self, name, value)
+        return self
+
+    def score(self, X: Any, y: Any) -> float:
+        """Return the coefficient of determination R^2 of the prediction."""
+        y = np.asarray(y, dtype=float)
+        residual = ((y - self.predict(X)) ** 2).sum()
+        total = ((y - y.mean()) ** 2).sum()
+        if total == 0:
+            return float(residual == 0)
+        return float(1 - residual / total)
+
+    def __repr__(self) -> str:
+        changed = [
+            f"{name}={getattr(self, name)!r}"
+            for name, default in self._settings().items()
+            if repr(getattr(self, name)) != repr(default)
+        ]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+
+Regressor: Any
+try:
+    from sklearn.base import BaseEstimator, RegressorMixin
+except ImportError:
+    Regressor = PlainRegressor
+else:
+    Regressor = type("Regressor", (RegressorMixin, BaseEstimator), {"__module__": __name__})

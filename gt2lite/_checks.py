@@ -1,0 +1,88 @@
+"""Checks of arguments, so that bad input fails early and says what is wrong.
+
+Every message names the argument, what it was and what it should be. Nothing
+else lives here: checks that belong to one object stay with that object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+
+def one_of(name: str, value: Any, options: Iterable[str]) -> str:
+    """Return `value` if it is one of the names in `options`.
+
+    >>> one_of("smf", "scalar", ("per_input", "scalar"))
+    'scalar'
+    """
+    known = list(options)
+    if not isinstance(value, str) or value not in known:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}")
+    return value
+
+
+def whole(name: str, value: Any, low: int = 1) -> int:
+    """Return `value` as an int if it is a whole number of at least `low`.
+
+    >>> whole("n_rules", 10)
+    10
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < low:
+        raise ValueError(f"{name} must be a whole number of at least {low}, got {value!r}")
+    return int(value)
+
+
+def between(name: str, value: Any, low: float, high: float, *, closed: bool = False) -> float:
+    """Return `value` as a float if it lies between `low` and `high`.
+
+    The ends count as inside only where `closed` is true.
+
+    >>> between("coverage", 0.9, 0, 1)
+    0.9
+    """
+    ok = isinstance(value, Real) and not isinstance(value, bool)
+    ok = ok and (low <= value <= high if closed else low < value < high)
+    if not ok:
+        brackets = "[]" if closed else "()"
+        raise ValueError(
+            f"{name} must be a number in {brackets[0]}{low:g}, {high:g}{brackets[1]}, got {value!r}"
+        )
+    return float(value)
+
+
+def matrix(name: str, value: ArrayLike) -> Array:
+    """Return `value` as a finite float array with two axes and at least one row and column."""
+    X = np.asarray(value, dtype=float)
+    if X.ndim != 2 or 0 in X.shape:
+        raise ValueError(f"{name} must be a table (rows, columns) with data, got shape {X.shape}")
+    return finite(name, X)
+
+
+def vector(name: str, value: ArrayLike, length: int | None = None) -> Array:
+    """Return `value` as a finite float array with one axis, of `length` where that is given."""
+    y = np.asarray(value, dtype=float)
+    if y.ndim != 1 or y.size == 0 or (length is not None and y.size != length):
+        wanted = "values" if length is None else f"{length} values"
+        raise ValueError(f"{name} must be a row of {wanted}, got shape {y.shape}")
+    return finite(name, y)
+
+
+def finite(name: str, values: Array) -> Array:
+    """Return `values` if they hold neither NaN nor infinity."""
+    bad = ~np.isfinite(values)
+    if bad.any():
+        where = tuple(int(i) for i in np.argwhere(bad)[0])
+        what = "NaN" if np.isnan(values[where]) else "infinity"
+        raise ValueError(
+            f"{name} contains {what} at index {where if len(where) > 1 else where[0]} "
+            f"({int(bad.sum())} values are NaN or inf); it must hold finite numbers only"
+        )
+    return values

@@ -1,0 +1,273 @@
+"""The paper's four data sets, and how they are scaled and split.
+
+The tables lie in `data/` as gzipped CSV, so nothing here needs a network; their
+checksum is verified on every load. Where they come from, and the script that makes
+them, is told in `data/README.md`. Training and metrics live elsewhere.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gt2lite._checks import Array, matrix, one_of, vector, whole
+
+Index = NDArray[np.int64]
+_LICENCE = "CC BY 4.0"
+_UCI = "UCI Machine Learning Repository, https://doi.org/10.24432"
+_RECORDS = {  # name: (title, source, SHA-256 of the uncompressed bytes)
+    "ww": (
+        "White Wine quality",
+        f"Cortez et al. (2009), Wine Quality, {_UCI}/C56S3T",
+        "d99ea899f7ea892b717e34b0b6eaca33244c52d0d038dc4fcb6c728a64842562",
+    ),
+    "pm": (
+        "Parkinson's telemonitoring",
+        f"Tsanas and Little (2009), Parkinsons Telemonitoring, {_UCI}/C5ZS3N",
+        "58b29027a9cf8c8d0347d8a6ff7f715bee7e4bd0bd20062a0818f85445ffb572",
+    ),
+    "aids": (
+        "AIDS clinical trial ACTG 175",
+        f"Hammer et al. (1996), AIDS Clinical Trials Group Study 175, {_UCI}/C5ZG8F",
+        "689a5279c4957875f14a59fedd8e5db2791bb6e46e26ffa11f7463b4121f4bfc",
+    ),
+    "pp": (
+        "Combined cycle power plant",
+        f"Tüfekci and Kaya (2014), Combined Cycle Power Plant, {_UCI}/C5002N",
+        "51848da3c8b8c29f709f159fad95443eaa8ff2e95c721a00bba582048cd207e4",
+    ),
+}
+
+
+class DataError(RuntimeError):
+    """A data file is missing or is not what it should be."""
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A table in its own units: inputs `X (N, M)`, target `y (N,)`, and what it is.
+
+    `groups (N,)` numbers the patient of each row where rows belong together, else it is None.
+    """
+
+    name: str
+    title: str
+    X: Array = field(repr=False)
+    y: Array = field(repr=False)
+    groups: Index | None = field(repr=False)
+    feature_names: tuple[str, ...]
+    target_name: str
+    source: str
+    licence: str
+    sha256: str
+
+
+def data_path(*parts: str) -> Path:
+    """Return a path in the data folder: inside the installed package, else beside it.
+
+    >>> data_path("paper", "table.csv").relative_to(data_path()).as_posix()
+    'paper/table.csv'
+    """
+    package = Path(__file__).resolve().parent
+    inside, beside = package / "data", package.parent / "data"
+    folder = beside if beside.is_dir() and not inside.is_dir() else inside
+    return folder.joinpath(*parts)
+
+
+def load_dataset(name: str) -> Dataset:
+    """Return the data set "ww", "pm", "aids" or "pp", in fresh arrays.
+
+    >>> wine = load_dataset("ww")
+    >>> wine.X.shape, wine.target_name
+    ((4898, 11), 'quality')
+    >>> len(set(load_dataset("pm").groups))
+    42
+    """
+    title, source, sha256 = _RECORDS[one_of("name", name, _RECORDS)]
+    header, *lines = _verified(data_path(f"{name}.csv.gz"), sha256).decode("ascii").splitlines()
+    names = header.split(",")
+    values = np.loadtxt(lines, delimiter=",")
+    first = 1 if names[0] == "subject" else 0  # a group label is no input
+    return Dataset(
+        name=name,
+        title=title,
+        X=values[:, first:-1].copy(),
+        y=values[:, -1].copy(),
+        groups=values[:, 0].astype(np.int64) if first else None,
+        feature_names=tuple(names[first:-1]),
+        target_name=names[-1],
+        source=source,
+        licence=_LICENCE,
+        sha256=sha256,
+    )
+
+
+def _verified(path: Path, sha256: str) -> bytes:
+    """Return the uncompressed bytes of a data file, or say what is wrong with it."""
+    remedy = "remake it with `python data/extract.py` in a checkout, or reinstall gt2lite"
+    try:
+        content = gzip.decompress(path.read_bytes())
+    except FileNotFoundError:
+        raise DataError(f"{path} is missing: {remedy}") from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"{path} cannot be read ({error}): {remedy}") from error
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != sha256:
+        raise DataError(f"{path} has SHA-256 {digest}, should be {sha256}: {remedy}")
+    return content
+
+
+@dataclass(frozen=True, eq=False)
+class Scaler:
+    """Means and standard deviations that turn inputs and target into z-scores.
+
+    >>> scaler = Scaler.fit([[1.0, 5.0], [3.0, 5.0]], [10.0, 30.0])
+    >>> scaler.transform_X([[2.0, 6.0]]).tolist(), scaler.inverse_y([0.5]).tolist()
+    ([[0.0, 1.0]], [25.0])
+    """
+
+    x_mean: Array  # (M,)
+    x_std: Array  # (M,)
+    y_mean: float
+    y_std: float
+
+    @classmethod
+    def fit(cls, X: ArrayLike, y: ArrayLike) -> Scaler:
+        """Fit to `X (N, M)` and `y (N,)`; std divides by N (ddof 0), a constant's is 1."""
+        X = matrix("X", X)
+        y = vector("y", y, len(X))
+        x_mean, x_std = _moments(X)
+        y_mean, y_std = _moments(y[:, None])
+        return cls(x_mean, x_std, float(y_mean[0]), float(y_std[0]))
+
+    def transform_X(self, X: ArrayLike) -> Array:
+        """Return the z-scores of inputs `X (N, M)`."""
+        X = matrix("X", X)
+        if X.shape[1] != self.x_mean.size:
+            raise ValueError(f"X must have {self.x_mean.size} columns, got shape {X.shape}")
+        return (X - self.x_mean) / self.x_std
+
+    def transform_y(self, y: ArrayLike) -> Array:
+        """Return the z-scores of target values, of any shape."""
+        return (np.asarray(y, dtype=float) - self.y_mean) / self.y_std
+
+    def inverse_y(self, y: ArrayLike) -> Array:
+        """Return z-scores of the target, of any shape, in the target's own units."""
+        return np.asarray(y, dtype=float) * self.y_std + self.y_mean
+
+
+def _moments(X: Array) -> tuple[Array, Array]:
+    """Return mean and std of each column, exactly (its value, 1) where it is constant."""
+    # Rounding gives a column of 0.1 a std of some 1e-17, and dividing by that would blow it up.
+    constant = X.min(axis=0) == X.max(axis=0)
+    mean, std = X.mean(axis=0), X.std(axis=0)
+    return np.where(constant, X[0], mean), np.where(constant | (std == 0), 1.0, std)
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Row numbers of the three parts: disjoint, and together every row."""
+
+    train: Index
+    calibration: Index
+    test: Index
+
+
+def split(n: int, seed: int, *, groups: ArrayLike | None = None) -> Split:
+    """Split `n` rows at random into 70 % train, 15 % calibration and 15 % test.
+
+    Train and test are rounded, calibration is the rest. With `groups (n,)`, rows of one
+    group stay together, and the shares come near to that, as whole groups allow.
+
+    >>> parts = split(4898, seed=0)
+    >>> len(parts.train), len(parts.calibration), len(parts.test)
+    (3429, 734, 735)
+    >>> split(6, seed=0, groups=["a", "a", "a", "a", "b", "c"]).train.tolist()
+    [0, 1, 2, 3]
+    """
+    n = whole("n", n, low=6)  # with fewer rows, rounding leaves the calibration part empty
+    rng = np.random.default_rng(whole("seed", seed, low=0))
+    n_train, n_test = round(0.7 * n), round(0.15 * n)
+    if groups is None:
+        return Split(*np.split(rng.permutation(n), [n_train, n - n_test]))
+    labels = np.asarray(groups)
+    if labels.shape != (n,):
+        raise ValueError(f"groups must be a row of {n} labels, got shape {labels.shape}")
+    part = _deal(labels, n_train, n - n_test, rng)
+    return Split(*(np.flatnonzero(part == i) for i in range(3)))
+
+
+def _deal(labels: NDArray[np.generic], first: int, second: int, rng: np.random.Generator) -> Index:
+    """Return each row's part 0, 1 or 2: a random order of groups, cut nearest those two rows.
+
+    The first order will do if both cuts miss by no more than half the largest group. They miss
+    by more only because no part may be empty (think of one huge group in the middle); then the
+    best of 200 orders is taken. Always taking the best would favour large groups for the test.
+    """
+    _, group, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    n_groups = len(sizes)
+    if n_groups < 3:
+        raise ValueError(f"groups must hold at least 3 different labels, got {n_groups}")
+    part, least = np.empty(n_groups, dtype=np.int64), np.inf
+    for _ in range(200):
+        order = rng.permutation(n_groups)
+        ends = np.cumsum(sizes[order])  # rows up to and with each group
+        i = 1 + int(np.argmin(np.abs(ends[:-2] - first)))  # groups before the first cut
+        j = i + 1 + int(np.argmin(np.abs(ends[i:-1] - second)))
+        miss = max(abs(ends[i - 1] - first), abs(ends[j - 1] - second))
+        if miss < least:
+            least = miss
+            part[order] = np.repeat([0, 1, 2], [i, j - i, n_groups - j])
+        if least <= sizes.max() / 2:
+            break
+    return part[group]
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """The three parts of a data set as z-scores, with the scaler and the split behind them."""
+
+    X_train: Array
+    y_train: Array
+    X_cal: Array
+    y_cal: Array
+    X_test: Array
+    y_test: Array
+    scaler: Scaler
+    split: Split
+
+
+def prepare(
+    dataset: Dataset, seed: int, *, scaling: str = "train", by_group: bool = False
+) -> Prepared:
+    """Split and scale a data set; `by_group` keeps the rows of one patient together.
+
+    >>> parts = prepare(load_dataset("ww"), seed=0)
+    >>> parts.X_train.shape, bool(abs(parts.y_train.mean()) < 1e-9)
+    ((3429, 11), True)
+    """
+    one_of("scaling", scaling, ("train", "authors"))
+    if by_group and dataset.groups is None:
+        raise ValueError(f"by_group needs a data set with groups, and {dataset.name!r} has none")
+    rows = split(len(dataset.y), seed, groups=dataset.groups if by_group else None)
+    # Deviation: the authors scale all rows before they split, so that calibration and test
+    # rows leak a little into mean and std. We fit on the training part; "authors" does theirs.
+    fitted = slice(None) if scaling == "authors" else rows.train
+    scaler = Scaler.fit(dataset.X[fitted], dataset.y[fitted])
+    X, y = scaler.transform_X(dataset.X), scaler.transform_y(dataset.y)
+    return Prepared(
+        X_train=X[rows.train],
+        y_train=y[rows.train],
+        X_cal=X[rows.calibration],
+        y_cal=y[rows.calibration],
+        X_test=X[rows.test],
+        y_test=y[rows.test],
+        scaler=scaler,
+        split=rows,
+    )

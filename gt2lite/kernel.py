@@ -1,0 +1,220 @@
+r"""The fast path: both ends of all planes for a batch, and their gradient, in one sweep.
+
+The maths is that of `memberships` and `reduction`; only the layout differs. The batch
+is the **last** axis of every array, so that each NumPy call runs over contiguous
+rows, and sums over inputs, rules or planes are sums of whole rows::
+
+    X_t     (M, B)        inputs, transposed
+    mu      (P, M, B)     primary memberships: the same for every plane
+    log_f   (P, B)        their log-product: the firing at alpha = 1
+    v       (K, P, M, B)  upper memberships of the K planes that have a width, over t
+    f_*     (K, P, B)     firings
+    ends    (2, K, B)     lower and upper ends
+
+What does not depend on the plane is computed once (`fire`) and serves every plane
+(`reduce_planes`). Two closed forms save the rest: the lower firing is the type-1
+firing times a number, ``prod_m(1 - kappa s_l)``, and a plane with kappa = 0 is a type-1
+system, a plain weighted mean. Consequents are sorted once for all planes.
+
+With ``t = kappa s_r`` an upper membership is ``mu (1 - t) + t = t v``, ``v = 1 + mu (1 - t) / t``.
+Upper firings are plain products as long as ``prod_m t``, which no upper firing can
+undercut, is far from underflow; otherwise they come from sums of logarithms, relative to
+the largest in their row. Either way a sample at 1e6 standard deviations has finite ends.
+
+Numbers may underflow on the way, by design: callers run these functions inside
+``np.errstate(all="ignore")``, once, where the cost of that does not count.
+
+`plane_ends` hooks both passes into autograd, as a primitive that keeps what the
+backward pass needs.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from autograd.extend import defvjp_argnums, primitive
+
+from gt2lite._checks import Array, IntArray
+from gt2lite.reduction import Switches, find_ends, pull_back, rank_rules
+
+_SAFE_LOG_PRODUCT = -460.0  # exp(-460) = 1e-200
+_LOWEST_LOG = -1e300  # keeps differences of logarithms finite where squares overflow
+
+
+class Theta(NamedTuple):
+    """The parameters of a system as the formulas use them, constraints applied."""
+
+    c: Array  # (P, M) centres
+    sigma: Array  # (P, M) widths, positive
+    s_l: Array  # (M,) share of the room below mu, in (0, 1)
+    s_r: Array  # (M,) share of the room above mu, in (0, 1)
+    a: Array  # (P, M) slopes of the consequents
+    a0: Array  # (P,) their intercepts
+
+
+class Fired(NamedTuple):
+    """What a batch does to the rules, whatever the plane."""
+
+    X_t: Array  # (M, B)
+    z: Array  # (P, M, B) distance from the centres, in sigmas
+    log_mu: Array  # (P, M, B)
+    mu: Array  # (P, M, B)
+    log_f: Array  # (P, B)
+    y: Array  # (P, B) consequents
+    positions: IntArray  # (P, B) what sorts the consequents, see `reduction.rank_rules`
+    rank: IntArray  # (P, B)
+
+
+class Reduced(NamedTuple):
+    """The planes of a batch: their ends, and what the backward pass needs of them."""
+
+    ends: Array  # (2, K, B)
+    kappa: Array  # (K, 1) or (K, B)
+    flat: IntArray  # which planes are of type 1
+    wide: IntArray  # and which are not: K' of them
+    w: Array | None  # (P, B) weights of the type-1 planes, their sum is 1
+    spread: Spread | None  # what belongs to the others
+
+
+class Spread(NamedTuple):
+    """The K' planes that have a width."""
+
+    t: Array  # (K', M, 1 or B) kappa * s_r
+    v: Array  # (K', P, M, B) upper memberships over t
+    f_lower: Array  # (K', P, B), up to a factor for each row
+    f_upper: Array  # (K', P, B), likewise
+    found: Switches
+
+
+def fire(theta: Theta, X_t: Array) -> Fired:
+    """Return memberships, type-1 firings and consequents of a batch `X_t` (M, B)."""
+    c, sigma, _, _, a, a0 = theta
+    z = X_t - c[:, :, None]  # (P, M, B)
+    z *= (1.0 / sigma)[:, :, None]
+    log_mu = z * z
+    log_mu *= -0.5 / X_t.shape[0]
+    mu = np.exp(log_mu)
+    log_f = np.maximum(log_mu.sum(axis=1), _LOWEST_LOG)  # (P, B)
+    y = a @ X_t
+    y += a0[:, None]
+    return Fired(X_t, z, log_mu, mu, log_f, y, *rank_rules(y))
+
+
+def reduce_planes(theta: Theta, fired: Fired, kappa: Array) -> Reduced:
+    """Return the ends of the planes `kappa`: (K, 1), or (K, B) for planes that vary by sample."""
+    has_width = kappa.any(axis=1)
+    wide, flat = np.flatnonzero(has_width), np.flatnonzero(~has_width)
+    ends = np.empty((2, kappa.shape[0], fired.y.shape[1]))
+    w = spread = None
+    if flat.size:
+        w = np.exp(fired.log_f - fired.log_f.max(axis=0))
+        w /= w.sum(axis=0)
+        ends[:, flat] = (w * fired.y).sum(axis=0)
+    if wide.size:
+        spread = _spread(theta, fired, kappa[wide])
+        ends[:, wide] = spread.found.ends
+    return Reduced(ends, kappa, flat, wide, w, spread)
+
+
+def _spread(theta: Theta, fired: Fired, kappa: Array) -> Spread:
+    """Return the planes that have a width: `kappa` (K', 1 or B) is nowhere 0 for a whole plane."""
+    t = kappa[:, None] * theta.s_r[:, None]  # (K', M, 1 or B)
+    log_t = np.log(t)
+    factor = np.log1p(-kappa[:, None] * theta.s_l[:, None]).sum(axis=1)  # (K', 1 or B)
+    log_lower = fired.log_f + factor[:, None]  # (K', P, B)
+    v = fired.mu * ((1.0 - t) / t)[:, None]  # (K', P, M, B)
+    v += 1.0
+    floor = log_t.sum(axis=1)  # (K', 1 or B)
+    if floor.min() > _SAFE_LOG_PRODUCT:
+        f_lower = np.exp(log_lower)
+        f_upper = np.multiply.reduce(v, axis=2)
+        f_upper *= np.exp(floor)[:, None]
+    else:
+        log_u = np.logaddexp(fired.log_mu + np.log1p(-t)[:, None], log_t[:, None])
+        log_upper = np.maximum(log_u.sum(axis=2), _LOWEST_LOG)  # (K', P, B)
+        log_upper = np.maximum(log_upper, log_lower)  # equal where kappa is 0, up to rounding
+        top = log_upper.max(axis=1, keepdims=True)
+        f_lower, f_upper = np.exp(log_lower - top), np.exp(log_upper - top)
+    return Spread(t, v, f_lower, f_upper, find_ends(f_lower, f_upper, fired.y, fired.positions))
+
+
+def pull_back_planes(theta: Theta, fired: Fired, reduced: Reduced, g_ends: Array) -> Theta:
+    """Return the gradient with respect to every parameter, given that of the ends (2, K, B).
+
+    Planes must not vary by sample: `reduced.kappa` is (K, 1).
+    """
+    M = fired.X_t.shape[0]
+    g_y = np.zeros_like(fired.y)
+    g_log_f = np.zeros_like(fired.y)  # through type-1 and lower firings
+    g_log_mu = np.zeros_like(fired.mu)  # through upper memberships, then through all
+    g_sl, g_sr = np.zeros(M), np.zeros(M)
+
+    if reduced.w is not None:
+        g_w = reduced.w * g_ends[:, reduced.flat].sum(axis=(0, 1))
+        g_y += g_w
+        g_log_f += g_w * (fired.y - reduced.ends[0, reduced.flat[0]])
+    if reduced.spread is not None:
+        t, v, f_lower, f_upper, found = reduced.spread
+        kappa = reduced.kappa[reduced.wide]  # (K', 1)
+        g_lo, g_up, g_yk = pull_back(
+            g_ends[:, reduced.wide], f_lower, f_upper, fired.y, fired.rank, found
+        )
+        g_y += g_yk
+        g_lo *= f_lower  # from here on with respect to logarithms of firings
+        g_up *= f_upper
+        g_log_f += g_lo.sum(axis=0)
+        g_sl -= g_lo.sum(axis=(1, 2)) @ (kappa / (1.0 - kappa * theta.s_l))
+        g_v = g_up[:, :, None] / v  # (K', P, M, B)
+        # ln(t v) = ln(mu (1 - t) + t) has the slope (1 - mu) / (t v) in t, (1 - t) / (t v) in mu
+        g_t = np.vecdot(g_v, 1.0 - fired.mu).sum(axis=1) / t[:, :, 0]  # (K', M)
+        g_sr += (kappa * g_t).sum(axis=0)
+        g_v *= ((1.0 - t) / t)[:, None]
+        g_log_mu = g_v.sum(axis=0)
+        g_log_mu *= fired.mu
+
+    g_log_mu += g_log_f[:, None]
+    scale = 1.0 / theta.sigma
+    g_c = np.vecdot(g_log_mu, fired.z)
+    g_c *= scale / M
+    g_sigma = np.vecdot(g_log_mu, fired.log_mu)
+    g_sigma *= -2.0 * scale
+    return Theta(g_c, g_sigma, g_sl, g_sr, g_y @ fired.X_t.T, g_y.sum(axis=1))
+
+
+def plane_ends(theta: Theta, X: Array, kappa: Array) -> Array:
+    """Return the ends (2, K, N) of the planes `kappa` (K,), differentiable in `theta`."""
+    ends: Array = _plane_ends(*theta, X, kappa, {})
+    return ends
+
+
+@primitive
+def _plane_ends(
+    c: Array,
+    sigma: Array,
+    s_l: Array,
+    s_r: Array,
+    a: Array,
+    a0: Array,
+    X: Array,
+    kappa: Array,
+    tape: dict[str, Any],
+) -> Array:
+    theta = Theta(c, sigma, s_l, s_r, a, a0)
+    with np.errstate(all="ignore"):
+        fired = fire(theta, np.ascontiguousarray(X.T))
+        reduced = reduce_planes(theta, fired, kappa[:, None])
+    tape.update(theta=theta, fired=fired, reduced=reduced)
+    return reduced.ends
+
+
+def _plane_ends_vjp(argnums: Any, ans: Any, args: Any, kwargs: Any) -> Any:
+    def vjp(g: Array) -> tuple[Array, ...]:
+        with np.errstate(all="ignore"):
+            grads = pull_back_planes(**args[8], g_ends=g)
+        return tuple(grads[i] for i in argnums)
+
+    return vjp
+
+
+defvjp_argnums(_plane_ends, _plane_ends_vjp)

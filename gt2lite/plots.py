@@ -1,0 +1,233 @@
+"""Every figure of the book: a function takes `ax`, draws on it and returns it.
+
+`use_style` sets the one look that all of them share. The colours are those of Okabe
+and Ito, which people with a colour vision deficiency can tell apart, and no figure
+relies on colour alone. A figure carries no title: its caption stands on the page.
+
+This is the only module that needs matplotlib.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gt2lite._checks import Array
+from gt2lite.memberships import ALPHA_0, alpha_of, kappa_of, primary, secondary, secondary_grade
+
+try:
+    import matplotlib as mpl
+    from cycler import cycler
+    from matplotlib.colors import LinearSegmentedColormap
+except ImportError as error:  # pragma: no cover
+    raise ImportError(
+        "gt2lite.plots draws with matplotlib, which is not installed: pip install 'gt2lite[plot]'"
+    ) from error
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
+YELLOW, BLUE, VERMILION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
+
+STYLE: dict[Any, Any] = {
+    "figure.figsize": (7.0, 3.6),
+    "figure.dpi": 100,
+    "figure.facecolor": "white",
+    "figure.constrained_layout.use": True,
+    "axes.facecolor": "white",
+    "axes.prop_cycle": cycler(
+        color=[BLUE, VERMILION, GREEN, ORANGE, PURPLE, SKY, BLACK],
+        linestyle=["-", "--", "-.", ":", "-", "--", "-."],
+    ),
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.6,
+    "lines.linewidth": 2.0,
+    "legend.frameon": False,
+    "font.size": 11.0,
+}
+_FADE = LinearSegmentedColormap.from_list("gt2lite", ["#ffffff", SKY, BLUE])
+
+
+def use_style() -> None:
+    """Give all figures that follow the look of the book."""
+    mpl.rcParams.update(STYLE)
+
+
+def primary_membership(
+    ax: Axes, x: Array, c: float, sigma: float, n_inputs: Sequence[int] = (1,)
+) -> Axes:
+    """Draw a primary membership as it is among so many inputs, one curve for each number.
+
+    Args:
+        ax: where to draw.
+        x: points (n,).
+        c: centre of the set.
+        sigma: width of the set.
+        n_inputs: numbers M of inputs of the system that the set belongs to.
+    """
+    for m in n_inputs:
+        ax.plot(x, _mu(x, c, sigma, m), label=f"$M = {m}$")
+    ax.legend(title="inputs")
+    return _labelled(ax, "input $x$", r"membership $\mu$")
+
+
+def secondary_membership(
+    ax: Axes, mu: float, s_l: float, s_r: float, alpha: float | None = None, upright: bool = False
+) -> Axes:
+    """Draw the secondary membership that stands on the primary membership `mu`.
+
+    Args:
+        ax: where to draw.
+        mu: the primary membership.
+        s_l: share of the room below `mu` that the plane alpha_0 takes.
+        s_r: share of the room above `mu` that the plane alpha_0 takes.
+        alpha: a plane to mark, if any.
+        upright: membership upwards, as it is beside a plot of the set.
+    """
+    u = np.union1d(np.linspace(*_plane(mu, ALPHA_0, s_l, s_r), 401), [mu])
+    grade = _grade(u, mu, s_l, s_r)
+
+    def turned(along: Any, height: Any) -> tuple[Any, Any]:
+        return (height, along) if upright else (along, height)
+
+    fill = ax.fill_betweenx if upright else ax.fill_between
+    fill(u, 0, grade, color=SKY, alpha=0.3, linewidth=0)
+    ax.plot(*turned(u, grade), color=BLUE, linestyle="-")
+    ax.plot(*turned([mu], [1.0]), "o", color=BLACK)
+    if alpha is not None:
+        ends = np.array(_plane(mu, alpha, s_l, s_r))
+        ax.plot(*turned(ends, [alpha, alpha]), "|-" if not upright else "_-", color=VERMILION)
+        place = turned(ends[1], alpha)
+        ax.annotate(
+            rf"$\alpha = {alpha:g}$", place, xytext=(6, 6), textcoords="offset points",
+            color=VERMILION,
+        )  # fmt: skip
+    names = turned("membership $u$", r"secondary grade $\alpha$")
+    (ax.set_xlim if upright else ax.set_ylim)(0, 1.1)
+    (ax.set_ylim if upright else ax.set_xlim)(0, 1)
+    return _labelled(ax, *names)
+
+
+def kappa_curve(ax: Axes, alphas: Sequence[float] = ()) -> Axes:
+    """Draw kappa, the half-width of a plane, against alpha, with some planes marked."""
+    kappa = np.linspace(0, 1, 401)
+    ax.plot(alpha_of(kappa), kappa, color=BLUE, linestyle="-")
+    for alpha in alphas:
+        ax.plot([alpha, alpha, 0], [0, kappa_of(alpha), kappa_of(alpha)], ":", color="#777777")
+        ax.plot(alpha, kappa_of(alpha), "o", color=VERMILION)
+    ax.set(xlim=(0, 1.02), ylim=(0, 1.02))
+    return _labelled(ax, r"plane $\alpha$", r"half-width $\kappa$")
+
+
+def alpha_planes(
+    ax: Axes, x: Array, *, c: float, sigma: float, s_l: float, s_r: float, alphas: Sequence[float]
+) -> Axes:
+    """Draw the bands of some planes of one set, and the primary membership inside them all.
+
+    Args:
+        ax: where to draw.
+        x: points (n,).
+        c: centre of the set.
+        sigma: width of the set.
+        s_l: share of the room below the primary membership that alpha_0 takes.
+        s_r: share of the room above the primary membership that alpha_0 takes.
+        alphas: the planes.
+    """
+    mu = _mu(x, c, sigma)
+    for alpha, shade in zip(sorted(alphas), np.linspace(0.25, 0.95, len(alphas)), strict=True):
+        lower, upper = _plane(mu, alpha, s_l, s_r)
+        ax.fill_between(
+            x, lower, upper, color=_FADE(shade), linewidth=0, label=rf"$\alpha = {alpha:g}$"
+        )
+    ax.plot(x, mu, color=BLACK, linestyle="-", label=r"$\mu$")
+    ax.set_ylim(0, 1.02)
+    ax.legend(loc="upper left")
+    return _labelled(ax, "input $x$", "membership $u$")
+
+
+def z_gt2_set(
+    ax: Axes, x: Array, *, c: float, sigma: float, s_l: float, s_r: float, alpha: float,
+    x_cut: float,
+) -> Axes:  # fmt: skip
+    """Draw a general type-2 set from above: shade is the secondary membership.
+
+    Shown are the primary membership, the edges of the plane `alpha` and the place
+    `x_cut` where `secondary_membership` looks at the set from the side. The other
+    arguments are those of `alpha_planes`.
+    """
+    mu = _mu(x, c, sigma)
+    u = np.linspace(0, 1, 301)
+    grade = _grade(u[:, None], mu, s_l, s_r)  # (u, x)
+    shown = np.ma.masked_less(grade, ALPHA_0)
+    ax.pcolormesh(x, u, shown, cmap=_FADE, vmin=0, vmax=1.6, shading="gouraud", rasterized=True)
+    lower, upper = _plane(mu, alpha, s_l, s_r)
+    for edge, name in ((upper, rf"plane $\alpha = {alpha:g}$"), (lower, None)):
+        ax.plot(x, edge, color=VERMILION, linestyle="--", label=name)
+    ax.plot(x, mu, color=BLACK, linestyle="-", label=r"primary $\mu$")
+    ax.axvline(x_cut, color="#555555", linestyle=":", label="cut $x'$")
+    ax.grid(False)
+    ax.set(xlim=(x[0], x[-1]), ylim=(0, 1.02))
+    ax.legend(loc="upper left")
+    return _labelled(ax, "input $x$", "membership $u$")
+
+
+def z_gt2_surface(
+    ax: Any, x: Array, *, c: float, sigma: float, s_l: float, s_r: float, alpha: float,
+    x_cut: float,
+) -> Any:  # fmt: skip
+    """Draw a general type-2 set as the body that it is, with one plane and one cut.
+
+    `ax` is three-dimensional; the other arguments are those of `z_gt2_set`.
+    """
+    mu = _mu(x, c, sigma)
+    for place in np.linspace(x[0], x[-1], 25):
+        _slice(ax, place, _mu(np.array([place]), c, sigma)[0], s_l, s_r, SKY, 0.25)
+    _slice(ax, x_cut, _mu(np.array([x_cut]), c, sigma)[0], s_l, s_r, BLUE, 0.8)
+    lower, upper = _plane(mu, alpha, s_l, s_r)
+    ax.fill_between(x, lower, alpha, x, upper, alpha, color=VERMILION, alpha=0.45, linewidth=0)
+    ax.plot(x, mu, 1.0, color=BLACK, linestyle="-")
+    ax.set(xlabel="input $x$", ylabel="membership $u$", zlabel=r"$\alpha$", zlim=(0, 1))
+    ax.view_init(elev=40, azim=-115)
+    ax.set_box_aspect((1.7, 1.1, 0.8), zoom=1.1)
+    return ax
+
+
+def _slice(
+    ax: Any, place: float, mu: float, s_l: float, s_r: float, color: str, opacity: float
+) -> None:
+    """Draw the secondary membership at one point of the input as an upright sheet."""
+    u = np.union1d(np.linspace(*_plane(mu, ALPHA_0, s_l, s_r), 61), [mu])
+    x, grade = np.full_like(u, place), _grade(u, mu, s_l, s_r)
+    ax.fill_between(x, u, 0, x, u, grade, color=color, alpha=opacity, linewidth=0)
+    ax.plot(x, u, grade, color=BLUE, linestyle="-", linewidth=0.8)
+
+
+def _mu(x: Array, c: float, sigma: float, n_inputs: int = 1) -> Array:
+    """Return the primary membership of one set (n,) in a system of `n_inputs` inputs."""
+    X = np.tile(x[:, None], (1, n_inputs))  # (n, M): only the number of columns matters
+    shape = (1, n_inputs)
+    mu: Array = primary(X, np.full(shape, c), np.full(shape, sigma))[:, 0, 0]
+    return mu
+
+
+def _plane(mu: Any, alpha: float, s_l: float, s_r: float) -> tuple[Array, Array]:
+    """Return the lower and upper edge of the plane `alpha`, of the shape of `mu`."""
+    return secondary(np.asarray(mu), kappa_of(alpha), np.asarray(s_l), np.asarray(s_r))
+
+
+def _grade(u: Array, mu: Any, s_l: float, s_r: float) -> Array:
+    """Return the secondary memberships at `u`; at mu = 1 there is no room above, hence 0 / 0."""
+    with np.errstate(invalid="ignore"):
+        return secondary_grade(u, mu, s_l, s_r)
+
+
+def _labelled(ax: Axes, x: str, y: str) -> Axes:
+    ax.set(xlabel=x, ylabel=y)
+    return ax
