@@ -1,0 +1,100 @@
+# gt2lite: every command of the project. `make help` lists them.
+#
+# Each target brings its own set-up: a virtual environment in .venv with exactly
+# the packages of requirements.lock. All paths are relative, so the checkout may
+# live in a directory whose name has spaces.
+
+PYTHON ?= python3
+PROFILE ?= full
+UV ?= uv
+ARGS ?=
+
+VENV := .venv
+PY := $(VENV)/bin/python
+PIP := $(PY) -m pip --disable-pip-version-check --no-input -qq
+EXTRAS := plot sklearn parallel book dev
+
+# One BLAS thread in each process: the processes are what runs in parallel.
+export OMP_NUM_THREADS := 1
+export OPENBLAS_NUM_THREADS := 1
+export MKL_NUM_THREADS := 1
+# Packages from outside .venv must not leak in.
+unexport PYTHONPATH PYTHONHOME
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup test lint type book chapter bench data lock clean distclean
+
+help: ## List the commands
+	@echo "Usage: make COMMAND"
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
+
+test: $(VENV)/.stamp ## Run the tests (ARGS="-k reduction" picks some)
+	@$(PY) -m pytest -n auto $(ARGS)
+
+book: $(VENV)/.stamp ## Run all chapters and build the book: _build/html/index.html (PROFILE=quick: in short)
+	@$(PY) tools/book.py build --profile $(PROFILE)
+
+chapter: $(VENV)/.stamp ## Run one chapter: NAME=01_type2_sets PARAMS="sigma=2 s_r=0.5"
+	@if [ -z '$(NAME)' ]; then \
+	  echo 'Which chapter? For example: make chapter NAME=01_type2_sets PARAMS="sigma=2"' >&2; exit 2; fi
+	@$(PY) tools/book.py chapter '$(NAME)' $(if $(PARAMS),--params '$(PARAMS)')
+
+lint: $(VENV)/.stamp ## Check style, formatting, clean notebooks, workflows
+	@$(PY) -m ruff check --quiet .
+	@$(PY) -m ruff format --check --quiet . || \
+	  { echo 'Some files need formatting: $(PY) -m ruff format .' >&2; exit 1; }
+	@set -- chapters/*.ipynb; [ ! -e "$$1" ] || $(PY) -m nbstripout --verify --keep-id "$$@" || \
+	  { echo 'Some notebooks carry outputs: $(PY) -m nbstripout --keep-id chapters/*.ipynb' >&2; exit 1; }
+	@$(VENV)/bin/zizmor --offline --quiet --no-progress .github/workflows
+
+type: $(VENV)/.stamp ## Check types
+	@$(PY) -m mypy
+
+bench: $(VENV)/.bench ## Run every benchmark (installs JAX and PyTorch: see CONTRIBUTING.md)
+	@set -e; for script in benchmarks/[!_]*.py; do \
+	  [ -e "$$script" ] || { echo 'There are no benchmarks yet.'; break; }; \
+	  echo "== $$script"; $(PY) "$$script"; done
+
+data: $(VENV)/.stamp ## Make the files in data/ again from their sources
+	@$(PY) data/extract.py
+
+setup: $(VENV)/.stamp ## Make the virtual environment (the others do so by themselves)
+
+lock: ## Solve requirements.lock again (ARGS=--upgrade for newer versions; needs uv)
+	@command -v $(UV) >/dev/null || { echo 'make lock needs uv: python3 -m pip install uv' >&2; exit 1; }
+	@$(UV) pip compile pyproject.toml $(EXTRAS:%=--extra %) --output-file requirements.lock --quiet \
+	  --universal --python-version 3.11 --fork-strategy fewest --generate-hashes \
+	  --no-emit-index-url --custom-compile-command 'make lock' $(ARGS)
+
+clean: ## Remove what was built, keep the environment
+	@rm -rf _build build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	@find . -path './$(VENV)' -prune -o -name __pycache__ -type d -exec rm -rf {} +
+
+distclean: clean ## Remove the environment as well
+	@rm -rf $(VENV)
+
+# The environment holds what the lock says and nothing else: a new lock makes a
+# new one. A stamp is the last act of its rule, so an interrupted set-up leaves
+# none and the next call starts afresh.
+$(VENV)/.locked: requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo 'gt2lite needs Python 3.11 or later, and "$(PYTHON)" is not one.' >&2; \
+	  echo 'Install it (Debian, Ubuntu: apt-get install python3 python3-venv; macOS: brew install python)' >&2; \
+	  echo 'or name another one: make PYTHON=python3.12 $(MAKECMDGOALS)' >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo '"$(PYTHON)" cannot make virtual environments: its module venv or ensurepip is absent.' >&2; \
+	  echo 'On Debian and Ubuntu: apt-get install python3-venv' >&2; exit 1; }
+	@echo 'Setting up $(VENV) with the locked packages (once, about a minute) ...'
+	@$(PYTHON) -m venv --clear $(VENV)
+	@$(PIP) install --require-hashes --requirement requirements.lock
+	@touch $@
+
+$(VENV)/.stamp: $(VENV)/.locked pyproject.toml
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/.stamp
+	@echo 'Adding the packages of the extra "bench" ...'
+	@$(PIP) install --no-build-isolation --editable '.[bench]'
+	@touch $@
