@@ -84,8 +84,8 @@ def critical_alpha(interval: Interval, y: ArrayLike) -> Array:
     """Return the narrowest plane that covers each sample: its largest alpha.
 
     All samples are bisected in kappa at once, `HALVINGS` times, after a look at
-    the two ends; that is `HALVINGS + 2` evaluations. The end that covers is
-    kept, so every sample was seen inside its interval at the alpha returned.
+    the widest plane: `HALVINGS + 1` evaluations. The end that covers is kept, so
+    every sample was seen inside its interval at the alpha returned.
 
     Args:
         interval: a nested family of intervals, of Q samples.
@@ -104,7 +104,6 @@ def critical_alpha(interval: Interval, y: ArrayLike) -> Array:
     array([1.    , 0.3162, 0.01  , 0.    ])
     """
     y = vector("y", y)
-    in_narrowest = covers(y, *interval(1.0))
     in_widest = covers(y, *interval(ALPHA_0))
     missed, covered = np.zeros(y.size), np.ones(y.size)  # kappa, the two ends of the bracket
     alpha = np.full(y.size, ALPHA_0)  # that of `covered`
@@ -116,7 +115,7 @@ def critical_alpha(interval: Interval, y: ArrayLike) -> Array:
         hit = covers(y, *interval(tried))
         missed, covered = np.where(hit, missed, kappa), np.where(hit, kappa, covered)
         alpha = np.where(hit, tried, alpha)
-    return np.where(in_narrowest, 1.0, np.where(in_widest, alpha, 0.0))
+    return np.where(in_widest, alpha, 0.0)  # the last kappa tried, 2**-40, has alpha 1 exactly
 
 
 # ------------------------------------------------------------------ the interface
@@ -492,7 +491,7 @@ class ExactCalibrator(Calibrator):
     def n_evaluations(self) -> int:
         """How often the system was evaluated: once for all levels, whatever they are."""
         self._check_fitted()
-        return HALVINGS + 2
+        return HALVINGS + 1
 
     def _learn(self, interval: Interval, y: Array) -> None:
         self._critical = critical_alpha(interval, y)

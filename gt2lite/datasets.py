@@ -43,6 +43,8 @@ _RECORDS = {  # name: (title, source, SHA-256 of the uncompressed bytes)
         "51848da3c8b8c29f709f159fad95443eaa8ff2e95c721a00bba582048cd207e4",
     ),
 }
+DATASETS = tuple(_RECORDS)
+"""The names of the data sets."""
 
 
 class DataError(RuntimeError):
@@ -80,6 +82,11 @@ def data_path(*parts: str) -> Path:
     return folder.joinpath(*parts)
 
 
+def checksum(name: str) -> str:
+    """Return the SHA-256 that the uncompressed bytes of a data set must have."""
+    return _RECORDS[one_of("name", name, DATASETS)][2]
+
+
 def load_dataset(name: str) -> Dataset:
     """Return the data set "ww", "pm", "aids" or "pp", in fresh arrays.
 
@@ -89,7 +96,7 @@ def load_dataset(name: str) -> Dataset:
     >>> len(set(load_dataset("pm").groups))
     42
     """
-    title, source, sha256 = _RECORDS[one_of("name", name, _RECORDS)]
+    title, source, sha256 = _RECORDS[one_of("name", name, DATASETS)]
     header, *lines = _verified(data_path(f"{name}.csv.gz"), sha256).decode("ascii").splitlines()
     names = header.split(",")
     values = np.loadtxt(lines, delimiter=",")

@@ -56,7 +56,7 @@ class GT2Regressor(Regressor):
 
     >>> from gt2lite import GT2Regressor, load_dataset
     >>> data = load_dataset("pp")
-    >>> reg = GT2Regressor(epochs=2).fit(data.X[:2000], data.y[:2000])
+    >>> reg = GT2Regressor(epochs=20, learning_rate=0.01).fit(data.X[:2000], data.y[:2000])
     >>> reg = reg.calibrate(data.X[2000:3000], data.y[2000:3000])
     >>> lower, upper = reg.predict_interval(data.X[3000:], coverage=[0.9, 0.95])
     >>> lower.shape
@@ -185,22 +185,22 @@ class GT2Regressor(Regressor):
             planes = getattr(self.calibrator_, "_interval", None)
             if planes is not None:
                 arrays["calibration_X"] = planes.X
-        storage.write(path, header, arrays)
+        storage.write(path, "model", header, arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Return the estimator that `save` wrote to `path`.
 
         Raises:
-            ModelFileError: where the file is damaged, incomplete or another's. No code
+            FileFormatError: where the file is damaged, incomplete or another's. No code
                 of the file is ever run.
         """
-        header, arrays = storage.read(path)
+        header, arrays = storage.read(path, "model")
         try:
             self = cls(**header["settings"])
             self._restore(header, arrays)
         except (KeyError, IndexError, TypeError, ValueError) as error:
-            raise storage.ModelFileError(f"{path} is damaged: {error}") from error
+            raise storage.FileFormatError(f"{path} is damaged: {error}") from error
         return self
 
     def _restore(self, header: dict[str, Any], arrays: dict[str, Array]) -> None:

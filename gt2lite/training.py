@@ -8,7 +8,6 @@ live in one flat vector, and the same seed gives the same bits.
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -16,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gt2lite._checks import Array, between, matrix, one_of, vector, whole
+from gt2lite._progress import progress_bar
 from gt2lite.kernel import fire, pull_back_planes, reduce_planes
 from gt2lite.losses import OBJECTIVES, Objective, loss_and_gradient, make_objective
 from gt2lite.system import (
@@ -24,6 +24,7 @@ from gt2lite.system import (
     Planes,
     constrain,
     init_params,
+    param_shapes,
     pull_back_constraints,
 )
 
@@ -104,6 +105,7 @@ def train(
     recipe: Recipe | None = None,
     *,
     seed: int | np.random.Generator = 0,
+    start: Params | None = None,
     callback: Callback | None = None,
     progress: bool | None = None,
 ) -> Trained:
@@ -114,6 +116,7 @@ def train(
         y: scaled targets (N,).
         recipe: how; None for the paper's.
         seed: a seed or a generator; decides start values and the order of the rows.
+        start: start values; None draws them by `init_params`.
         callback: called after each epoch with its number (from 1), its loss and the parameters.
         progress: show a progress bar; None shows one on a terminal if tqdm is installed.
 
@@ -130,7 +133,10 @@ def train(
     y = vector("y", y, len(X))
     rng = np.random.default_rng(seed)
     objective = recipe.planes
-    params, flat = _flatten(init_params(X, recipe.n_rules, rng, smf=recipe.smf))
+    if start is None:
+        start = init_params(X, recipe.n_rules, rng, smf=recipe.smf)
+    _check_start(start, recipe, X.shape[1])
+    params, flat = _flatten(start)
     kappa = objective.kappa[:, None]
 
     def step(X_t: Array, y: Array) -> tuple[float, Array]:
@@ -146,26 +152,28 @@ def train(
     history: list[float] = []
     sound = flat.copy()
     best, best_loss = sound, math.inf
-    for epoch in _with_progress(range(1, recipe.epochs + 1), progress):
-        total, n_batches = 0.0, 0
-        with np.errstate(all="ignore"):  # what goes wrong shows in the loss
-            for X_t, y_batch in _batches(X, y, recipe.batch_size, rng):
-                value, g = step(X_t, y_batch)
-                adam.update(g, epoch if recipe.bias_correction == "epochs" else None)
-                total += value
-                n_batches += 1
-        mean = total / n_batches
-        if not (math.isfinite(mean) and np.isfinite(flat).all()):
-            flat[:] = sound
-            raise DivergenceError(_advice(epoch, recipe), params, np.array(history))
-        history.append(mean)
-        sound = flat.copy()
-        if recipe.keep == "best":
-            mean, _ = loss_and_gradient(Planes(params, X).ends(objective.alphas), y, objective)
-            if mean < best_loss:
-                best, best_loss = sound, mean
-        if callback is not None:
-            callback(epoch, mean, params)
+    with progress_bar(recipe.epochs, "training", "epoch", show=progress) as step_done:
+        for epoch in range(1, recipe.epochs + 1):
+            total, n_batches = 0.0, 0
+            with np.errstate(all="ignore"):  # what goes wrong shows in the loss
+                for X_t, y_batch in _batches(X, y, recipe.batch_size, rng):
+                    value, g = step(X_t, y_batch)
+                    adam.update(g, epoch if recipe.bias_correction == "epochs" else None)
+                    total += value
+                    n_batches += 1
+            mean = total / n_batches
+            if not (math.isfinite(mean) and np.isfinite(flat).all()):
+                flat[:] = sound
+                raise DivergenceError(_advice(epoch, recipe), params, np.array(history))
+            history.append(mean)
+            sound = flat.copy()
+            if recipe.keep == "best":
+                mean, _ = loss_and_gradient(Planes(params, X).ends(objective.alphas), y, objective)
+                if mean < best_loss:
+                    best, best_loss = sound, mean
+            if callback is not None:
+                callback(epoch, mean, params)
+            step_done(f"loss {mean:.4f}")
     if recipe.keep == "best":
         flat[:] = best
     return Trained({name: value.copy() for name, value in params.items()}, np.array(history))
@@ -199,6 +207,13 @@ class _Adam:
         self.flat -= rate * self.m / (np.sqrt(self.v / (1 - BETA_2**t)) + EPSILON)
 
 
+def _check_start(start: Params, recipe: Recipe, M: int) -> None:
+    found = {name: value.shape for name, value in start.items()}
+    wanted = param_shapes(recipe.n_rules, M, recipe.smf)
+    if found != wanted:
+        raise ValueError(f"start must have the parameters {wanted}, got {found}")
+
+
 def _flatten(params: Params) -> tuple[Params, Array]:
     """Return the same parameters as views into one flat vector, and that vector."""
     flat = np.concatenate([value.ravel() for value in params.values()])
@@ -208,19 +223,6 @@ def _flatten(params: Params) -> tuple[Params, Array]:
         name: part.reshape(value.shape)
         for (name, value), part in zip(params.items(), parts, strict=True)
     }, flat
-
-
-def _with_progress(epochs: range, progress: bool | None) -> Iterable[int]:
-    if progress is None:
-        progress = sys.stderr is not None and sys.stderr.isatty()
-    if not progress:
-        return epochs
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        return epochs
-    bar: Iterable[int] = tqdm(epochs, desc="training", unit="epoch", leave=False)
-    return bar
 
 
 def _advice(epoch: int, recipe: Recipe) -> str:

@@ -1,0 +1,41 @@
+"""A progress bar where somebody can see it: on a terminal, if tqdm is installed."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+
+
+@contextlib.contextmanager
+def progress_bar(
+    total: int, what: str, unit: str, *, done: int = 0, show: bool | None = None
+) -> Iterator[Callable[[str], None]]:
+    """Yield a function to call after each of `total` steps, with a few words on it.
+
+    Args:
+        total: number of steps.
+        what: what is going on.
+        unit: what a step is.
+        done: how many steps are done already.
+        show: None decides by whether standard error is a terminal.
+    """
+    if show is None:
+        show = sys.stderr is not None and sys.stderr.isatty()
+    bar = None
+    if show:
+        with contextlib.suppress(ImportError):
+            from tqdm import tqdm
+
+            bar = tqdm(total=total, initial=done, desc=what, unit=unit, leave=False)
+
+    def step(words: str) -> None:
+        if bar is not None:
+            bar.set_postfix_str(words, refresh=False)
+            bar.update()
+
+    try:
+        yield step
+    finally:
+        if bar is not None:
+            bar.close()

@@ -1,0 +1,333 @@
+"""The paper's protocol: data sets x seeds x models, stored as it goes, in parallel.
+
+For each seed a data set is split 70/15/15 and scaled once. Three systems are trained: the
+*baseline* for 99 % coverage on the 70, and two *trained* ones for 90 % and 95 % on the 85
+(calibration rows included, as the paper has it). The baseline is *calibrated* on the 15
+by every method, and everything is judged on the other 15. That is a `Task` for each
+system; `execute` turns it into an `Outcome`, `run` does many, and `records` lays them out
+as one flat row for each number the tables need.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import platform
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gt2lite import __version__
+from gt2lite._checks import Array, one_of, whole
+from gt2lite._progress import progress_bar
+from gt2lite.calibration import CALIBRATORS, CoverageError, ExactCalibrator
+from gt2lite.datasets import DATASETS, Prepared, checksum, load_dataset, prepare
+from gt2lite.memberships import ALPHA_0
+from gt2lite.metrics import interval_score, picp, pinaw, rmse
+from gt2lite.store import Store
+from gt2lite.system import Params, Planes, init_params
+from gt2lite.training import Recipe, train
+
+SEEDS = (0, 1, 2, 3, 4)
+LEVELS = (0.90, 0.95)
+MODELS = {"baseline": 0.99, "trained_90": 0.90, "trained_95": 0.95}
+MODES: dict[str, dict[str, str]] = {
+    "default": {},
+    # Deviation: what the authors' code does otherwise; see also the scaling below.
+    "authors": {"smf": "scalar", "bias_correction": "epochs"},
+}
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One training of the protocol, and all that determines its outcome."""
+
+    dataset: str
+    seed: int
+    model: str
+    mode: str = "default"
+    recipe: Recipe = field(default_factory=Recipe)
+    nudge: int = 0  # units in the last place by which start values are moved, to see what comes
+
+    def __post_init__(self) -> None:
+        one_of("dataset", self.dataset, DATASETS)
+        whole("seed", self.seed, low=0)
+        one_of("model", self.model, MODELS)
+        one_of("mode", self.mode, MODES)
+
+    @property
+    def full_recipe(self) -> Recipe:
+        """The recipe with what model and mode decide filled in."""
+        settings = asdict(self.recipe) | {"coverage": MODELS[self.model]} | MODES[self.mode]
+        return Recipe(**settings)
+
+    @property
+    def key(self) -> str:
+        """The key under which the outcome is stored."""
+        return Store.key(
+            dataset=self.dataset,
+            data=checksum(self.dataset),
+            seed=self.seed,
+            model=self.model,
+            mode=self.mode,
+            nudge=self.nudge,
+            recipe=asdict(self.full_recipe),
+        )
+
+
+class Outcome(NamedTuple):
+    """What came of a task."""
+
+    task: Task
+    params: Params
+    history: Array  # (epochs,) mean loss
+    critical_alpha: Array  # (Q,) the calibration curve, exactly; empty for a trained model
+    records: list[Record]
+    provenance: dict[str, Any]
+
+
+def tasks(
+    datasets: Sequence[str] = tuple(DATASETS),
+    seeds: Sequence[int] = SEEDS,
+    models: Sequence[str] = tuple(MODELS),
+    *,
+    mode: str = "default",
+    recipe: Recipe | None = None,
+) -> list[Task]:
+    """Return the tasks of a protocol; by default the paper's 60.
+
+    >>> len(tasks())
+    60
+    >>> tasks(["pp"], seeds=[3], models=["baseline"])[0].full_recipe.coverage
+    0.99
+    """
+    return [
+        Task(dataset, seed, model, mode, recipe or Recipe())
+        for dataset in datasets
+        for seed in seeds
+        for model in models
+    ]
+
+
+def execute(task: Task) -> Outcome:
+    """Train one system, calibrate it where it is a baseline, and judge it on the test part."""
+    with _one_blas_thread():
+        data = prepare_task(task)
+        X, y = data.X_train, data.y_train
+        if task.model != "baseline":  # the calibration part belongs to the training data
+            X, y = np.vstack([X, data.X_cal]), np.concatenate([y, data.y_cal])
+        rng, start = np.random.default_rng(task.seed), None
+        if task.nudge:  # the same draws, moved by so many units in the last place
+            recipe = task.full_recipe
+            start = init_params(X, recipe.n_rules, rng, smf=recipe.smf)
+            start = {name: v + task.nudge * np.spacing(v) for name, v in start.items()}
+        clock = time.perf_counter()
+        params, history = train(X, y, task.full_recipe, seed=rng, start=start, progress=False)
+        train_seconds = time.perf_counter() - clock
+        rows, critical = _judge(task, params, data)
+    for row in rows:
+        row["train_seconds"] = train_seconds
+    return Outcome(task, params, history, critical, rows, provenance(task))
+
+
+def prepare_task(task: Task) -> Prepared:
+    """Return the scaled parts of the task's data."""
+    scaling = "authors" if task.mode == "authors" else "train"
+    return prepare(load_dataset(task.dataset), task.seed, scaling=scaling)
+
+
+def _judge(task: Task, params: Params, data: Prepared) -> tuple[list[Record], Array]:
+    """Return a record for each interval that the system offers, and its calibration curve."""
+    test = Planes(params, data.X_test)
+    alphas = task.full_recipe.planes.alphas
+    common = {
+        "dataset": task.dataset,
+        "seed": task.seed,
+        "mode": task.mode,
+        "n_cal": len(data.y_cal),
+        "n_test": len(data.y_test),
+        "rmse": rmse(data.y_test, test.output(alphas)),
+    }
+    trained = {"method": "trained", "reached": np.nan, "n_evaluations": 0, "calibrate_seconds": 0.0}
+    level = MODELS[task.model]
+    kind = "baseline" if task.model == "baseline" else "trained"
+    rows = [common | {"model": kind} | trained | _intervals(data.y_test, test, ALPHA_0, level)]
+    if kind != "baseline":
+        return rows, np.empty(0)
+
+    for method, calibrator in CALIBRATORS.items():
+        for level in LEVELS:
+            clock = time.perf_counter()
+            # memberships are computed anew for each, so that their cost is counted
+            fitted = calibrator().fit(Planes(params, data.X_cal), data.y_cal)
+            try:
+                alpha = fitted.alpha(level)
+                seconds, count = time.perf_counter() - clock, fitted.n_evaluations
+                reached = fitted.reached(level)
+            except CoverageError:  # too little training: a miss is shown as one
+                alpha, reached = np.nan, fitted.max_coverage
+                seconds, count = time.perf_counter() - clock, fitted.n_evaluations
+            rows.append(
+                common
+                | {
+                    "model": "calibrated",
+                    "method": method,
+                    "reached": reached,
+                    "n_evaluations": count,
+                    "calibrate_seconds": seconds,
+                }
+                | _intervals(data.y_test, test, alpha, level)
+            )
+    exact = ExactCalibrator().fit(Planes(params, data.X_cal), data.y_cal)
+    return rows, exact.critical_alpha
+
+
+def _intervals(y: Array, planes: Planes, alpha: float, level: float) -> Record:
+    if np.isnan(alpha):
+        measured = dict.fromkeys(("picp", "pinaw", "interval_score"), np.nan)
+    else:
+        lower, upper = planes(alpha)
+        measured = {
+            "picp": picp(y, lower, upper),
+            "pinaw": pinaw(y, lower, upper),
+            "interval_score": interval_score(y, lower, upper, level),
+        }
+    return {"level": level, "alpha": alpha, **measured}
+
+
+def run(
+    todo: Iterable[Task],
+    store: Store | None = None,
+    *,
+    n_jobs: int = -1,
+    progress: bool | None = None,
+) -> list[Outcome]:
+    """Execute tasks in parallel and return their outcomes, in the order of the tasks.
+
+    Each outcome is stored as soon as it is there; stored ones are not computed again. An
+    interrupted call, or a killed one, goes on where it was when it is repeated. Inside
+    ``joblib.parallel_config(backend="dask")`` the same call runs on a Dask cluster.
+
+    Args:
+        todo: what to execute.
+        store: where outcomes are kept; None keeps them in memory only.
+        n_jobs: processes, -1 for one per core. More than one need joblib.
+        progress: show a progress bar; None shows one on a terminal if tqdm is installed.
+    """
+    todo = list(todo)
+    done: dict[Task, Outcome] = {}
+    if store is not None:
+        done = {t: outcome for t in todo if (outcome := _load(store, t)) is not None}
+    missing = [t for t in dict.fromkeys(todo) if t not in done]
+    missing.sort(key=_cost, reverse=True)  # the long ones first: no core is left waiting
+    with progress_bar(len(set(todo)), "protocol", "run", done=len(done), show=progress) as step:
+        for outcome in _parallel(missing, store, n_jobs):
+            if store is not None:
+                _save(store, outcome)
+            done[outcome.task] = outcome
+            step(f"{outcome.task.dataset} seed {outcome.task.seed} {outcome.task.model}")
+    for t in missing:  # finished by another process that shares the store
+        if t not in done and store is not None:
+            done[t] = _load(store, t) or execute(t)
+    return [done[t] for t in todo]
+
+
+def records(outcomes: Iterable[Outcome]) -> list[Record]:
+    """Return the records of all outcomes, one for each (dataset, seed, model, level, method)."""
+    return [dict(row) for outcome in outcomes for row in outcome.records]
+
+
+def provenance(task: Task | None = None) -> dict[str, Any]:
+    """Return versions, machine and date: what a reader needs to judge where numbers come from."""
+    facts: dict[str, Any] = {
+        "gt2lite": __version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+        "machine": f"{platform.system()} {platform.machine()}",
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
+    }
+    if task is not None:
+        facts["data_sha256"] = checksum(task.dataset)
+    return facts
+
+
+# ---------------------------------------------------------------------------- inside
+
+
+def _cost(task: Task) -> int:
+    share = 70 if task.model == "baseline" else 85
+    return _size(task.dataset) * share * task.recipe.epochs * task.recipe.n_rules
+
+
+@functools.cache
+def _size(dataset: str) -> int:
+    return load_dataset(dataset).X.size
+
+
+def _parallel(missing: list[Task], store: Store | None, n_jobs: int) -> Iterator[Outcome]:
+    # asked when its turn comes: another process may have been quicker
+    due = (t for t in missing if store is None or not store.has(t.key))
+    if n_jobs == 1 or len(missing) < 2:
+        yield from map(execute, due)
+        return
+    try:
+        import joblib
+    except ImportError:
+        raise ImportError(
+            "n_jobs other than 1 needs joblib, which is not installed: pip install "
+            "'gt2lite[parallel]', or pass n_jobs=1"
+        ) from None
+    pool = joblib.Parallel(
+        n_jobs=n_jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs"
+    )
+    yield from pool(joblib.delayed(execute)(t) for t in due)
+
+
+def _save(store: Store, outcome: Outcome) -> None:
+    task = outcome.task
+    header = {
+        "task": asdict(task),
+        "records": outcome.records,
+        "provenance": outcome.provenance,
+    }
+    arrays = {f"params/{name}": value for name, value in outcome.params.items()}
+    arrays |= {"history": outcome.history, "critical_alpha": outcome.critical_alpha}
+    store.save(task.key, header, arrays)
+
+
+def _load(store: Store, task: Task) -> Outcome | None:
+    found = store.load(task.key)
+    if found is None:
+        return None
+    header, arrays = found
+    prefix = "params/"
+    params = {
+        name.removeprefix(prefix): value
+        for name, value in arrays.items()
+        if name.startswith(prefix)
+    }
+    return Outcome(
+        task,
+        params,
+        arrays["history"],
+        arrays["critical_alpha"],
+        header["records"],
+        header["provenance"],
+    )
+
+
+@contextlib.contextmanager
+def _one_blas_thread() -> Iterator[None]:
+    """Keep BLAS to one thread, so that processes do not fight and sums have one order."""
+    try:
+        from threadpoolctl import threadpool_limits
+    except ImportError:
+        yield
+        return
+    with threadpool_limits(1):
+        yield

@@ -1,0 +1,131 @@
+"""A folder of finished runs, so that nothing that was computed is computed again.
+
+Every run has a key made of all that determines it (`Store.key`): what is asked for, the
+checksum of the data, the library's own code and the version of NumPy. A change in any of
+them gives another key, so that a stored run can never be mistaken for one that it is not.
+Files appear whole or not at all; any number of processes may share a folder.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import json
+import os
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gt2lite import _storage as storage
+from gt2lite._checks import Array
+
+LAYOUT = 1
+_MARK = "store.json"
+
+
+class StoreError(RuntimeError):
+    """A folder cannot serve as a store."""
+
+
+class DamagedRunWarning(UserWarning):
+    """A stored run could not be read; it was set aside and will be computed again."""
+
+
+class Store:
+    """Runs in a folder, one file each.
+
+    Args:
+        folder: made where it does not exist. One that was written by another version of
+            this class, or that holds something else, is refused.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+        mark = self.folder / _MARK
+        if mark.exists():
+            try:
+                layout = json.loads(mark.read_text(encoding="utf-8"))["layout"]
+            except (ValueError, KeyError, TypeError) as error:
+                raise StoreError(f"{mark} is damaged ({error}): delete it if the runs beside it "
+                                 "are your own, or name another folder") from error  # fmt: skip
+            if layout != LAYOUT:
+                raise StoreError(
+                    f"{self.folder} has store layout {layout!r}, this gt2lite uses {LAYOUT}: "
+                    "name another folder"
+                )
+            return
+        if self.folder.is_dir() and any(self.folder.iterdir()):
+            raise StoreError(f"{self.folder} is not a store and not empty: name another folder")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        # Two processes may both get here: they write the same, and each file appears whole.
+        temporary = mark.with_suffix(f".{os.getpid()}")
+        temporary.write_text(json.dumps({"layout": LAYOUT}), encoding="utf-8")
+        os.replace(temporary, mark)
+
+    @staticmethod
+    def key(**determines: Any) -> str:
+        """Return the key of a run from everything that determines it, code included."""
+        full = determines | {"code": code_digest(), "numpy": np.__version__}
+        return hashlib.sha256(json.dumps(full, sort_keys=True).encode()).hexdigest()[:24]
+
+    def path(self, key: str) -> Path:
+        """Return the file of a run."""
+        return self.folder / f"{key}.npz"
+
+    def has(self, key: str) -> bool:
+        """Return whether a run is there, without reading it."""
+        return self.path(key).exists()
+
+    def load(self, key: str) -> tuple[dict[str, Any], dict[str, Array]] | None:
+        """Return header and arrays of a run, or None where it is not there.
+
+        A file that cannot be read is renamed, with a warning, so that it can be looked at.
+        """
+        path = self.path(key)
+        try:
+            header, arrays = storage.read(path, "run")
+            if header.get("key") != key:
+                raise storage.FileFormatError(f"{path} holds the run {header.get('key')!r}")
+        except FileNotFoundError:
+            return None
+        except storage.FileFormatError as error:
+            aside = path.with_suffix(".damaged")
+            os.replace(path, aside)
+            warnings.warn(
+                f"{error}; set aside as {aside.name}, it will be computed again",
+                DamagedRunWarning,
+                stacklevel=2,
+            )
+            return None
+        return header, arrays
+
+    def save(self, key: str, header: dict[str, Any], arrays: dict[str, Array]) -> None:
+        """Keep a finished run."""
+        storage.write(self.path(key), "run", {"key": key, **header}, arrays)
+
+
+@functools.cache
+def code_digest() -> str:
+    """Return a hash of the library's code that comments and docstrings do not change."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        if path.stem not in ("plots", "paper", "claims"):  # these judge runs, they do not make them
+            digest.update(path.name.encode())
+            digest.update(ast.dump(_without_docstrings(path)).encode())
+    return digest.hexdigest()[:24]
+
+
+def _without_docstrings(path: Path) -> ast.Module:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            node.body = [  # type: ignore[attr-defined]
+                item
+                for item in body
+                if not (isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant))
+            ]
+    return tree

@@ -1,0 +1,174 @@
+"""Facts about what training makes small."""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+from autograd import grad
+from gradients import check_gradient
+
+from gt2lite.losses import Objective, log_cosh, loss, loss_and_gradient, make_objective, pinball
+from gt2lite.memberships import kappa_of
+
+# The pieces
+
+
+def test_pinball_by_hand():
+    error = np.array([2.0, -2.0, 0.0])
+    np.testing.assert_allclose(pinball(error, 0.75), [1.5, 0.5, 0], rtol=0, atol=1e-15)
+    np.testing.assert_allclose(pinball(error, 0.005), [0.01, 1.99, 0], rtol=0, atol=1e-15)
+
+
+def test_the_mean_pinball_loss_is_smallest_at_the_quantile():
+    y = np.arange(1.0, 100.0)  # 1, ..., 99: the 0.9 quantile is 90
+    candidates = np.arange(0.0, 101.0)
+    losses = [pinball(y - q, 0.905).mean() for q in candidates]
+    assert candidates[np.argmin(losses)] == 90
+
+
+def test_log_cosh_by_hand():
+    # cosh(ln 2) = (2 + 1/2) / 2 = 5/4
+    error = np.array([math.log(2), -math.log(2), 0.0, 1.0])
+    expected = [math.log(1.25), math.log(1.25), 0, math.log(math.cosh(1))]
+    np.testing.assert_allclose(log_cosh(error), expected, rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("size", [1e3, 1e6, 1e300])
+def test_log_cosh_does_not_overflow(size):
+    np.testing.assert_allclose(log_cosh(np.array([size, -size])), size - math.log(2), rtol=1e-15)
+
+
+@pytest.mark.parametrize("at", [-1e6, -3.0, -0.1, 0.0, 0.1, 3.0, 1e6])
+def test_the_slope_of_log_cosh_is_tanh(at):
+    assert grad(log_cosh)(at) == pytest.approx(math.tanh(at), abs=1e-15)
+
+
+# Objectives
+
+
+def test_the_dual_objective_teaches_alpha_0_alone():
+    objective = make_objective("dual", 0.9)
+    np.testing.assert_array_equal(objective.alphas, [0.01, 0.5, 1])
+    np.testing.assert_array_equal(objective.kappa, kappa_of([0.01, 0.5, 1]))
+    np.testing.assert_array_equal(objective.levels, [0.9, np.nan, np.nan])
+
+
+def test_the_planes_of_the_aligned_objective():
+    objective = make_objective("aligned")
+    np.testing.assert_allclose(objective.levels, [0.99, 0.95, 0.9, 0.5, np.nan], atol=1e-12)
+    np.testing.assert_allclose(objective.alphas, [0.01, 0.0695, 0.1529, 0.7292, 1], atol=5e-5)
+    z = NormalDist().inv_cdf
+    expected = [z(0.995), z(0.975), z(0.95), z(0.75), 0]
+    np.testing.assert_allclose(objective.kappa, np.array(expected) / z(0.995), rtol=0, atol=1e-12)
+
+
+def test_aligned_levels_follow_the_normal_law_on_any_planes():
+    # a plane as wide as kappa times the one that covers 0.9 covers 2 Phi(kappa z(0.95)) - 1
+    objective = make_objective("aligned", 0.9, alphas=(0.01, 0.2, 1))
+    normal = NormalDist()
+    expected = 2 * normal.cdf(kappa_of(0.2) * normal.inv_cdf(0.95)) - 1
+    np.testing.assert_allclose(objective.levels, [0.9, expected, np.nan], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("coverage", "levels"),
+    [(0.95, [0.95, 0.9, 0.5]), (0.9, [0.9, 0.5]), (0.5, [0.5]), (0.2, [0.2])],
+)
+def test_aligned_levels_stay_below_that_of_alpha_0(coverage, levels):
+    objective = make_objective("aligned", coverage)
+    np.testing.assert_allclose(objective.levels, [*levels, np.nan], rtol=0, atol=1e-12)
+    assert objective.alphas[0] == 0.01
+    assert (np.diff(objective.alphas) > 0).all()
+
+
+def test_planes_are_sorted_and_unique():
+    objective = make_objective(alphas=(1, 0.5, 0.01, 0.5))
+    np.testing.assert_array_equal(objective.alphas, [0.01, 0.5, 1])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"name": "both"}, "objective must be one of 'dual', 'aligned', got 'both'"),
+        ({"coverage": 1.0}, "coverage must be a number in"),
+        ({"coverage": 0}, "coverage must be a number in"),
+        ({"alphas": (0.5, 1)}, r"alphas must lie in \[0.01, 1\] with 0.01 among them"),
+        ({"alphas": (0.001, 0.01, 1)}, "alphas must lie in"),
+        ({"alphas": (0.01, 1.1)}, "alphas must lie in"),
+        ({"alphas": ()}, "alphas must be"),
+        ({"alphas": (0.01, math.nan)}, "alphas .*finite"),
+    ],
+)
+def test_bad_arguments_are_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        make_objective(**arguments)
+
+
+# The loss
+
+
+def test_loss_by_hand():
+    # One sample y = 1, planes alpha 0.01: [0, 3] and 1: [2, 2]. Output: (0.01*1.5 + 2) / 1.01.
+    objective = make_objective("dual", 0.9, alphas=(0.01, 1))
+    ends = np.array([[[0.0], [2.0]], [[3.0], [2.0]]])
+    error = 1 - 2.015 / 1.01
+    # lower end 1 below the target at tau 0.05: 0.05; upper end 2 above it at tau 0.95: 0.1
+    expected = math.log(math.cosh(error)) + 0.05 * 1 + 0.05 * 2
+    assert loss(ends, np.array([1.0]), objective) == pytest.approx(expected, abs=1e-14)
+    assert loss_and_gradient(ends, np.array([1.0]), objective)[0] == pytest.approx(
+        expected, abs=1e-14
+    )
+
+
+OBJECTIVES = {
+    "dual": make_objective("dual"),
+    "aligned": make_objective("aligned"),
+    "no interval": Objective(np.array([1.0]), np.array([0.0]), np.array([np.nan])),
+}
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+@pytest.mark.parametrize("N", [1, 30])
+def test_the_closed_form_is_the_loss_and_its_gradient(name, N):
+    objective = OBJECTIVES[name]
+    rng = np.random.default_rng(0)
+    ends = np.sort(rng.normal(size=(2, objective.alphas.size, N)), axis=0)
+    y = rng.normal(size=N)
+    before = ends.copy()
+    value, gradient = loss_and_gradient(ends, y, objective)
+    np.testing.assert_array_equal(ends, before)
+    assert type(value) is float
+    assert value == pytest.approx(loss(ends, y, objective), abs=1e-14)
+    by_autograd = grad(loss)(ends, y, objective)
+    np.testing.assert_allclose(gradient, by_autograd, rtol=0, atol=1e-15)
+    if N == 1:
+        check_gradient(lambda ends: loss(ends, y, objective), ends, gradient)
+
+
+def test_the_loss_is_a_mean_over_samples():
+    objective = OBJECTIVES["dual"]
+    rng = np.random.default_rng(1)
+    ends, y = rng.normal(size=(2, 3, 10)), rng.normal(size=10)
+    single = [loss(ends[:, :, i : i + 1], y[i : i + 1], objective) for i in range(10)]
+    assert loss(ends, y, objective) == pytest.approx(np.mean(single), abs=1e-14)
+
+
+@pytest.mark.parametrize("size", [1e6, 1e100])
+def test_loss_and_gradient_are_finite_for_large_errors(size):
+    objective = OBJECTIVES["aligned"]
+    value, gradient = loss_and_gradient(np.zeros((2, 5, 2)), np.array([size, -size]), objective)
+    assert math.isfinite(value)
+    assert np.isfinite(gradient).all()
+
+
+def test_where_an_end_meets_its_target_the_slope_is_a_one_sided_one():
+    objective = make_objective("dual", 0.9, alphas=(0.01, 1))
+    y = np.array([0.5])
+    _, gradient = loss_and_gradient(np.full((2, 2, 1), 0.5), y, objective)
+    # d loss / d end: -tau just below the target and 1 - tau just above; log cosh is flat at 0
+    for found, tau in zip(gradient[:, 0, 0], (0.05, 0.95), strict=True):
+        assert min(abs(found + tau), abs(found - (1 - tau))) < 1e-15
+    np.testing.assert_array_equal(gradient[:, 1], 0)

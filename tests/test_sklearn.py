@@ -1,0 +1,42 @@
+"""`GT2Regressor` as an estimator of scikit-learn: its own checks, in full, and its tools."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("sklearn", reason="scikit-learn is not installed (extra `sklearn`)")
+
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from gt2lite import GT2Regressor
+
+
+@parametrize_with_checks([GT2Regressor()])
+def test_every_check_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    return X, X[:, 0] + 0.1 * rng.normal(size=200)
+
+
+def test_works_in_pipelines_and_searches(data):
+    X, y = data
+    small = GT2Regressor(n_rules=2, epochs=20, learning_rate=0.05)
+    assert make_pipeline(StandardScaler(), small).fit(X, y).score(X, y) > 0.8
+    assert cross_val_score(small, X, y, cv=3).min() > 0.8
+    search = GridSearchCV(small, {"learning_rate": [1e-6, 0.05]}, cv=3).fit(X, y)
+    assert search.best_params_ == {"learning_rate": 0.05}
+
+
+def test_a_clone_is_unfitted_and_has_the_same_settings(data):
+    reg = GT2Regressor(n_rules=2, epochs=1, alphas=[0.01, 1.0]).fit(*data)
+    copy = clone(reg)
+    assert copy.get_params() == reg.get_params()
+    assert not hasattr(copy, "params_")

@@ -1,0 +1,367 @@
+"""Facts about a system: parameters, start values, output, and planes as a function of alpha."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gt2lite import system
+from gt2lite.memberships import kappa_of
+from gt2lite.system import (
+    Planes,
+    constrain,
+    init_params,
+    n_parameters,
+    reference_ends,
+    weigh_planes,
+)
+
+ALPHAS = (0.01, 0.1, 0.5, 0.99, 1.0)
+
+
+def a_system(N=40, M=3, P=5, smf="per_input", seed=0):
+    """Parameters away from their start values, and inputs."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(N, M))
+    params = init_params(X, P, rng, smf=smf)
+    params = {name: v + rng.uniform(-0.4, 0.4, v.shape) for name, v in params.items()}
+    params["raw_sigma"] = np.maximum(params["raw_sigma"], 0.3)
+    return params, X
+
+
+def consequents(params, X):
+    return X @ params["a"].T + params["a0"]  # (N, P)
+
+
+# Parameters
+
+
+@pytest.mark.parametrize(("P", "M"), [(1, 1), (2, 3), (10, 11), (10, 19), (7, 1)])
+def test_the_number_of_parameters_is_the_papers(P, M):
+    X = np.random.default_rng(0).normal(size=(30, M))
+    rng = np.random.default_rng(1)
+    assert n_parameters(init_params(X, P, rng)) == (2 * P + 2) * M + P * (M + 1)
+    assert n_parameters(init_params(X, P, rng, smf="scalar")) == 2 * P * M + 2 + P * (M + 1)
+
+
+def test_constraints_hold_whatever_the_free_parameters():
+    params, _ = a_system()
+    params = {
+        name: 1e3 * v * (-1) ** np.arange(v.size).reshape(v.shape) for name, v in params.items()
+    }
+    theta = constrain(params)
+    assert (theta.sigma > 0).all()
+    for share in (theta.s_l, theta.s_r):
+        assert share.shape == (3,)
+        assert ((share >= 0) & (share <= 1)).all()
+
+
+def test_the_sigmoid_by_hand():
+    params, _ = a_system(M=2)
+    params["raw_l"], params["raw_r"] = np.array([0.0, np.log(3.0)]), np.array([-np.log(4.0), 1e4])
+    theta = constrain(params)
+    np.testing.assert_allclose(theta.s_l, [1 / 2, 3 / 4], rtol=1e-15)
+    np.testing.assert_allclose(theta.s_r, [1 / 5, 1], rtol=1e-15)
+
+
+def test_scalar_shares_serve_every_input():
+    params, X = a_system(smf="scalar")
+    assert params["raw_l"].shape == params["raw_r"].shape == (1,)
+    wide = {
+        **params,
+        "raw_l": np.repeat(params["raw_l"], 3),
+        "raw_r": np.repeat(params["raw_r"], 3),
+    }
+    np.testing.assert_array_equal(Planes(params, X).ends(ALPHAS), Planes(wide, X).ends(ALPHAS))
+
+
+# Start values
+
+
+def test_start_values_lie_in_their_ranges():
+    X = np.random.default_rng(0).normal(2.0, 3.0, size=(200, 4))
+    params = init_params(X, 50, np.random.default_rng(1))
+    for name, high in (("raw_l", 0.1), ("raw_r", 0.1), ("a", 0.01), ("a0", 0.01)):
+        assert ((params[name] >= 0) & (params[name] <= high)).all(), name
+        assert np.ptp(params[name]) > 0.3 * high, name
+    assert (params["c"] >= X.min(axis=0) - 1e-12).all()
+    assert (params["c"] <= X.max(axis=0) + 1e-12).all()
+    np.testing.assert_allclose(params["raw_sigma"], np.tile(X.std(axis=0), (50, 1)), rtol=1e-12)
+
+
+def test_same_generator_same_start_other_generator_other_start():
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    one, same, other = (init_params(X, 5, np.random.default_rng(s)) for s in (3, 3, 4))
+    for name in one:
+        np.testing.assert_array_equal(one[name], same[name])
+        assert name == "raw_sigma" or (one[name] != other[name]).any()
+
+
+def test_centres_are_dealt_to_the_rules_in_random_order():
+    X = np.random.default_rng(0).normal(size=(100, 8))
+    c = init_params(X, 6, np.random.default_rng(1))["c"]
+    orders = {tuple(np.argsort(column)) for column in c.T}
+    assert len(orders) > 4
+
+
+def test_well_separated_clusters_are_found():
+    rng = np.random.default_rng(0)
+    clusters = [rng.normal(at, 0.1, size) for at, size in ((-50, 5), (0, 40), (3, 20), (90, 1))]
+    X = rng.permutation(np.concatenate(clusters))[:, None]
+    for seed in range(10):
+        c = np.sort(init_params(X, 4, np.random.default_rng(seed))["c"][:, 0])
+        np.testing.assert_allclose(c, [cluster.mean() for cluster in clusters], rtol=0, atol=1e-12)
+
+
+def test_repeated_values_weigh_as_often_as_they_occur():
+    # 0 thrice and 1 once make one cluster with mean 1/4, 10 and 10 another
+    X = np.array([[0.0], [1.0], [0.0], [10.0], [0.0], [10.0]])
+    c = init_params(X, 2, np.random.default_rng(0))["c"]
+    np.testing.assert_allclose(np.sort(c[:, 0]), [0.25, 10], rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_every_centre_is_the_mean_of_the_values_nearest_to_it(seed):
+    rng = np.random.default_rng(seed)
+    x = rng.gamma(1.0, 2.0, 300).round(2)
+    c = np.sort(init_params(x[:, None], 7, rng)["c"][:, 0])
+    nearest = np.abs(x[:, None] - c).argmin(axis=1)
+    means = [x[nearest == j].mean() for j in range(7)]
+    np.testing.assert_allclose(c, means, rtol=0, atol=1e-10)
+
+
+def test_an_input_with_two_values_repeats_them_as_centres():
+    X = np.array([[0.0], [1.0], [1.0], [1.0], [0.0]])
+    c = init_params(X, 5, np.random.default_rng(0))["c"]
+    assert sorted(c[:, 0]) in ([0, 0, 0, 1, 1], [0, 0, 1, 1, 1])
+    assert np.isfinite(Planes(init_params(X, 5, np.random.default_rng(0)), X).ends(ALPHAS)).all()
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, -7.3, 1e10])
+def test_a_constant_input_has_sigma_one_and_finite_ends(value):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=9), np.full(9, value)])
+    params = init_params(X, 4, rng)
+    np.testing.assert_array_equal(params["raw_sigma"][:, 1], 1)
+    np.testing.assert_array_equal(params["c"][:, 1], value)
+    assert np.isfinite(Planes(params, X).ends(ALPHAS)).all()
+
+
+@pytest.mark.parametrize("x", [[0.0, 1e-170], [1.0, 1.0 + 2**-52], [-1e-310, 0.0, 1e-310]])
+def test_sigma_is_positive_even_where_squares_underflow(x):
+    params = init_params(np.array(x)[:, None], 2, np.random.default_rng(0))
+    assert (params["raw_sigma"] > 0).all()
+
+
+def test_centres_do_not_suffer_from_an_outlier():
+    # running sums that start at the outlier would leave nothing of the rest
+    x = np.concatenate([[-1e17], np.linspace(9.5, 11.5, 21)])
+    c = np.sort(init_params(x[:, None], 3, np.random.default_rng(0))["c"][:, 0])
+    assert c[0] == -1e17
+    assert ((c[1:] >= 9.5) & (c[1:] <= 11.5)).all()
+
+
+def test_one_sample_is_enough_for_start_values():
+    params = init_params(np.array([[2.0, -1.0]]), 3, np.random.default_rng(0))
+    np.testing.assert_array_equal(params["c"], [[2, -1]] * 3)
+    np.testing.assert_array_equal(params["raw_sigma"], np.ones((3, 2)))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"X": np.zeros(3)}, "X must be a table"),
+        ({"X": np.array([[1.0], [np.nan]])}, "X .*finite"),
+        ({"n_rules": 0}, "n_rules must be a whole number"),
+        ({"smf": "both"}, "smf must be one of"),
+    ],
+)
+def test_bad_arguments_of_the_start_are_named(arguments, message):
+    good = {"X": np.zeros((3, 1)), "n_rules": 2, "rng": np.random.default_rng(0), "smf": "scalar"}
+    with pytest.raises(ValueError, match=message):
+        init_params(**{**good, **arguments})
+
+
+# Planes
+
+
+@pytest.mark.parametrize("smf", ["per_input", "scalar"])
+@pytest.mark.parametrize(
+    "shape", [(40, 3, 5), (40, 3, 30), (1, 3, 5), (40, 1, 5), (40, 3, 1), (3, 600, 4)]
+)
+def test_planes_are_those_of_the_formulas(shape, smf):
+    params, X = a_system(*shape, smf=smf)
+    found, expected = Planes(params, X).ends(ALPHAS), reference_ends(params, X, kappa_of(ALPHAS))
+    assert found.shape == (2, len(ALPHAS), len(X))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("M", [3, 600])
+def test_a_plane_for_each_row(M):
+    params, X = a_system(M=M)
+    planes = Planes(params, X)
+    alpha = np.random.default_rng(1).uniform(0.01, 1, len(X))
+    alpha[::5] = 1.0
+    alpha[1] = 0.01
+    lower, upper = planes(alpha)
+    for i, own in enumerate(alpha):
+        one_by_one = planes(own)
+        assert lower[i] == pytest.approx(one_by_one[0][i], abs=1e-12)
+        assert upper[i] == pytest.approx(one_by_one[1][i], abs=1e-12)
+    np.testing.assert_allclose(lower[::5], upper[::5], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(planes(np.ones(len(X))), planes(1.0), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("cache", [0, 2**22])
+@pytest.mark.parametrize("chunk", [1, 60, 15 * 7])
+def test_chunks_do_not_show(monkeypatch, chunk, cache):
+    params, X = a_system()
+    alpha = np.random.default_rng(1).uniform(0.01, 1, len(X))
+    whole = Planes(params, X)
+    expected, expected_rows = whole.ends(ALPHAS), whole(alpha)
+    monkeypatch.setattr(system, "_CHUNK_ELEMENTS", chunk)
+    monkeypatch.setattr(system, "_CACHE_ELEMENTS", cache)
+    planes = Planes(params, X)
+    for _ in range(2):  # the second time from what was kept
+        np.testing.assert_allclose(planes.ends(ALPHAS), expected, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(planes(alpha), expected_rows, rtol=0, atol=1e-12)
+
+
+def test_at_alpha_one_the_system_is_of_type_1():
+    params, X = a_system()
+    _, M = X.shape
+    z = (X[:, None] - params["c"]) / params["raw_sigma"]
+    f = np.exp(-(z**2) / (2 * M)).prod(axis=2)  # (N, P)
+    mean = (f * consequents(params, X)).sum(axis=1) / f.sum(axis=1)
+    np.testing.assert_allclose(Planes(params, X)(1.0), [mean, mean], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(Planes(params, X).output([1.0]), mean, rtol=0, atol=1e-12)
+
+
+def test_the_output_is_the_mean_of_the_plane_centres_weighted_by_alpha():
+    params, X = a_system()
+    planes = Planes(params, X)
+    alphas = (0.01, 0.5, 1.0)
+    centres = [np.mean(planes(alpha), axis=0) for alpha in alphas]
+    expected = (0.01 * centres[0] + 0.5 * centres[1] + 1.0 * centres[2]) / 1.51
+    np.testing.assert_allclose(planes.output(alphas), expected, rtol=0, atol=1e-12)
+
+
+def test_output_by_hand():
+    ends = np.array([[[0.0], [1.0]], [[6.0], [1.0]]])  # one sample, planes [0, 6] and [1, 1]
+    found = weigh_planes(ends, np.array([0.25, 1.0]))
+    np.testing.assert_allclose(found, [(0.25 * 3 + 1 * 1) / 1.25], rtol=1e-15)
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    shape=st.tuples(st.integers(1, 4), st.integers(1, 5)),
+    far=st.sampled_from([0.0, 1.0, 10.0, 1e4]),
+    alphas=st.lists(st.floats(0.01, 1), min_size=2, max_size=5),
+)
+@settings(deadline=None, derandomize=True)
+def test_planes_are_ordered_and_nested(seed, shape, far, alphas):
+    params, X = a_system(6, *shape, seed=seed)
+    X = far * X
+    lower, upper = Planes(params, X).ends(sorted(alphas))
+    allowed = 1e-12 * np.abs(consequents(params, X)).max()
+    assert (lower <= upper).all()
+    assert (np.diff(lower, axis=0) >= -allowed).all()
+    assert (np.diff(upper, axis=0) <= allowed).all()
+
+
+def test_planes_get_strictly_wider_where_rules_differ():
+    params, X = a_system()
+    width = np.subtract(*Planes(params, X).ends((0.01, 0.3, 0.9, 1.0))[::-1])  # (K, N)
+    assert (np.diff(width, axis=0) < 0).all()
+
+
+@pytest.mark.parametrize("M", [1, 3, 600])
+@pytest.mark.parametrize("far", [1e6, 1e200])
+def test_ends_are_finite_however_far_out(M, far):
+    params, X = a_system(N=4, M=M)
+    X = np.vstack([X, far * np.ones(M), -far * np.eye(M)[:1]])
+    planes = Planes(params, X)
+    ends = planes.ends(ALPHAS)
+    assert np.isfinite(ends).all()
+    y = consequents(params, X)
+    slack = 1e-12 * np.abs(y).max(axis=1)
+    assert (y.min(axis=1) - slack <= ends[0]).all()
+    assert (ends[1] <= y.max(axis=1) + slack).all()
+    assert (ends[0] <= ends[1]).all()
+    assert np.isfinite(planes(np.array([1.0, 0.01, 1.0, 0.3, 0.3, 1.0]))).all()
+    # and the samples nearby do not notice
+    np.testing.assert_allclose(ends[:, :, :4], Planes(params, X[:4]).ends(ALPHAS), atol=1e-12)
+
+
+def test_far_out_the_type_1_system_listens_to_the_nearest_rule():
+    # sigma alike, so that the rule whose centre is nearest is the only one left at 1e6
+    params, _ = a_system(M=1)
+    params["raw_sigma"][:] = 1.0
+    X = np.array([[1e6]])
+    nearest = params["c"].argmax()
+    expected = consequents(params, X)[0, nearest]
+    np.testing.assert_allclose(Planes(params, X)(1.0), [[expected]] * 2, rtol=1e-12)
+
+
+def test_the_order_of_the_rules_does_not_matter():
+    params, X = a_system()
+    turn = np.random.default_rng(1).permutation(5)
+    turned = {name: v if name in ("raw_l", "raw_r") else v[turn] for name, v in params.items()}
+    found, expected = Planes(turned, X).ends(ALPHAS), Planes(params, X).ends(ALPHAS)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+
+
+def test_the_sign_of_raw_sigma_does_not_matter():
+    params, X = a_system()
+    found = Planes({**params, "raw_sigma": -params["raw_sigma"]}, X).ends(ALPHAS)
+    np.testing.assert_array_equal(found, Planes(params, X).ends(ALPHAS))
+
+
+def test_rows_do_not_know_of_each_other():
+    params, X = a_system()
+    ends = Planes(params, X).ends(ALPHAS)
+    np.testing.assert_allclose(Planes(params, X[::-1]).ends(ALPHAS), ends[:, :, ::-1], atol=1e-12)
+    alone = np.concatenate([Planes(params, X[i : i + 1]).ends(ALPHAS) for i in range(3)], axis=2)
+    np.testing.assert_allclose(alone, ends[:, :, :3], rtol=0, atol=1e-12)
+
+
+def test_nothing_is_modified():
+    params, X = a_system()
+    before = pickle.dumps((params, X))
+    planes = Planes(params, X)
+    planes.ends(ALPHAS)
+    planes(np.full(len(X), 0.3))
+    assert pickle.dumps((params, X)) == before
+
+
+def test_planes_can_be_pickled_without_what_they_keep():
+    params, X = a_system(M=20)
+    planes = Planes(params, X)
+    small = len(pickle.dumps(planes))
+    expected = planes.ends(ALPHAS)
+    again = pickle.dumps(planes)
+    assert len(again) == small
+    np.testing.assert_array_equal(pickle.loads(again).ends(ALPHAS), expected)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda params, X: Planes(params, X[:, :2]), "X must have 3 columns.* it has 2"),
+        (lambda params, X: Planes(params, X[0]), "X must be a table"),
+        (lambda params, X: Planes(params, X * np.nan), "X .*finite"),
+        (lambda params, X: Planes(params, X)(0.0), "alpha must lie in"),
+        (lambda params, X: Planes(params, X)(1.5), "alpha must lie in"),
+        (lambda params, X: Planes(params, X)([0.5, 0.5]), "alpha must be a row of 40 values"),
+        (lambda params, X: Planes(params, X).ends(0.5), "alphas must be a row of values"),
+        (lambda params, X: Planes(params, X).ends([]), "alphas must be a row of values"),
+        (lambda params, X: Planes(params, X).ends([0.5, -1]), "alpha must lie in"),
+    ],
+)
+def test_bad_arguments_of_planes_are_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call(*a_system())

@@ -1,0 +1,155 @@
+"""Build the book, or run one chapter of it.
+
+python tools/book.py build --profile full|quick
+    executes the chapters that changed and compiles the pages: _build/html/index.html
+python tools/book.py chapter NAME --params "seed=3 epochs=5"
+    runs one chapter with changed parameters: _build/runs/
+
+What stands where under _build/: `executed/PROFILE/` the executed notebooks, each with a
+stamp beside it; `failed/PROFILE/` chapters that failed, with their traceback; `stage/` the
+book as it was compiled; `html/` the pages; `pages.log` what the compiler said.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+from press import pages
+from press.execute import Job, Outcome, run_all
+from press.source import (
+    BookError,
+    Parameters,
+    chapters,
+    check_parameters,
+    find_chapter,
+    parse_parameters,
+    profile_parameters,
+)
+from press.stamps import is_current, read_stamp, shared_inputs, write_stamp
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def execute(root: Path, build: Path, profile: str) -> list[Outcome]:
+    """Run the chapters whose inputs changed since their last run; return those that failed."""
+    found = chapters(root)
+    given = profile_parameters(root, found, profile)
+    inputs = shared_inputs(root)
+    jobs = []
+    for chapter in found:
+        place = Path(profile) / chapter.path.relative_to(root)
+        output, failed = build / "executed" / place, build / "failed" / place
+        job = Job(chapter, given[chapter.name], output, failed)
+        if is_current(job, inputs):
+            seconds = read_stamp(job.output)["seconds"]
+            _say(f"  {chapter.name:<24} unchanged, not run again ({seconds:.1f} s when it ran)")
+        else:
+            jobs.append(job)
+    return [outcome for outcome in _run(jobs, root, build, inputs) if outcome.error]
+
+
+def _run(jobs: list[Job], root: Path, build: Path, inputs: str) -> list[Outcome]:
+    from tqdm import tqdm
+
+    build.mkdir(parents=True, exist_ok=True)
+    outcomes = []
+    bar = tqdm(total=len(jobs), unit="chapter", leave=False, disable=not sys.stderr.isatty())
+    with closing(run_all(jobs, root, build, _cores())) as run, bar:
+        for outcome in run:
+            outcomes.append(outcome)
+            name = outcome.job.chapter.name
+            if outcome.error:
+                _say(f"  {name:<24} {outcome.seconds:6.1f} s  FAILED: {outcome.error}")
+            else:
+                write_stamp(outcome, inputs)
+                _say(f"  {name:<24} {outcome.seconds:6.1f} s")
+            bar.update()
+    return outcomes
+
+
+def _cores() -> int:
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return count or 1
+
+
+def _say(line: str) -> None:
+    from tqdm import tqdm
+
+    tqdm.write(line)  # beside a progress bar, not through it
+    sys.stdout.flush()
+
+
+def build_book(root: Path, profile: str) -> None:
+    """Execute, stage, compile and check the whole book."""
+    build = root / "_build"
+    _say(f"book: profile {profile}")
+    failed = execute(root, build, profile)
+    if failed:
+        lines = [f"{len(failed)} of the chapters failed, so no pages were made:"]
+        for outcome in failed:
+            lines += [f"  {outcome.job.chapter.name}: {outcome.error}"]
+            lines += [f"    its notebook, with the traceback: {_shown(outcome.job.failed)}"]
+        raise BookError("\n".join(lines))
+    start = time.monotonic()
+    banner = pages.QUICK_BANNER if profile == "quick" else None
+    pages.stage(root, build / "executed" / profile, build / "stage", banner)
+    html = pages.compile_pages(build / "stage", build)
+    outside = list(pages.outside_fetches(html))
+    if outside:
+        raise BookError("\n  ".join(["the pages would load from elsewhere:", *outside]))
+    _say(f"  {'pages':<24} {time.monotonic() - start:6.1f} s")
+    _say(f"book: {_shown(html / 'index.html')}")
+
+
+def run_chapter(root: Path, name: str, given: Parameters) -> None:
+    """Run one chapter with changed parameters and say where it is."""
+    chapter = find_chapter(root, name)
+    check_parameters(chapter, given, "--params")
+    words = [f"{key}={value}" for key, value in given.items()]
+    slug = re.sub(r"[^\w.=,-]+", "", "--".join([chapter.name, *words]))[:120]
+    output = root / "_build" / "runs" / f"{slug}.ipynb"
+    job = Job(chapter, given, output, output)
+    (outcome,) = _run([job], root, root / "_build", shared_inputs(root))
+    if outcome.error:
+        raise BookError(f"{name}: {outcome.error}\n  see {_shown(output)}")
+    _say(f"book: {_shown(output)}")
+
+
+def _shown(path: Path) -> Path:
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
+def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
+    """Run the command line; return 0 if all went well."""
+    parser = argparse.ArgumentParser(prog="book.py", description="Build the book.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    build = commands.add_parser("build", help="execute what changed and compile the pages")
+    build.add_argument("--profile", default="full", help="full (default) or quick")
+    chapter = commands.add_parser("chapter", help="run one chapter with changed parameters")
+    chapter.add_argument("name", metavar="NAME", help="such as 01_type2_sets")
+    chapter.add_argument("--params", default="", help='such as "seed=3 epochs=5"')
+    options = parser.parse_args(arguments)
+    try:
+        if options.command == "build":
+            build_book(root, options.profile)
+        else:
+            run_chapter(root, options.name, parse_parameters(options.params))
+    except BookError as error:
+        print(f"book: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("book: stopped; chapters that had finished are kept", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,12 @@
+"""The press that prints the book: sources in, pages out.
+
+=============== ===============================================================
+`source`        what the book consists of: chapters, parameters, profiles
+`execute`       chapters run by papermill
+`stamps`        which chapters need not run again
+`pages`         executed chapters staged, compiled and checked
+`extension`     the little that Sphinx has to be told
+=============== ===============================================================
+
+`tools/book.py` is the command in front of it.
+"""

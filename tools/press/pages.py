@@ -1,0 +1,166 @@
+"""From executed chapters to pages: merge, stage, compile, check.
+
+The stage is a folder that holds the whole book as Jupyter Book wants to read it:
+texts as they are, notebooks with the outputs of their executed copies. It is
+built anew each time, so that a change of prose needs no run.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from press.execute import write_notebook
+from press.source import BookError, Notebook, documents, read_notebook, tags_of
+
+TOOLS = Path(__file__).resolve().parents[1]
+QUICK_BANNER = (
+    "Quick profile: small runs that check the book. "
+    "The numbers on these pages are not the reproduction."
+)
+
+
+def merge(source: Notebook, executed: Notebook) -> Notebook:
+    """Return `source` with the outputs of `executed`, whose code cells are the same.
+
+    Prose, tags and captions come from `source`; outputs, counts and the parameters
+    that papermill injected come from `executed`.
+    """
+    ran = [cell for cell in executed["cells"] if cell["cell_type"] == "code"]
+    injected = [cell for cell in ran if "injected-parameters" in tags_of(cell)]
+    outputs = iter([cell for cell in ran if "injected-parameters" not in tags_of(cell)])
+    cells: list[dict[str, Any]] = []
+    for cell in copy.deepcopy(source["cells"]):
+        cells.append(cell)
+        if cell["cell_type"] == "code":
+            done = next(outputs)
+            cell["outputs"], cell["execution_count"] = done["outputs"], done["execution_count"]
+        if "parameters" in tags_of(cell):
+            cell["metadata"]["tags"] = sorted({*tags_of(cell), "hide-input"})
+            cell["metadata"]["mystnb"] = {"code_prompt_show": "Show the parameters"}
+            cell["metadata"]["mystnb"]["code_prompt_hide"] = "Hide the parameters"
+            cells += injected
+    return {**source, "metadata": executed["metadata"], "cells": cells}
+
+
+def stage(root: Path, executed: Path, target: Path, banner: str | None) -> None:
+    """Lay out the book in `target`, ready to be compiled.
+
+    Args:
+        root: the sources.
+        executed: the folder of the executed notebooks.
+        target: the stage; what was there is replaced.
+        banner: a line to show on every page, if any.
+    """
+    shutil.rmtree(target, ignore_errors=True)
+    ignored = shutil.ignore_patterns("*.ipynb", "profiles.yml", ".*", "__pycache__")
+    shutil.copytree(root / "chapters", target / "chapters", ignore=ignored)
+    for path in [*root.glob("_toc.yml"), *root.glob("*.bib")]:
+        shutil.copy(path, target / path.name)
+    for path in documents(root):
+        place = target / path.relative_to(root)
+        if path.suffix == ".ipynb":
+            done = read_notebook(executed / path.relative_to(root))
+            write_notebook(place, merge(read_notebook(path), done))
+        else:
+            shutil.copy(path, place)
+    config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
+    if banner:
+        config.setdefault("html", {})["announcement"] = banner
+    text = yaml.safe_dump(config, allow_unicode=True, sort_keys=False)
+    (target / "_config.yml").write_text(text, encoding="utf-8")
+
+
+def compile_pages(stage_folder: Path, build: Path) -> Path:
+    """Compile the stage into ``build/html`` with warnings as errors; return that folder."""
+    html, log = build / "html", build / "pages.log"
+    shutil.rmtree(html, ignore_errors=True)
+    # There is no `python -m jupyter_book`, and its script need not be on the PATH.
+    command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build"]
+    # Always --all: an incremental build leaves numbers glued across pages stale.
+    command += [str(stage_folder), "--path-output", str(build.parent)]
+    command += ["--all", "-W", "--keep-going"]
+    python_path = os.pathsep.join(filter(None, [str(TOOLS), os.environ.get("PYTHONPATH")]))
+    environment = {**os.environ, "PYTHONPATH": python_path, "PYTHONDONTWRITEBYTECODE": "1"}
+    with log.open("wb") as sink:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=sink, stderr=subprocess.STDOUT,
+            env=environment, check=False,
+        )  # fmt: skip
+    if done.returncode:
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+        complaints = [line for line in lines if re.search(r"WARNING|ERROR|Error", line)]
+        raise BookError("\n".join(["the pages did not compile:", *complaints, f"see {log}"]))
+    return html
+
+
+# What a browser fetches by itself, without a click.
+_FETCHED = {
+    "audio": ["src"],
+    "embed": ["src"],
+    "iframe": ["src"],
+    "image": ["href", "xlink:href"],
+    "img": ["src", "srcset"],
+    "input": ["src"],
+    "link": ["href"],
+    "object": ["data"],
+    "script": ["src"],
+    "source": ["src", "srcset"],
+    "track": ["src"],
+    "use": ["href", "xlink:href"],
+    "video": ["src", "poster"],
+}
+_NAMES_A_PAGE = {"alternate", "author", "canonical", "help", "license", "next", "prev", "search"}
+_OUTSIDE = re.compile(r"^\s*(?:https?:)?//", re.IGNORECASE)
+_CSS_OUTSIDE = re.compile(
+    r"""url\(\s*["']?(?:https?:)?//[^)]*|@import\s+["'](?:https?:)?//[^"']*""", re.IGNORECASE
+)
+
+
+class _Fetches(HTMLParser):
+    """Collects what a page would load from elsewhere."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.outside: list[str] = []
+        self._in_style = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Look at the addresses of a tag."""
+        values = {name: value or "" for name, value in attrs}
+        self._in_style = tag == "style"
+        if tag == "link" and set(values.get("rel", "").lower().split()) <= _NAMES_A_PAGE:
+            return
+        found = [values.get(name, "") for name in _FETCHED.get(tag, [])]
+        self.outside += [address for address in found if _OUTSIDE.match(address)]
+        self.outside += _CSS_OUTSIDE.findall(values.get("style", ""))
+
+    def handle_data(self, data: str) -> None:
+        """Look at the text of a style sheet inside the page."""
+        if self._in_style:
+            self.outside += _CSS_OUTSIDE.findall(data)
+
+    def handle_endtag(self, tag: str) -> None:
+        """Leave a style sheet."""
+        self._in_style = False
+
+
+def outside_fetches(html: Path) -> Iterator[str]:
+    """Yield, for each page and style sheet, what it would load from another host."""
+    for path in sorted(html.rglob("*.html")):
+        parser = _Fetches()
+        parser.feed(path.read_text(encoding="utf-8"))
+        yield from (f"{path.relative_to(html)}: {address}" for address in parser.outside)
+    for path in sorted(html.rglob("*.css")):
+        found = _CSS_OUTSIDE.findall(path.read_text(encoding="utf-8"))
+        yield from (f"{path.relative_to(html)}: {address}" for address in found)
