@@ -60,7 +60,7 @@ def between(name: str, value: Any, low: float, high: float, *, closed: bool = Fa
 
 def matrix(name: str, value: ArrayLike) -> Array:
     """Return `value` as a finite float array with two axes and at least one row and column."""
-    X = np.asarray(value, dtype=float)
+    X = numbers(name, value)
     if X.ndim != 2 or 0 in X.shape:
         raise ValueError(f"{name} must be a table (rows, columns) with data, got shape {X.shape}")
     return finite(name, X)
@@ -68,11 +68,20 @@ def matrix(name: str, value: ArrayLike) -> Array:
 
 def vector(name: str, value: ArrayLike, length: int | None = None) -> Array:
     """Return `value` as a finite float array with one axis, of `length` where that is given."""
-    y = np.asarray(value, dtype=float)
+    y = numbers(name, value)
     if y.ndim != 1 or y.size == 0 or (length is not None and y.size != length):
         wanted = "values" if length is None else f"{length} values"
         raise ValueError(f"{name} must be a row of {wanted}, got shape {y.shape}")
     return finite(name, y)
+
+
+def numbers(name: str, value: Any) -> Array:
+    """Return `value` as an array of floats, rows after one another in memory."""
+    try:
+        # sums depend on the order in memory, and results should not
+        return np.asarray(value, dtype=float, order="C")
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{name} must hold numbers only: {error}") from None
 
 
 def finite(name: str, values: Array) -> Array:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gt2lite._checks import Array, finite
+from gt2lite._checks import Array, finite, numbers
 
 Names = NDArray[np.object_]
 
@@ -24,7 +24,7 @@ def read_table(X: Any) -> tuple[Array, Names | None]:
     values = np.asarray(X)
     if values.dtype.kind == "c":
         raise ValueError("Complex data not supported: X must hold real numbers")
-    values = np.asarray(values, dtype=float, order="C")  # sums depend on the order in memory
+    values = numbers("X", values)
     if values.ndim != 2:
         raise ValueError(
             f"X must be a 2D table (rows, columns), got an array of shape {values.shape}. "
@@ -52,7 +52,7 @@ def read_target(y: Any, n_rows: int) -> Array:
     values = np.asarray(y)
     if values.dtype.kind == "c":
         raise ValueError("Complex data not supported: y must hold real numbers")
-    values = np.asarray(values, dtype=float)
+    values = numbers("y", values)
     if values.ndim == 2 and values.shape[1] == 1:
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected. "

@@ -11,6 +11,8 @@ rows, and sums over inputs, rules or planes are sums of whole rows::
     f_*     (K, P, B)     firings
     ends    (2, K, B)     lower and upper ends
 
+Planes of type 1 (kappa = 0) come last, as they do where alphas rise.
+
 What does not depend on the plane is computed once (`fire`) and serves every plane
 (`reduce_planes`). Two closed forms save the rest: the lower firing is the type-1
 firing times a number, ``prod_m(1 - kappa s_l)``, and a plane with kappa = 0 is a type-1
@@ -30,6 +32,7 @@ backward pass needs.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,11 +73,9 @@ class Reduced(NamedTuple):
     """The planes of a batch: their ends, and what the backward pass needs of them."""
 
     ends: Array  # (2, K, B)
-    kappa: Array  # (K, 1) or (K, B)
-    flat: IntArray  # which planes are of type 1
-    wide: IntArray  # and which are not: K' of them
+    kappa: Array  # (K', 1) or (K', B) of the planes that have a width
+    spread: Spread | None  # what belongs to them
     w: Array | None  # (P, B) weights of the type-1 planes, their sum is 1
-    spread: Spread | None  # what belongs to the others
 
 
 class Spread(NamedTuple):
@@ -87,43 +88,71 @@ class Spread(NamedTuple):
     found: Switches
 
 
-def fire(theta: Theta, X_t: Array) -> Fired:
-    """Return memberships, type-1 firings and consequents of a batch `X_t` (M, B)."""
+class Scratch:
+    """Arrays that are used again at every step, by name: memory that stays warm.
+
+    What `fire` and `reduce_planes` return is then good until the next step only.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[str, Array] = {}
+
+    def __call__(self, name: str, shape: tuple[int, ...]) -> Array:
+        """Return an array of that shape; its content is arbitrary."""
+        array = self._kept.get(name)
+        if array is None or array.shape != shape:
+            array = self._kept[name] = np.empty(shape)
+        return array
+
+
+def _fresh(name: str, shape: tuple[int, ...]) -> Array:
+    return np.empty(shape)
+
+
+Allocate = Callable[[str, tuple[int, ...]], Array]
+
+
+def fire(theta: Theta, X_t: Array, new: Allocate = _fresh) -> Fired:
+    """Return memberships, type-1 firings and consequents of a batch `X_t` (M, B).
+
+    `new` provides the large arrays: fresh ones, or those of a `Scratch`.
+    """
     c, sigma, _, _, a, a0 = theta
-    z = X_t - c[:, :, None]  # (P, M, B)
+    shape = (*c.shape, X_t.shape[1])  # (P, M, B)
+    z = np.subtract(X_t, c[:, :, None], out=new("z", shape))
     z *= (1.0 / sigma)[:, :, None]
-    log_mu = z * z
+    log_mu = np.multiply(z, z, out=new("log_mu", shape))
     log_mu *= -0.5 / X_t.shape[0]
-    mu = np.exp(log_mu)
+    mu = np.exp(log_mu, out=new("mu", shape))
     log_f = np.maximum(log_mu.sum(axis=1), _LOWEST_LOG)  # (P, B)
     y = a @ X_t
     y += a0[:, None]
     return Fired(X_t, z, log_mu, mu, log_f, y, *rank_rules(y))
 
 
-def reduce_planes(theta: Theta, fired: Fired, kappa: Array) -> Reduced:
+def reduce_planes(theta: Theta, fired: Fired, kappa: Array, new: Allocate = _fresh) -> Reduced:
     """Return the ends of the planes `kappa`: (K, 1), or (K, B) for planes that vary by sample."""
-    has_width = kappa.any(axis=1)
-    wide, flat = np.flatnonzero(has_width), np.flatnonzero(~has_width)
+    n_wide = int(np.count_nonzero(kappa.any(axis=1)))
     ends = np.empty((2, kappa.shape[0], fired.y.shape[1]))
     w = spread = None
-    if flat.size:
+    if n_wide < len(kappa):
         w = np.exp(fired.log_f - fired.log_f.max(axis=0))
         w /= w.sum(axis=0)
-        ends[:, flat] = (w * fired.y).sum(axis=0)
-    if wide.size:
-        spread = _spread(theta, fired, kappa[wide])
-        ends[:, wide] = spread.found.ends
-    return Reduced(ends, kappa, flat, wide, w, spread)
+        ends[:, n_wide:] = (w * fired.y).sum(axis=0)
+    if n_wide:
+        spread = _spread(theta, fired, kappa[:n_wide], new)
+        ends[:, :n_wide] = spread.found.ends
+    return Reduced(ends, kappa[:n_wide], spread, w)
 
 
-def _spread(theta: Theta, fired: Fired, kappa: Array) -> Spread:
+def _spread(theta: Theta, fired: Fired, kappa: Array, new: Allocate) -> Spread:
     """Return the planes that have a width: `kappa` (K', 1 or B) is nowhere 0 for a whole plane."""
     t = kappa[:, None] * theta.s_r[:, None]  # (K', M, 1 or B)
     log_t = np.log(t)
     factor = np.log1p(-kappa[:, None] * theta.s_l[:, None]).sum(axis=1)  # (K', 1 or B)
     log_lower = fired.log_f + factor[:, None]  # (K', P, B)
-    v = fired.mu * ((1.0 - t) / t)[:, None]  # (K', P, M, B)
+    v = new("v", (len(kappa), *fired.mu.shape))  # (K', P, M, B)
+    np.multiply(fired.mu, ((1.0 - t) / t)[:, None], out=v)
     v += 1.0
     floor = log_t.sum(axis=1)  # (K', 1 or B)
     if floor.min() > _SAFE_LOG_PRODUCT:
@@ -139,39 +168,43 @@ def _spread(theta: Theta, fired: Fired, kappa: Array) -> Spread:
     return Spread(t, v, f_lower, f_upper, find_ends(f_lower, f_upper, fired.y, fired.positions))
 
 
-def pull_back_planes(theta: Theta, fired: Fired, reduced: Reduced, g_ends: Array) -> Theta:
+def pull_back_planes(
+    theta: Theta, fired: Fired, reduced: Reduced, g_ends: Array, new: Allocate = _fresh
+) -> Theta:
     """Return the gradient with respect to every parameter, given that of the ends (2, K, B).
 
-    Planes must not vary by sample: `reduced.kappa` is (K, 1).
+    Planes must not vary by sample: `reduced.kappa` is (K', 1).
     """
     M = fired.X_t.shape[0]
-    g_y = np.zeros_like(fired.y)
-    g_log_f = np.zeros_like(fired.y)  # through type-1 and lower firings
-    g_log_mu = np.zeros_like(fired.mu)  # through upper memberships, then through all
+    kappa = reduced.kappa
+    n_wide = len(kappa)
+    g_y = g_log_f = np.zeros_like(fired.y)  # g_log_f: through type-1 and lower firings
+    g_log_mu = new("g_log_mu", fired.mu.shape)  # through upper memberships, then through all
     g_sl, g_sr = np.zeros(M), np.zeros(M)
 
     if reduced.w is not None:
-        g_w = reduced.w * g_ends[:, reduced.flat].sum(axis=(0, 1))
-        g_y += g_w
-        g_log_f += g_w * (fired.y - reduced.ends[0, reduced.flat[0]])
+        g_y = reduced.w * g_ends[:, n_wide:].sum(axis=(0, 1))
+        g_log_f = g_y * (fired.y - reduced.ends[0, n_wide])
     if reduced.spread is not None:
         t, v, f_lower, f_upper, found = reduced.spread
-        kappa = reduced.kappa[reduced.wide]  # (K', 1)
         g_lo, g_up, g_yk = pull_back(
-            g_ends[:, reduced.wide], f_lower, f_upper, fired.y, fired.rank, found
+            g_ends[:, :n_wide], f_lower, f_upper, fired.y, fired.rank, found
         )
-        g_y += g_yk
+        g_y = g_y + g_yk
         g_lo *= f_lower  # from here on with respect to logarithms of firings
         g_up *= f_upper
-        g_log_f += g_lo.sum(axis=0)
-        g_sl -= g_lo.sum(axis=(1, 2)) @ (kappa / (1.0 - kappa * theta.s_l))
-        g_v = g_up[:, :, None] / v  # (K', P, M, B)
+        g_log_f = g_log_f + g_lo.sum(axis=0)
+        g_sl = g_lo.sum(axis=(1, 2)) @ (-kappa / (1.0 - kappa * theta.s_l))
+        g_v = np.divide(g_up[:, :, None], v, out=v)  # (K', P, M, B); v is not needed again
         # ln(t v) = ln(mu (1 - t) + t) has the slope (1 - mu) / (t v) in t, (1 - t) / (t v) in mu
-        g_t = np.vecdot(g_v, 1.0 - fired.mu).sum(axis=1) / t[:, :, 0]  # (K', M)
-        g_sr += (kappa * g_t).sum(axis=0)
+        nu = np.subtract(1.0, fired.mu, out=new("nu", fired.mu.shape))
+        g_t = np.vecdot(g_v, nu).sum(axis=1) / t[:, :, 0]  # (K', M)
+        g_sr = (kappa * g_t).sum(axis=0)
         g_v *= ((1.0 - t) / t)[:, None]
-        g_log_mu = g_v.sum(axis=0)
+        np.add.reduce(g_v, axis=0, out=g_log_mu)
         g_log_mu *= fired.mu
+    else:
+        g_log_mu[:] = 0.0
 
     g_log_mu += g_log_f[:, None]
     scale = 1.0 / theta.sigma
@@ -183,7 +216,12 @@ def pull_back_planes(theta: Theta, fired: Fired, reduced: Reduced, g_ends: Array
 
 
 def plane_ends(theta: Theta, X: Array, kappa: Array) -> Array:
-    """Return the ends (2, K, N) of the planes `kappa` (K,), differentiable in `theta`."""
+    """Return the ends (2, K, N) of the planes `kappa` (K,), differentiable in `theta`.
+
+    Where some of `kappa` are 0, they come last.
+    """
+    if (np.diff((kappa == 0).astype(int)) < 0).any():
+        raise ValueError(f"kappa must have its zeros last, got {kappa}")
     ends: Array = _plane_ends(*theta, X, kappa, {})
     return ends
 

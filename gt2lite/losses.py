@@ -28,9 +28,9 @@ ALIGNED_LEVELS = (0.95, 0.90, 0.50)  # below that of alpha_0
 class Objective(NamedTuple):
     """Which planes a system has, and which coverage each of them is to learn."""
 
-    alphas: Array  # (K,) all of them weigh in the output
-    kappa: Array  # (K,)
-    levels: Array  # (K,) coverage for the pinball losses, NaN for a plane that has none
+    alphas: Array  # (K,) rising; all of them weigh in the output
+    kappa: Array  # (K,) falling
+    levels: Array  # (K',) coverages that the first K' planes learn
 
 
 def make_objective(
@@ -46,7 +46,7 @@ def make_objective(
         alphas: planes, 0.01 among them; None for the objective's own.
 
     >>> make_objective("dual", 0.9).levels
-    array([0.9, nan, nan])
+    array([0.9])
     >>> make_objective("aligned").alphas.round(4)
     array([0.01  , 0.0695, 0.1529, 0.7292, 1.    ])
     """
@@ -62,14 +62,12 @@ def make_objective(
     elif name == "dual":
         planes = onp.array(DUAL_ALPHAS)
     else:
-        inner = [_z(level) / z_0 for level in ALIGNED_LEVELS if level < coverage]
-        planes = onp.concatenate([[ALPHA_0], alpha_of(onp.array(inner)), [1.0]])
+        below = [_z(level) / z_0 for level in ALIGNED_LEVELS if level < coverage]
+        planes = onp.concatenate([[ALPHA_0], alpha_of(onp.array(below)), [1.0]])
     kappa = onp.asarray(kappa_of(planes))
-    if name == "dual":
-        levels = onp.where(planes == ALPHA_0, coverage, onp.nan)
-    else:
-        levels = onp.array([2 * NormalDist().cdf(k * z_0) - 1 if k > 0 else onp.nan for k in kappa])
-        levels[0] = coverage
+    learning = kappa[kappa > 0] if name == "aligned" else kappa[:1]
+    levels = onp.array([2 * NormalDist().cdf(k * z_0) - 1 for k in learning])
+    levels[0] = coverage  # exactly
     return Objective(planes, kappa, levels)
 
 
@@ -100,9 +98,8 @@ def loss(ends: Array, y: Array, objective: Objective) -> Array:
     """Return the loss of the ends (2, K, N) at the targets `y` (N,), Eq. (10). For autograd."""
     total = np.mean(log_cosh(y - weigh_planes(ends, objective.alphas)))
     for k, level in enumerate(objective.levels):
-        if level == level:  # not NaN
-            total = total + np.mean(pinball(y - ends[0, k], (1 - level) / 2))
-            total = total + np.mean(pinball(y - ends[1, k], (1 + level) / 2))
+        total = total + np.mean(pinball(y - ends[0, k], (1 - level) / 2))
+        total = total + np.mean(pinball(y - ends[1, k], (1 + level) / 2))
     return total
 
 
@@ -113,17 +110,16 @@ def loss_and_gradient(ends: Array, y: Array, objective: Objective) -> tuple[floa
     that from above (the target exceeds the end).
     """
     alphas, _, levels = objective
-    N = y.size
+    N, n_learn = y.size, levels.size
     weights = alphas / (2 * alphas.sum())  # (K,)
-    error = y - weights @ ends.sum(axis=0)  # (N,)
+    error = y - weights @ (ends[0] + ends[1])  # (N,)
     value = log_cosh(error).sum()
     g_ends = onp.empty_like(ends)
     g_ends[:] = weights[:, None] * (onp.tanh(error) / -N)
 
-    learns = ~onp.isnan(levels)
-    tau = onp.stack([1 - levels[learns], 1 + levels[learns]])[:, :, None] / 2  # (2, K', 1)
-    gap = y - ends[:, learns]  # (2, K', N)
+    tau = onp.stack([1 - levels, 1 + levels])[:, :, None] / 2  # (2, K', 1)
+    gap = y - ends[:, :n_learn]  # (2, K', N)
     slope = tau - (gap < 0)
-    value += (slope * gap).sum()
-    g_ends[:, learns] -= slope / N
+    value += onp.vdot(slope, gap)
+    g_ends[:, :n_learn] -= slope / N
     return float(value) / N, g_ends

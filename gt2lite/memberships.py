@@ -84,7 +84,7 @@ def primary(X: Array, c: Array, sigma: Array) -> Array:
     return np.exp(log_primary(X, c, sigma))
 
 
-def secondary(mu: Array, kappa: float, s_l: Array, s_r: Array) -> tuple[Array, Array]:
+def secondary(mu: Any, kappa: float, s_l: Any, s_r: Any) -> tuple[Any, Any]:
     r"""Return the lower and upper membership of a plane, Eq. (5) with its constraints built in.
 
     .. math::
@@ -109,7 +109,7 @@ def secondary(mu: Array, kappa: float, s_l: Array, s_r: Array) -> tuple[Array, A
     return mu * (1 - kappa * s_l), mu + kappa * (1 - mu) * s_r
 
 
-def secondary_grade(u: Array, mu: float, s_l: float, s_r: float) -> Array:
+def secondary_grade(u: Array, mu: float | Array, s_l: float, s_r: float) -> Array:
     """Return the height alpha of the secondary membership at `u`, where the primary one is `mu`.
 
     This is `secondary` read the other way round: the plane on whose edge `u` lies.
@@ -119,7 +119,7 @@ def secondary_grade(u: Array, mu: float, s_l: float, s_r: float) -> Array:
     """
     u = onp.asarray(u, dtype=float)
     room = onp.where(u < mu, mu * s_l, (1 - mu) * s_r)
-    with onp.errstate(divide="ignore", over="ignore"):
+    with onp.errstate(divide="ignore", invalid="ignore", over="ignore"):
         kappa = onp.where(u == mu, 0.0, onp.abs(u - mu) / room)
         return onp.asarray(ALPHA_0 ** (kappa**2))
 

@@ -92,7 +92,7 @@ def secondary_membership(
         upright: membership upwards, as it is beside a plot of the set.
     """
     u = np.union1d(np.linspace(*_plane(mu, ALPHA_0, s_l, s_r), 401), [mu])
-    grade = _grade(u, mu, s_l, s_r)
+    grade = secondary_grade(u, mu, s_l, s_r)
 
     def turned(along: Any, height: Any) -> tuple[Any, Any]:
         return (height, along) if upright else (along, height)
@@ -164,7 +164,7 @@ def z_gt2_set(
     """
     mu = _mu(x, c, sigma)
     u = np.linspace(0, 1, 301)
-    grade = _grade(u[:, None], mu, s_l, s_r)  # (u, x)
+    grade = secondary_grade(u[:, None], mu, s_l, s_r)  # (u, x)
     shown = np.ma.masked_less(grade, ALPHA_0)
     ax.pcolormesh(x, u, shown, cmap=_FADE, vmin=0, vmax=1.6, shading="gouraud", rasterized=True)
     lower, upper = _plane(mu, alpha, s_l, s_r)
@@ -204,7 +204,7 @@ def _slice(
 ) -> None:
     """Draw the secondary membership at one point of the input as an upright sheet."""
     u = np.union1d(np.linspace(*_plane(mu, ALPHA_0, s_l, s_r), 61), [mu])
-    x, grade = np.full_like(u, place), _grade(u, mu, s_l, s_r)
+    x, grade = np.full_like(u, place), secondary_grade(u, mu, s_l, s_r)
     ax.fill_between(x, u, 0, x, u, grade, color=color, alpha=opacity, linewidth=0)
     ax.plot(x, u, grade, color=BLUE, linestyle="-", linewidth=0.8)
 
@@ -220,12 +220,6 @@ def _mu(x: Array, c: float, sigma: float, n_inputs: int = 1) -> Array:
 def _plane(mu: Any, alpha: float, s_l: float, s_r: float) -> tuple[Array, Array]:
     """Return the lower and upper edge of the plane `alpha`, of the shape of `mu`."""
     return secondary(np.asarray(mu), kappa_of(alpha), np.asarray(s_l), np.asarray(s_r))
-
-
-def _grade(u: Array, mu: Any, s_l: float, s_r: float) -> Array:
-    """Return the secondary memberships at `u`; at mu = 1 there is no room above, hence 0 / 0."""
-    with np.errstate(invalid="ignore"):
-        return secondary_grade(u, mu, s_l, s_r)
 
 
 def _labelled(ax: Axes, x: str, y: str) -> Axes:

@@ -52,12 +52,19 @@ def rank_rules(y: Array) -> tuple[IntArray, IntArray]:
     (array([1., 2., 3.]), array([2, 0, 1]))
     """
     P, B = y.shape
+    columns, ranks = _counts(P, B)
     positions = np.argsort(y, axis=0)
     positions *= B
-    positions += np.arange(B)
+    positions += columns
     rank = np.empty_like(positions)
-    rank.put(positions, np.repeat(np.arange(P), B))
+    rank.put(positions, ranks)
     return positions, rank
+
+
+@functools.lru_cache(maxsize=16)
+def _counts(P: int, B: int) -> tuple[IntArray, IntArray]:
+    """Return the numbers of B columns, and the rank of each place in a sorted (P, B)."""
+    return np.arange(B), np.repeat(np.arange(P), B)
 
 
 def find_ends(f_lower: Array, f_upper: Array, y: Array, positions: IntArray) -> Switches:
@@ -192,8 +199,6 @@ def _type_reduce(f_lower: Any, f_upper: Any, y: Any, tape: dict[str, Any]) -> Ar
     P = shape[-1]
     # (..., P) -> (P, B)
     lo, up, yy = (np.ascontiguousarray(np.broadcast_to(v, shape).reshape(-1, P).T) for v in arrays)
-    if lo.size == 0:
-        return np.empty((2, *shape[:-1]))
     top = up.max(axis=0)
     if not (top > 0).all():
         row = int(np.argmin(top > 0))

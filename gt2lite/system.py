@@ -73,7 +73,7 @@ def init_params(
     shapes = param_shapes(P, M, smf)
     c = onp.stack([rng.permutation(_kmeans_1d(x, P, rng)) for x in X.T], axis=1)  # (P, M)
     spread = X.std(axis=0)
-    spread[X.min(axis=0) == X.max(axis=0)] = 1.0
+    spread[(X.min(axis=0) == X.max(axis=0)) | (spread == 0)] = 1.0
     return {
         "c": c,
         "raw_sigma": onp.tile(spread, (P, 1)),
@@ -88,19 +88,20 @@ def _kmeans_1d(x: Array, n: int, rng: onp.random.Generator, iterations: int = 10
     """Return `n` centres of the values `x`; fewer distinct values than that are repeated.
 
     On a line clusters are stretches of the sorted values, so that a step of Lloyd's
-    algorithm is a search for the midpoints and a difference of running sums.
+    algorithm is a search for the midpoints and a sum over each stretch.
     """
     values, counts = onp.unique(x, return_counts=True)
     if values.size <= n:
         return onp.resize(values, n)
-    running_n = onp.concatenate([[0], onp.cumsum(counts)])
-    running_x = onp.concatenate([[0.0], onp.cumsum(counts * values)])
     centres = _spread_out(values, counts, n, rng)
     for _ in range(iterations):
         cuts = onp.searchsorted(values, (centres[1:] + centres[:-1]) / 2)
-        edges = onp.concatenate([[0], cuts, [values.size]])
-        size, total = onp.diff(running_n[edges]), onp.diff(running_x[edges])
-        moved = onp.where(size > 0, total / onp.maximum(size, 1), centres)
+        first, last = onp.append(0, cuts), onp.append(cuts, values.size)
+        full = last > first  # a cluster without values stays where it is
+        moved = centres.copy()
+        moved[full] = onp.add.reduceat(counts * values, first[full]) / onp.add.reduceat(
+            counts, first[full]
+        )
         if onp.array_equal(moved, centres):
             break
         centres = moved

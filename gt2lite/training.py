@@ -16,7 +16,7 @@ import numpy as np
 
 from gt2lite._checks import Array, between, matrix, one_of, vector, whole
 from gt2lite._progress import progress_bar
-from gt2lite.kernel import fire, pull_back_planes, reduce_planes
+from gt2lite.kernel import Scratch, fire, pull_back_planes, reduce_planes
 from gt2lite.losses import OBJECTIVES, Objective, loss_and_gradient, make_objective
 from gt2lite.system import (
     SMF_MODES,
@@ -73,6 +73,7 @@ class Recipe:
         one_of("smf", self.smf, SMF_MODES)
         one_of("keep", self.keep, ("last", "best"))
         one_of("bias_correction", self.bias_correction, ("steps", "epochs"))
+        make_objective(self.objective, self.coverage, self.alphas)
 
     @property
     def planes(self) -> Objective:
@@ -94,9 +95,12 @@ class DivergenceError(RuntimeError):
     """
 
     def __init__(self, message: str, params: Params, history: Array) -> None:
-        super().__init__(message)
+        super().__init__(message, params, history)  # all of them: errors travel between processes
         self.params = params
         self.history = history
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 def train(
@@ -137,15 +141,16 @@ def train(
         start = init_params(X, recipe.n_rules, rng, smf=recipe.smf)
     _check_start(start, recipe, X.shape[1])
     params, flat = _flatten(start)
-    kappa = objective.kappa[:, None]
+    kappa, scratch = objective.kappa[:, None], Scratch()
 
     def step(X_t: Array, y: Array) -> tuple[float, Array]:
         """Return loss and flat gradient of a batch."""
         theta = constrain(params)
-        fired = fire(theta, X_t)
-        reduced = reduce_planes(theta, fired, kappa)
+        fired = fire(theta, X_t, scratch)
+        reduced = reduce_planes(theta, fired, kappa, scratch)
         value, g_ends = loss_and_gradient(reduced.ends, y, objective)
-        g = pull_back_constraints(params, theta, pull_back_planes(theta, fired, reduced, g_ends))
+        g_theta = pull_back_planes(theta, fired, reduced, g_ends, scratch)
+        g = pull_back_constraints(params, theta, g_theta)
         return value, np.concatenate([g[name].ravel() for name in params])
 
     adam = _Adam(flat, recipe.learning_rate)

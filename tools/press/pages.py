@@ -91,14 +91,15 @@ def compile_pages(stage_folder: Path, build: Path) -> Path:
     command += [str(stage_folder), "--path-output", str(build.parent)]
     command += ["--all", "-W", "--keep-going"]
     python_path = os.pathsep.join(filter(None, [str(TOOLS), os.environ.get("PYTHONPATH")]))
-    environment = {**os.environ, "PYTHONPATH": python_path, "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "PYTHONPATH": python_path}
     with log.open("wb") as sink:
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, stdout=sink, stderr=subprocess.STDOUT,
             env=environment, check=False,
         )  # fmt: skip
     if done.returncode:
-        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+        text = log.read_text(encoding="utf-8", errors="replace")
+        lines = re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines()  # coloured even in a file
         complaints = [line for line in lines if re.search(r"WARNING|ERROR|Error", line)]
         raise BookError("\n".join(["the pages did not compile:", *complaints, f"see {log}"]))
     return html
