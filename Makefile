@@ -23,7 +23,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup test lint type book chapter bench data lock clean distclean
+.PHONY: help setup test lint type book chapter reproduce study bench data lock clean distclean
 
 help: ## List the commands
 	@echo "Usage: make COMMAND"
@@ -39,6 +39,12 @@ chapter: $(VENV)/.stamp ## Run one chapter: NAME=01_type2_sets PARAMS="sigma=2 s
 	@if [ -z '$(NAME)' ]; then \
 	  echo 'Which chapter? For example: make chapter NAME=01_type2_sets PARAMS="sigma=2"' >&2; exit 2; fi
 	@$(PY) tools/book.py chapter '$(NAME)' $(if $(PARAMS),--params '$(PARAMS)')
+
+reproduce: $(VENV)/.stamp ## Train all 60 systems of the paper, judge every cell and claim
+	@$(PY) tools/evidence.py reproduce $(ARGS)
+
+study: $(VENV)/.stamp ## The same and what is too long for the book: writes data/results/
+	@$(PY) tools/evidence.py study $(ARGS)
 
 lint: $(VENV)/.stamp ## Check style, formatting, clean notebooks, workflows
 	@$(PY) -m ruff check --quiet .

@@ -14,6 +14,12 @@ package costs no more than reading this file. Where to look for what:
 `metrics`       RMSE, PICP, PINAW, interval score, width at equal coverage
 `datasets`      the four data sets of the paper, scaling, splits
 `estimator`     `GT2Regressor`: all of it in five lines
+`store`         a folder of finished runs
+`experiment`    the paper's protocol, resumable and parallel
+`paper`         the published values, and a verdict on each
+`claims`        the paper's claims, and a verdict on each
+`results`       reference results, and how a run compares with them
+`plots`         every figure
 =============== ==============================================================
 """
 
@@ -26,14 +32,20 @@ __version__ = "0.1.0"
 
 _MODULES = (
     "calibration",
+    "chance",
+    "claims",
     "datasets",
     "estimator",
+    "experiment",
     "kernel",
     "losses",
     "memberships",
     "metrics",
+    "paper",
     "plots",
     "reduction",
+    "results",
+    "store",
     "system",
     "training",
 )
@@ -44,14 +56,20 @@ __all__ = ["GT2Regressor", "__version__", "load_dataset", *_MODULES]
 if TYPE_CHECKING:
     from gt2lite import (
         calibration,
+        chance,
+        claims,
         datasets,
         estimator,
+        experiment,
         kernel,
         losses,
         memberships,
         metrics,
+        paper,
         plots,
         reduction,
+        results,
+        store,
         system,
         training,
     )

@@ -21,10 +21,10 @@ Record = Mapping[str, Any]
 Cell = tuple[str, str, float, str]
 """Data set, model, level and method."""
 
-_KEYS = frozenset(
-    "dataset seed mode model level method rmse picp pinaw interval_score alpha reached "
-    "n_evaluations n_cal n_test train_seconds calibrate_seconds".split()
-)
+_NUMBERS = ("rmse", "picp", "pinaw", "interval_score", "alpha", "reached", "n_evaluations")
+_NAMES = ("dataset", "seed", "mode", "model", "level", "method")
+_SIZES = ("n_cal", "n_test", "train_seconds", "calibrate_seconds")
+_KEYS = frozenset(_NAMES + _NUMBERS + _SIZES)
 
 
 class OutOfReachError(ValueError):
@@ -45,6 +45,7 @@ class Runs:
     def __init__(
         self, records: Iterable[Record], needed: Iterable[Cell], mode: str = "default"
     ) -> None:
+        records = self.records = list(records)
         self.tables: dict[tuple[float, str], dict[tuple[str, float, int], Record]] = {}
         self._cells: dict[Cell, dict[int, Record]] = {}
         for record in records:

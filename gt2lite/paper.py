@@ -27,7 +27,6 @@ from gt2lite._runs import METHODS, Cell, Record, Runs
 from gt2lite.chance import SIGNIFICANCE, holm, paired_p, welch
 from gt2lite.datasets import data_path
 
-
 # ------------------------------------------------------------------ what they printed
 
 
@@ -136,12 +135,11 @@ class Verdict(NamedTuple):
     reason: str
 
 
-class Winner(NamedTuple):
-    """Who wins a row, in the paper and here; a difference is calibrated minus trained.
+class BoldRow(NamedTuple):
+    """A row of the tables by itself; the difference is calibrated minus trained.
 
-    Differences are of RMSE, of PINAW, or of the distance of mean PICP from its level, so that
-    a negative one is a win of the calibrated model. The paper's `paper_p` is of a Welch test,
-    since it prints no single runs; ours is paired.
+    It is of RMSE, of PINAW, or of the distance of mean PICP from its level, so that a negative
+    one is a win of the calibrated model; `p` is of a Welch test of what is printed.
     """
 
     dataset: str
@@ -149,8 +147,17 @@ class Winner(NamedTuple):
     metric: str
     bold: str
     follows_rule: bool
-    paper_difference: float
-    paper_p: float
+    difference: float
+    p: float
+
+
+class Winner(NamedTuple):
+    """Who wins a row here, and in the paper (`bold`). Differences are as in `BoldRow`."""
+
+    dataset: str
+    level: float
+    metric: str
+    bold: str
     winner: str
     difference: float
     p: float
@@ -191,33 +198,39 @@ def _judge(cell: PublishedCell, mean: float, p_holm: float) -> tuple[str, str]:
     return "better" if ours < theirs else "differs", reason
 
 
-def winners(records: Iterable[Record]) -> list[Winner]:
-    """Return who wins each of the 24 rows, in the paper and here."""
+def bold_rows() -> list[BoldRow]:
+    """Return the 24 rows of the tables, with whether bold is where the rule would put it.
+
+    >>> all(row.follows_rule for row in bold_rows())
+    True
+    """
     cells = published_cells()
-    runs = Runs(records, _needed(cells))
-    n_paper = round(settings()["repetitions"])
-    pairs = [(c, t) for c, t in _rows(cells)]
-    gaps = [paired_gap(runs, c.metric, c.dataset, c.level) for c, _ in pairs]
+    trained = {cell[:4]: cell for cell in cells if cell.model == "trained"}
+    n = round(settings()["repetitions"])
+    rows = []
+    for ours in cells:
+        if ours.model != "calibrated":
+            continue
+        theirs = trained[ours[:4]]
+        a, b = (_cost(cell.metric, cell.mean, cell.level) for cell in (ours, theirs))
+        bold = _which(ours.bold, theirs.bold)
+        p = welch(a, ours.std, n, b, theirs.std, n)
+        rows.append(BoldRow(*ours[1:4], bold, bold == _which(a < b, b < a), a - b, p))
+    return rows
+
+
+def winners(records: Iterable[Record]) -> list[Winner]:
+    """Return who wins each of the 24 rows, by the rule of this module."""
+    rows = bold_rows()
+    runs = Runs(records, _needed(published_cells()))
+    gaps = [paired_gap(runs, row.metric, row.dataset, row.level) for row in rows]
     p = [paired_p(gap) for gap in gaps]
     out = []
-    for (c, t), gap, p_raw, p_holm in zip(pairs, gaps, p, holm(p), strict=True):
-        costs = [_cost(cell.metric, cell.mean, cell.level) for cell in (c, t)]
-        bold = _first(c.bold, t.bold)
-        winner = _first(gap.mean() < 0, gap.mean() > 0)
-        out.append(
-            Winner(
-                *(c.dataset, c.level, c.metric, bold),
-                follows_rule=bold == _first(costs[0] < costs[1], costs[1] < costs[0]),
-                paper_difference=costs[0] - costs[1],
-                paper_p=welch(costs[0], c.std, n_paper, costs[1], t.std, n_paper),
-                winner=winner,
-                difference=float(gap.mean()),
-                p=p_raw,
-                p_holm=p_holm,
-                agrees=winner == bold,
-                within_chance=p_holm >= SIGNIFICANCE,
-            )
-        )
+    for row, gap, p_raw, p_holm in zip(rows, gaps, p, holm(p), strict=True):
+        mean = float(gap.mean())
+        winner = _which(mean < 0, mean > 0)
+        chance = p_holm >= SIGNIFICANCE
+        out.append(Winner(*row[:4], winner, mean, p_raw, p_holm, winner == row.bold, chance))
     return out
 
 
@@ -240,14 +253,8 @@ def _cost(metric: str, mean: float, level: float) -> float:
     return abs(mean - 100 * level) if metric == "picp" else mean
 
 
-def _first(calibrated: bool, trained: bool) -> str:
+def _which(calibrated: bool, trained: bool) -> str:
     return "tie" if calibrated == trained else "calibrated" if calibrated else "trained"
-
-
-def _rows(cells: Sequence[PublishedCell]) -> list[tuple[PublishedCell, PublishedCell]]:
-    """Return the (calibrated, trained) cells of each row."""
-    trained = {c[1:4]: c for c in cells if c.model == "trained"}
-    return [(c, trained[c[1:4]]) for c in cells if c.model == "calibrated"]
 
 
 def _needed(cells: Sequence[PublishedCell]) -> list[Cell]:

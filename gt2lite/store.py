@@ -24,6 +24,20 @@ from gt2lite._checks import Array
 
 LAYOUT = 1
 _MARK = "store.json"
+MAKERS = (
+    "_checks",
+    "memberships",
+    "reduction",
+    "kernel",
+    "system",
+    "losses",
+    "training",
+    "calibration",
+    "metrics",
+    "datasets",
+    "experiment",
+)
+"""The modules that decide what comes out of a run."""
 
 
 class StoreError(RuntimeError):
@@ -64,6 +78,11 @@ class Store:
         temporary = mark.with_suffix(f".{os.getpid()}")
         temporary.write_text(json.dumps({"layout": LAYOUT}), encoding="utf-8")
         os.replace(temporary, mark)
+
+    @classmethod
+    def default(cls) -> Store:
+        """Return the store that `GT2LITE_STORE` names, else one in the working folder."""
+        return cls(os.environ.get("GT2LITE_STORE") or "gt2lite-store")
 
     @staticmethod
     def key(**determines: Any) -> str:
@@ -109,12 +128,11 @@ class Store:
 
 @functools.cache
 def code_digest() -> str:
-    """Return a hash of the library's code that comments and docstrings do not change."""
+    """Return a hash of the code behind a run, which comments and docstrings do not change."""
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
-        if path.stem not in ("plots", "paper", "claims"):  # these judge runs, they do not make them
-            digest.update(path.name.encode())
-            digest.update(ast.dump(_without_docstrings(path)).encode())
+    for name in MAKERS:
+        path = Path(__file__).with_name(f"{name}.py")
+        digest.update(ast.dump(_without_docstrings(path)).encode())
     return digest.hexdigest()[:24]
 
 

@@ -14,8 +14,7 @@ from gradients import check_gradient, one_sided
 
 from gt2lite.kernel import Theta, plane_ends
 from gt2lite.losses import Objective, loss, loss_and_gradient, make_objective
-from gt2lite.system import constrain, init_params, pull_back_constraints, reference_ends
-
+from gt2lite.system import constrain, param_shapes, pull_back_constraints, reference_ends
 
 
 def a_problem(N=5, M=3, P=4, smf="per_input", far=1.0, alike=1.0, seed=0):
@@ -26,9 +25,11 @@ def a_problem(N=5, M=3, P=4, smf="per_input", far=1.0, alike=1.0, seed=0):
     """
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(N, M)), rng.normal(size=N)
-    params = init_params(X, P, rng, smf=smf)
-    params = {name: v + rng.uniform(-0.4, 0.4, v.shape) for name, v in params.items()}
-    params["raw_sigma"] = np.maximum(params["raw_sigma"], 0.5)
+    params = {
+        name: rng.uniform(-0.4, 0.4, shape) for name, shape in param_shapes(P, M, smf).items()
+    }
+    params["c"] += X[np.arange(P) % N]
+    params["raw_sigma"] += 1.0
     for name in ("c", "raw_sigma"):
         mean = params[name].mean(axis=0)
         params[name] = mean + alike * (params[name] - mean)
@@ -49,9 +50,7 @@ TINY_KAPPA = Objective(
     np.array([1.0, 1e-30, 1e-9, 0.0]),
     np.array([0.9, 0.5]),
 )
-NARROW = Objective(
-    np.array([0.01, 0.5, 1.0]), np.array([3e-3, 1e-3, 0.0]), np.array([0.9, 0.5])
-)
+NARROW = Objective(np.array([0.01, 0.5, 1.0]), np.array([3e-3, 1e-3, 0.0]), np.array([0.9, 0.5]))
 
 CASES = {
     "dual": ({}, DUAL),

@@ -84,6 +84,7 @@ def _environment(root: Path, build: Path) -> dict[str, str]:
     return {
         **os.environ,
         **dict.fromkeys(_ONE_THREAD, "1"),
+        "GT2LITE_STORE": str(build / "store"),  # runs outlive the chapter that made them
         "IPYTHONDIR": str(build / "ipython"),
         "JUPYTER_PREFER_ENV_PATH": "1",
         "PYTHONDONTWRITEBYTECODE": "1",

@@ -1,11 +1,4 @@
-"""Every figure of the book: a function takes `ax`, draws on it and returns it.
-
-`use_style` sets the one look that all of them share. The colours are those of Okabe
-and Ito, which people with a colour vision deficiency can tell apart, and no figure
-relies on colour alone. A figure carries no title: its caption stands on the page.
-
-This is the only module that needs matplotlib.
-"""
+"""Figures of fuzzy sets: memberships, planes, the set as a body."""
 
 from __future__ import annotations
 
@@ -16,48 +9,10 @@ import numpy as np
 
 from gt2lite._checks import Array
 from gt2lite.memberships import ALPHA_0, alpha_of, kappa_of, primary, secondary, secondary_grade
-
-try:
-    import matplotlib as mpl
-    from cycler import cycler
-    from matplotlib.colors import LinearSegmentedColormap
-except ImportError as error:  # pragma: no cover
-    raise ImportError(
-        "gt2lite.plots draws with matplotlib, which is not installed: pip install 'gt2lite[plot]'"
-    ) from error
+from gt2lite.plots.style import BLACK, BLUE, FADE, SKY, VERMILION, labelled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
-YELLOW, BLUE, VERMILION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
-
-STYLE: dict[Any, Any] = {
-    "figure.figsize": (7.0, 3.6),
-    "figure.dpi": 100,
-    "figure.facecolor": "white",
-    "figure.constrained_layout.use": True,
-    "axes.facecolor": "white",
-    "axes.prop_cycle": cycler(
-        color=[BLUE, VERMILION, GREEN, ORANGE, PURPLE, SKY, BLACK],
-        linestyle=["-", "--", "-.", ":", "-", "--", "-."],
-    ),
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": "#dddddd",
-    "grid.linewidth": 0.6,
-    "lines.linewidth": 2.0,
-    "legend.frameon": False,
-    "font.size": 11.0,
-}
-_FADE = LinearSegmentedColormap.from_list("gt2lite", ["#ffffff", SKY, BLUE])
-
-
-def use_style() -> None:
-    """Give all figures that follow the look of the book."""
-    mpl.rcParams.update(STYLE)
 
 
 def primary_membership(
@@ -75,7 +30,7 @@ def primary_membership(
     for m in n_inputs:
         ax.plot(x, _mu(x, c, sigma, m), label=f"$M = {m}$")
     ax.legend(title="inputs")
-    return _labelled(ax, "input $x$", r"membership $\mu$")
+    return labelled(ax, "input $x$", r"membership $\mu$")
 
 
 def secondary_membership(
@@ -112,7 +67,7 @@ def secondary_membership(
     names = turned("membership $u$", r"secondary grade $\alpha$")
     (ax.set_xlim if upright else ax.set_ylim)(0, 1.1)
     (ax.set_ylim if upright else ax.set_xlim)(0, 1)
-    return _labelled(ax, *names)
+    return labelled(ax, *names)
 
 
 def kappa_curve(ax: Axes, alphas: Sequence[float] = ()) -> Axes:
@@ -123,7 +78,7 @@ def kappa_curve(ax: Axes, alphas: Sequence[float] = ()) -> Axes:
         ax.plot([alpha, alpha, 0], [0, kappa_of(alpha), kappa_of(alpha)], ":", color="#777777")
         ax.plot(alpha, kappa_of(alpha), "o", color=VERMILION)
     ax.set(xlim=(0, 1.02), ylim=(0, 1.02))
-    return _labelled(ax, r"plane $\alpha$", r"half-width $\kappa$")
+    return labelled(ax, r"plane $\alpha$", r"half-width $\kappa$")
 
 
 def alpha_planes(
@@ -144,12 +99,12 @@ def alpha_planes(
     for alpha, shade in zip(sorted(alphas), np.linspace(0.25, 0.95, len(alphas)), strict=True):
         lower, upper = _plane(mu, alpha, s_l, s_r)
         ax.fill_between(
-            x, lower, upper, color=_FADE(shade), linewidth=0, label=rf"$\alpha = {alpha:g}$"
+            x, lower, upper, color=FADE(shade), linewidth=0, label=rf"$\alpha = {alpha:g}$"
         )
     ax.plot(x, mu, color=BLACK, linestyle="-", label=r"$\mu$")
     ax.set_ylim(0, 1.02)
     ax.legend(loc="upper left")
-    return _labelled(ax, "input $x$", "membership $u$")
+    return labelled(ax, "input $x$", "membership $u$")
 
 
 def z_gt2_set(
@@ -166,7 +121,7 @@ def z_gt2_set(
     u = np.linspace(0, 1, 301)
     grade = secondary_grade(u[:, None], mu, s_l, s_r)  # (u, x)
     shown = np.ma.masked_less(grade, ALPHA_0)
-    ax.pcolormesh(x, u, shown, cmap=_FADE, vmin=0, vmax=1.6, shading="gouraud", rasterized=True)
+    ax.pcolormesh(x, u, shown, cmap=FADE, vmin=0, vmax=1.6, shading="gouraud", rasterized=True)
     lower, upper = _plane(mu, alpha, s_l, s_r)
     for edge, name in ((upper, rf"plane $\alpha = {alpha:g}$"), (lower, None)):
         ax.plot(x, edge, color=VERMILION, linestyle="--", label=name)
@@ -175,7 +130,7 @@ def z_gt2_set(
     ax.grid(False)
     ax.set(xlim=(x[0], x[-1]), ylim=(0, 1.02))
     ax.legend(loc="upper left")
-    return _labelled(ax, "input $x$", "membership $u$")
+    return labelled(ax, "input $x$", "membership $u$")
 
 
 def z_gt2_surface(
@@ -220,8 +175,3 @@ def _mu(x: Array, c: float, sigma: float, n_inputs: int = 1) -> Array:
 def _plane(mu: Any, alpha: float, s_l: float, s_r: float) -> tuple[Array, Array]:
     """Return the lower and upper edge of the plane `alpha`, of the shape of `mu`."""
     return secondary(np.asarray(mu), kappa_of(alpha), np.asarray(s_l), np.asarray(s_r))
-
-
-def _labelled(ax: Axes, x: str, y: str) -> Axes:
-    ax.set(xlabel=x, ylabel=y)
-    return ax

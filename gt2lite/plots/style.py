@@ -1,0 +1,58 @@
+"""The one look that all figures share.
+
+The colours are those of Okabe and Ito, which people with a colour vision deficiency can
+tell apart, and no figure relies on colour alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+try:
+    import matplotlib as mpl
+    from cycler import cycler
+    from matplotlib.colors import LinearSegmentedColormap
+except ImportError as error:  # pragma: no cover
+    raise ImportError(
+        "gt2lite.plots draws with matplotlib, which is not installed: pip install 'gt2lite[plot]'"
+    ) from error
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
+YELLOW, BLUE, VERMILION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
+
+STYLE: dict[Any, Any] = {
+    "figure.figsize": (7.0, 3.6),
+    "figure.dpi": 100,
+    "figure.facecolor": "white",
+    "figure.constrained_layout.use": True,
+    "axes.facecolor": "white",
+    "axes.prop_cycle": cycler(
+        color=[BLUE, VERMILION, GREEN, ORANGE, PURPLE, SKY, BLACK],
+        linestyle=["-", "--", "-.", ":", "-", "--", "-."],
+    ),
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.6,
+    "lines.linewidth": 2.0,
+    "legend.frameon": False,
+    "font.size": 11.0,
+}
+COLORS = (BLUE, ORANGE, GREEN, PURPLE, SKY)
+FADE = LinearSegmentedColormap.from_list("gt2lite", ["#ffffff", SKY, BLUE])
+
+
+def use_style() -> None:
+    """Give all figures that follow the look of the book."""
+    mpl.rcParams.update(STYLE)
+
+
+def labelled(ax: Axes, x: str, y: str) -> Axes:
+    """Name both axes."""
+    ax.set(xlabel=x, ylabel=y)
+    return ax
