@@ -10,9 +10,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gt2lite._checks import Array
-from gt2lite.calibration import TableCalibrator
+from gt2lite.calibration import TableCalibrator, rank
 
 METHODS = {"baseline": "trained", "trained": "trained", "calibrated": "search"}
 """The method behind the paper's numbers for each model."""
@@ -74,9 +75,18 @@ class Runs:
             raise OutOfReachError(f"{key} of {_name(cell)} is not a number for seed {seed}")
         return values
 
-    def has(self, cell: Cell) -> bool:
-        """Return whether a cell is there, with every seed."""
-        return not self._lacking(cell)
+    def found(self, key: str, dataset: str, level: float, method: str = "search") -> Array:
+        """Return a value of a calibration (seeds,), which tells nothing if it found no plane."""
+        cell = dataset, "calibrated", level, method
+        self.values("alpha", *cell)  # raises where it is NaN
+        return self.values(key, *cell)
+
+    def out_of_reach(self, dataset: str, level: float) -> NDArray[np.bool_]:
+        """Return for which seeds (seeds,) no plane covers enough of the calibration set."""
+        cell = dataset, "calibrated", level, "exact"
+        n_cal = self.values("n_cal", *cell)
+        wanted = [rank(level, int(n)) for n in n_cal]
+        return np.rint(n_cal * self.values("reached", *cell)) < wanted
 
     def _add(self, record: Record) -> None:
         dataset, level, seed = record["dataset"], float(record["level"]), record["seed"]

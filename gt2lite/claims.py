@@ -14,7 +14,6 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gt2lite._checks import Array
 from gt2lite._rules import (
@@ -28,7 +27,7 @@ from gt2lite._rules import (
     reaches,
 )
 from gt2lite._runs import Cell, OutOfReachError, Record, Runs
-from gt2lite.calibration import SearchCalibrator, rank
+from gt2lite.calibration import SearchCalibrator
 from gt2lite.chance import SIGNIFICANCE, holm, paired_p
 from gt2lite.paper import (
     bold_rows,
@@ -103,13 +102,6 @@ def _baselines() -> list[Cell]:
     return [(dataset, "baseline", level, "trained") for dataset in DATASETS]
 
 
-def _found(runs: Runs, key: str, dataset: str, level: float, method: str = "search") -> Array:
-    """Return a value of the calibration itself (runs,), which says nothing if it found no plane."""
-    cell = dataset, "calibrated", level, method
-    runs.values("alpha", *cell)  # raises where it is NaN
-    return runs.values(key, *cell)
-
-
 def _excess(
     runs: Runs, metric: str, rows: Sequence[tuple[str, float]] | None = None
 ) -> dict[str, Array]:
@@ -142,18 +134,9 @@ def _no_retraining(runs: Runs) -> Finding:
 
 def _any_level(runs: Runs) -> Finding:
     """The exact calibrator, which looks at all planes, must find one."""
-    ok = np.concatenate([~_out_of_reach(runs, *row) for row in _rows()])
+    ok = np.concatenate([~runs.out_of_reach(*row) for row in _rows()])
     what = "Tried at 90 % and 95 % only. A plane covers the level"
     return counted(int(ok.sum()), ok.size, what)
-
-
-def _out_of_reach(runs: Runs, dataset: str, level: float) -> NDArray[np.bool_]:
-    """Return in which runs (runs,) no plane covers enough of the calibration set."""
-    n_cal, reached = (
-        runs.values(key, dataset, "calibrated", level, "exact") for key in ("n_cal", "reached")
-    )
-    wanted = [rank(level, int(n)) for n in n_cal]
-    return np.rint(n_cal * reached) < wanted
 
 
 def _superior_uq(runs: Runs) -> Finding:
@@ -166,7 +149,7 @@ def _cheaper(runs: Runs) -> Finding:
     gains, times = {}, {}
     for dataset, level in _rows():
         train = runs.values("train_seconds", dataset, "trained", level)
-        calibrate = _found(runs, "calibrate_seconds", dataset, level)
+        calibrate = runs.found("calibrate_seconds", dataset, level)
         gains[label(dataset, level)] = train / SAVING - calibrate
         times[f"{label(dataset, level)} times"] = float(train.mean() / calibrate.mean())
     both = {}
@@ -174,7 +157,7 @@ def _cheaper(runs: Runs) -> Finding:
         ours = runs.values("train_seconds", dataset, "baseline", settings()["baseline_level"])
         theirs = np.zeros(ours.size)
         for level in LEVELS:
-            ours = ours + _found(runs, "calibrate_seconds", dataset, level)
+            ours = ours + runs.found("calibrate_seconds", dataset, level)
             theirs = theirs + runs.values("train_seconds", dataset, "trained", level)
         both[f"{dataset} both levels times"] = float(theirs.mean() / ours.mean())
     verdict, numbers, text = in_every_row(gains)
@@ -190,7 +173,7 @@ def _plane_sets_coverage(runs: Runs) -> Finding:
     right = []
     for dataset in DATASETS:
         low, high = (
-            [_found(runs, key, dataset, level) for key in ("alpha", "reached")] for level in LEVELS
+            [runs.found(key, dataset, level) for key in ("alpha", "reached")] for level in LEVELS
         )
         right.append((high[0] < low[0]) & (high[1] > low[1]))
     ok = np.concatenate(right)
@@ -204,8 +187,8 @@ def _search_beats_table(runs: Runs) -> Finding:
     for dataset, level in _rows():
         miss = {}
         for method, counts in evaluations.items():
-            miss[method] = 100 * abs(_found(runs, "reached", dataset, level, method) - level)
-            counts.extend(_found(runs, "n_evaluations", dataset, level, method))
+            miss[method] = 100 * abs(runs.found("reached", dataset, level, method) - level)
+            counts.extend(runs.found("n_evaluations", dataset, level, method))
         gains[label(dataset, level)] = miss["table"] - miss["search"]
     verdict, numbers, text = in_every_row(gains)
     mean = {f"{method} evaluations": float(np.mean(n)) for method, n in evaluations.items()}
@@ -271,26 +254,26 @@ def _table_gain(runs: Runs, one: tuple[float, str], other: tuple[float, str]) ->
 def _search_ends(runs: Runs) -> Finding:
     """Within our tolerance; if not: all shares k/n lie outside it, or the widest plane does."""
     tolerance = SearchCalibrator().tolerance
-    cases = {"within": 0, "impossible": 0, "out of reach": 0, "stalled": 0}
+    within, possible, beyond = [], [], []
     for dataset, level in _rows():
-        reached, n_cal = (
-            runs.values(key, dataset, "calibrated", level) for key in ("reached", "n_cal")
-        )
-        within = abs(reached - level) < tolerance
-        impossible = abs(np.rint(n_cal * level) / n_cal - level) >= tolerance
-        beyond = ~within & ~impossible & _out_of_reach(runs, dataset, level)
-        for name, which in zip(
-            cases, (within, impossible, beyond, ~(within | impossible | beyond)), strict=True
-        ):
-            cases[name] += int(which.sum())
-    verdict, numbers, text = counted(
-        cases.pop("within"), len(_rows()) * len(runs.seeds), "The search ended within its tolerance"
-    )
+        reached = runs.values("reached", dataset, "calibrated", level)
+        n_cal = runs.values("n_cal", dataset, "calibrated", level)
+        within.append(abs(reached - level) < tolerance)
+        possible.append(abs(np.rint(n_cal * level) / n_cal - level) < tolerance)
+        beyond.append(runs.out_of_reach(dataset, level))
+    ok, can, far = (np.concatenate(flags) for flags in (within, possible, beyond))
+    counts = {
+        "impossible": int((~ok & ~can).sum()),
+        "out of reach": int((~ok & can & far).sum()),
+        "stalled": int((~ok & can & ~far).sum()),
+    }
+    what = "The search ended within its tolerance"
+    verdict, numbers, text = counted(int(ok.sum()), ok.size, what)
     text += (
         " In {impossible} no share of the calibration set lies there, in {out of reach} no plane "
         "covers that much, in {stalled} it stalled."
-    ).format(**cases)
-    return verdict, numbers | cases, text
+    ).format(**counts)
+    return verdict, numbers | counts, text
 
 
 def _text_matches_tables(runs: Runs) -> Finding:

@@ -16,6 +16,8 @@ from gt2lite.experiment import Task, execute, records, run, tasks
 from gt2lite.store import DamagedRunWarning, Store, StoreError
 from gt2lite.training import Recipe
 
+needs_kill = pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
+
 # enough training for the envelope to cover something, little enough for a test
 SHORT = Recipe(n_rules=2, epochs=4, learning_rate=0.02)
 FEW = tasks(["aids", "pp"], seeds=[0], recipe=SHORT)
@@ -169,6 +171,7 @@ def write_script(folder, n_jobs):
     return path
 
 
+@needs_kill
 def test_a_killed_process_ends_in_the_same_result_when_repeated(outcomes, tmp_path):
     script = write_script(tmp_path, n_jobs=2)
     for n_files in (1, 3):  # kill it as soon as so many runs are there
@@ -195,6 +198,7 @@ def test_two_processes_may_share_a_store(outcomes, tmp_path):
     assert all(map(same, run(FEW, Store(tmp_path / "s"), n_jobs=1), outcomes))
 
 
+@needs_kill
 @pytest.mark.slow
 def test_a_dask_cluster_does_the_same_though_a_worker_dies(outcomes, tmp_path):
     joblib = pytest.importorskip("joblib")

@@ -200,6 +200,15 @@ def test_planes_are_those_of_the_formulas(shape, smf):
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
 
 
+def test_planes_may_be_asked_for_in_any_order():
+    params, X = a_system()
+    planes = Planes(params, X)
+    ends = planes.ends((1.0, 0.01, 1.0, 0.5))
+    for i, alpha in enumerate((1.0, 0.01, 1.0, 0.5)):
+        np.testing.assert_array_equal(ends[:, i], planes(alpha))
+    np.testing.assert_array_equal(planes.ends((0.5, 1.0, 0.01))[:, 1], planes(1.0))
+
+
 @pytest.mark.parametrize("M", [3, 600])
 def test_a_plane_for_each_row(M):
     params, X = a_system(M=M)
