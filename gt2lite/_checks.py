@@ -78,10 +78,13 @@ def vector(name: str, value: ArrayLike, length: int | None = None) -> Array:
 def numbers(name: str, value: Any) -> Array:
     """Return `value` as an array of floats, rows after one another in memory."""
     try:
-        # sums depend on the order in memory, and results should not
-        return np.asarray(value, dtype=float, order="C")
+        array = np.asarray(value)
+        if not np.iscomplexobj(array):
+            # sums depend on the order in memory, and results should not
+            return np.asarray(array, dtype=float, order="C")
     except (TypeError, ValueError) as error:
         raise type(error)(f"{name} must hold numbers only: {error}") from None
+    raise ValueError(f"Complex data not supported: {name} must hold real numbers")
 
 
 def finite(name: str, values: Array) -> Array:

@@ -21,10 +21,7 @@ def read_table(X: Any) -> tuple[Array, Names | None]:
     """Return a table of numbers (N, M) and its column names, where it has them as text."""
     if hasattr(X, "toarray") or hasattr(X, "tocsr"):
         raise TypeError("X is sparse, and sparse data is not supported: convert it by X.toarray()")
-    values = np.asarray(X)
-    if values.dtype.kind == "c":
-        raise ValueError("Complex data not supported: X must hold real numbers")
-    values = numbers("X", values)
+    values = numbers("X", np.asarray(X))
     if values.ndim != 2:
         raise ValueError(
             f"X must be a 2D table (rows, columns), got an array of shape {values.shape}. "
@@ -49,10 +46,7 @@ def read_target(y: Any, n_rows: int) -> Array:
         raise ValueError(
             "GT2Regressor requires y to be passed, but the target y is None: one number per row"
         )
-    values = np.asarray(y)
-    if values.dtype.kind == "c":
-        raise ValueError("Complex data not supported: y must hold real numbers")
-    values = numbers("y", values)
+    values = numbers("y", np.asarray(y))
     if values.ndim == 2 and values.shape[1] == 1:
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected. "

@@ -33,7 +33,11 @@ from gt2lite._checks import Array, between, one_of, vector
 from gt2lite.memberships import ALPHA_0, alpha_of
 
 Interval = Callable[[float | Array], tuple[Array, Array]]
-"""The lower and upper ends (Q,) of a plane alpha, or of one plane per sample, alpha (Q,)."""
+"""The lower and upper ends (Q,) of a plane alpha, or of one plane per sample, alpha (Q,).
+
+It may have a method `parts`, as `gt2lite.system.Planes` has, that yields stretches of rows
+with intervals of their own, for sets too large to be dealt with at once.
+"""
 
 FEW_SAMPLES = 100
 HALVINGS = 40
@@ -104,6 +108,16 @@ def critical_alpha(interval: Interval, y: ArrayLike) -> Array:
     array([1.    , 0.3162, 0.01  , 0.    ])
     """
     y = vector("y", y)
+    parts = getattr(interval, "parts", None)
+    if parts is None:
+        return _bisect(interval, y)
+    found = np.empty(y.size)
+    for rows, part in parts():  # what planes have in common is computed once for each stretch
+        found[rows] = _bisect(part, y[rows])
+    return found
+
+
+def _bisect(interval: Interval, y: Array) -> Array:
     in_widest = covers(y, *interval(ALPHA_0))
     missed, covered = np.zeros(y.size), np.ones(y.size)  # kappa, the two ends of the bracket
     alpha = np.full(y.size, ALPHA_0)  # that of `covered`

@@ -158,7 +158,9 @@ class Scaler:
         X = matrix("X", X)
         if X.shape[1] != self.x_mean.size:
             raise ValueError(f"X must have {self.x_mean.size} columns, got shape {X.shape}")
-        return (X - self.x_mean) / self.x_std
+        Z = X - self.x_mean
+        Z /= self.x_std  # in place: a large table is copied once, not twice
+        return Z
 
     def transform_y(self, y: ArrayLike) -> Array:
         """Return the z-scores of target values, of any shape."""

@@ -162,7 +162,6 @@ def _spread(theta: Theta, fired: Fired, kappa: Array, new: Allocate) -> Spread:
     else:
         log_u = np.logaddexp(fired.log_mu + np.log1p(-t)[:, None], log_t[:, None])
         log_upper = np.maximum(log_u.sum(axis=2), _LOWEST_LOG)  # (K', P, B)
-        log_upper = np.maximum(log_upper, log_lower)  # equal where kappa is 0, up to rounding
         top = log_upper.max(axis=1, keepdims=True)
         f_lower, f_upper = np.exp(log_lower - top), np.exp(log_upper - top)
     return Spread(t, v, f_lower, f_upper, find_ends(f_lower, f_upper, fired.y, fired.positions))
@@ -195,7 +194,7 @@ def pull_back_planes(
         g_up *= f_upper
         g_log_f = g_log_f + g_lo.sum(axis=0)
         g_sl = g_lo.sum(axis=(1, 2)) @ (-kappa / (1.0 - kappa * theta.s_l))
-        g_v = np.divide(g_up[:, :, None], v, out=v)  # (K', P, M, B); v is not needed again
+        g_v = np.divide(g_up[:, :, None], v, out=new("g_v", v.shape))  # (K', P, M, B)
         # ln(t v) = ln(mu (1 - t) + t) has the slope (1 - mu) / (t v) in t, (1 - t) / (t v) in mu
         nu = np.subtract(1.0, fired.mu, out=new("nu", fired.mu.shape))
         g_t = np.vecdot(g_v, nu).sum(axis=1) / t[:, :, 0]  # (K', M)

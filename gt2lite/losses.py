@@ -52,6 +52,8 @@ def make_objective(
     """
     one_of("objective", name, OBJECTIVES)
     coverage = between("coverage", coverage, 0, 1)
+    if (1 + coverage) / 2 == 1:
+        raise ValueError(f"coverage must be below 1 by more than rounding, got {coverage!r}")
     z_0 = _z(coverage)
     if alphas is not None:
         planes = onp.unique(vector("alphas", alphas))

@@ -50,7 +50,8 @@ def alpha_of(kappa: Any) -> Any:
     kappa = onp.asarray(kappa, dtype=float)
     if not (kappa >= 0).all():
         raise ValueError(f"kappa must not be negative, got {kappa}")
-    alpha = ALPHA_0 ** (kappa**2)
+    with onp.errstate(over="ignore", under="ignore"):
+        alpha = ALPHA_0 ** (kappa**2)
     return alpha if alpha.ndim else float(alpha)
 
 

@@ -28,6 +28,9 @@ MATRIX_SUMS_UP_TO = 16
 """Number of rules up to which one small matrix product is cheaper than a running sum."""
 
 
+_BLOCK_ROWS = 2048  # rows reduced at once: few enough for a cache, enough to be worth a call
+
+
 class Switches(NamedTuple):
     """The result of a reduction: both ends, and where their weights switch.
 
@@ -186,42 +189,48 @@ def type_reduce(f_lower: ArrayLike, f_upper: ArrayLike, y: ArrayLike) -> tuple[A
     >>> y_l.round(12), y_r.round(12)  # (0.6 + 0.4*2 + 0.1*4) / 1.1, (0.2 + 0.4*2 + 0.5*4) / 1.1
     (np.float64(1.636363636364), np.float64(2.727272727273))
     """
-    ends = _type_reduce(f_lower, f_upper, y, {})
+    ends = _type_reduce(f_lower, f_upper, y, [])
     return ends[0], ends[1]
 
 
 @primitive
-def _type_reduce(f_lower: Any, f_upper: Any, y: Any, tape: dict[str, Any]) -> Array:
+def _type_reduce(f_lower: Any, f_upper: Any, y: Any, tape: list[Any]) -> Array:
     """Return both ends (2, ...); `tape` keeps what the backward pass needs."""
     arrays = [np.asarray(v, dtype=float) for v in (f_lower, f_upper, y)]
     shape = _common_shape(arrays)
     _check_firings(*arrays)
     P = shape[-1]
-    # (..., P) -> (P, B)
-    lo, up, yy = (np.ascontiguousarray(np.broadcast_to(v, shape).reshape(-1, P).T) for v in arrays)
-    top = up.max(axis=0)
-    if not (top > 0).all():
-        row = int(np.argmin(top > 0))
-        raise ValueError(f"f_upper must be positive for some rule in every row; row {row} is all 0")
-    lo, up = lo / top, up / top  # the ends do not depend on a common factor
-    positions, rank = rank_rules(yy)
-    with np.errstate(all="ignore"):
-        found = find_ends(lo[None], up[None], yy, positions)
-    tape.update(lo=lo[None], up=up[None], y=yy, rank=rank, found=found, top=top, shape=shape)
-    return found.ends.reshape(2, *shape[:-1])
+    rows = [np.broadcast_to(v, shape).reshape(-1, P) for v in arrays]  # (B, P) each
+    ends = np.empty((2, len(rows[0])))
+    block = _BLOCK_ROWS
+    for start in range(0, len(rows[0]), block):
+        part = slice(start, start + block)
+        lo, up, yy = (np.ascontiguousarray(v[part].T) for v in rows)  # (P, block)
+        top = up.max(axis=0)
+        if not (top > 0).all():
+            row = start + int(np.argmin(top > 0))
+            raise ValueError(
+                f"f_upper must be positive for some rule in every row; row {row} is all 0"
+            )
+        lo, up = (lo / top)[None], (up / top)[None]  # the ends do not depend on a common factor
+        positions, rank = rank_rules(yy)
+        with np.errstate(all="ignore"):
+            found = find_ends(lo, up, yy, positions)
+        ends[:, part] = found.ends[:, 0]
+        tape.append((part, top, (lo, up, yy, rank, found)))
+    return ends.reshape(2, *shape[:-1])
 
 
 def _type_reduce_vjp(argnums: Any, ans: Any, args: Any, kwargs: Any) -> Any:
-    tape = args[3]
+    shape = np.broadcast_shapes(*map(np.shape, args[:3]))
 
     def vjp(g: Array) -> tuple[Array, ...]:
-        g_lower, g_upper, g_y = pull_back(
-            g.reshape(2, 1, -1), *(tape[name] for name in ("lo", "up", "y", "rank", "found"))
-        )
-        grads = (g_lower[0] / tape["top"], g_upper[0] / tape["top"], g_y)  # (P, B) each
-        return tuple(
-            _unbroadcast(grads[i].T.reshape(tape["shape"]), np.shape(args[i])) for i in argnums
-        )
+        g = g.reshape(2, 1, -1)
+        grads = np.empty((3, g.shape[2], shape[-1]))  # (3, B, P)
+        for part, top, saved in args[3]:
+            g_lower, g_upper, g_y = pull_back(g[:, :, part], *saved)
+            grads[:, part] = (g_lower[0] / top).T, (g_upper[0] / top).T, g_y.T
+        return tuple(_unbroadcast(grads[i].reshape(shape), np.shape(args[i])) for i in argnums)
 
     return vjp
 
@@ -273,7 +282,8 @@ def karnik_mendel(
     """Return the two ends of one row by the iterative Karnik-Mendel algorithm.
 
     Start from the mean firing; put the switch where the present mean lies among the
-    sorted consequents; recompute the mean; stop when it no longer moves.
+    sorted consequents; recompute the mean; stop when it no longer moves. Exact but for
+    rounding: where firings are more than 1e16 apart it may stop too early.
 
     Args:
         f_lower: lower firing strengths (P,).

@@ -24,7 +24,7 @@ import numpy as onp
 
 from gt2lite._checks import Array, matrix, one_of, vector, whole
 from gt2lite.kernel import Fired, Theta, fire, reduce_planes
-from gt2lite.memberships import kappa_of, log_firing
+from gt2lite.memberships import alpha_of, kappa_of, log_firing
 from gt2lite.reduction import type_reduce
 
 Params = dict[str, Array]
@@ -72,7 +72,13 @@ def init_params(
     P, M = whole("n_rules", n_rules), X.shape[1]
     shapes = param_shapes(P, M, smf)
     c = onp.stack([rng.permutation(_kmeans_1d(x, P, rng)) for x in X.T], axis=1)  # (P, M)
-    spread = X.std(axis=0)
+    with onp.errstate(over="ignore", invalid="ignore"):
+        spread = X.std(axis=0)
+    if not onp.isfinite(spread).all():
+        raise ValueError(
+            f"X must be scaled: column {int(onp.argmax(~onp.isfinite(spread)))} is "
+            "so large that its spread overflows"
+        )
     spread[(X.min(axis=0) == X.max(axis=0)) | (spread == 0)] = 1.0
     return {
         "c": c,
@@ -218,7 +224,7 @@ class Planes:
 
     def __call__(self, alpha: float | Array) -> tuple[Array, Array]:
         """Return lower and upper ends (N,) of one plane, or of a plane for each row (N,)."""
-        kappa = onp.asarray(kappa_of(alpha), dtype=float)
+        kappa = self._kappa(alpha)
         if kappa.ndim:
             kappa = vector("alpha", kappa, self.X.shape[0])
         ends = self._ends(kappa.reshape(1, -1))
@@ -226,11 +232,33 @@ class Planes:
 
     def ends(self, alphas: Sequence[float] | Array) -> Array:
         """Return the ends (2, K, N) of the planes `alphas` (K,)."""
-        return self._ends(onp.asarray(kappa_of(vector("alphas", alphas)))[:, None])
+        return self._ends(self._kappa(vector("alphas", alphas))[:, None])
 
     def output(self, alphas: Sequence[float] | Array) -> Array:
         """Return the output (N,) of the system made of the planes `alphas`, Eq. (6)."""
         return weigh_planes(self.ends(alphas), onp.asarray(alphas, dtype=float))
+
+    def _kappa(self, alpha: float | Array) -> Array:
+        kappa = onp.asarray(kappa_of(alpha), dtype=float)
+        widest = 1 / max(self._theta.s_l.max(), self._theta.s_r.max())
+        if kappa.max() > widest:  # memberships would leave [0, 1]
+            raise ValueError(
+                f"alpha must be at least {alpha_of(widest):.3g} for this system, got {alpha}"
+            )
+        return kappa
+
+    def parts(self) -> Iterator[tuple[slice, Planes]]:
+        """Yield the rows in stretches whose memberships can be kept: (rows, their planes).
+
+        For work that looks at many planes of one stretch before it goes on to the next.
+        """
+        size = max(_CACHE_ELEMENTS // self.params["c"].size, 1)
+        if len(self.X) <= size:
+            yield slice(0, len(self.X)), self
+            return
+        for start in range(0, len(self.X), size):
+            rows = slice(start, min(start + size, len(self.X)))
+            yield rows, Planes(self.params, self.X[rows])
 
     def _ends(self, kappa: Array) -> Array:  # kappa (K, 1) or (K, N)
         ends = onp.empty((2, kappa.shape[0], self.X.shape[0]))

@@ -121,7 +121,9 @@ def train(
         recipe: how; None for the paper's.
         seed: a seed or a generator; decides start values and the order of the rows.
         start: start values; None draws them by `init_params`.
-        callback: called after each epoch with its number (from 1), its loss and the parameters.
+        callback: called after each epoch with its number (from 1), its loss and the parameters;
+            these are the ones that training goes on with, so copy what you keep. The loss is
+            the mean over the batches or, where the best are kept, that of all rows at the end.
         progress: show a progress bar; None shows one on a terminal if tqdm is installed.
 
     Raises:
@@ -173,7 +175,9 @@ def train(
             history.append(mean)
             sound = flat.copy()
             if recipe.keep == "best":
-                mean, _ = loss_and_gradient(Planes(params, X).ends(objective.alphas), y, objective)
+                with np.errstate(all="ignore"):
+                    ends = Planes(params, X).ends(objective.alphas)
+                    mean, _ = loss_and_gradient(ends, y, objective)
                 if mean < best_loss:
                     best, best_loss = sound, mean
             if callback is not None:
