@@ -23,7 +23,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup test lint type book chapter reproduce study bench data lock clean distclean
+.PHONY: help setup test lint type book pdf chapter reproduce study bench data lock clean distclean
 
 help: ## List the commands
 	@echo "Usage: make COMMAND"
@@ -34,6 +34,9 @@ test: $(VENV)/.stamp ## Run the tests (ARGS="-k reduction" picks some)
 
 book: $(VENV)/.stamp ## Run all chapters and build the book: _build/html/index.html (PROFILE=quick: in short)
 	@$(PY) tools/book.py build --profile $(PROFILE)
+
+pdf: $(VENV)/.stamp ## Print the whole book: _build/gt2lite.pdf (needs Chromium)
+	@$(PY) tools/book.py pdf --profile $(PROFILE)
 
 chapter: $(VENV)/.stamp ## Run one chapter: NAME=01_type2_sets PARAMS="sigma=2 s_r=0.5"
 	@if [ -z '$(NAME)' ]; then \

@@ -64,6 +64,8 @@ class Fired(NamedTuple):
     log_mu: Array  # (P, M, B)
     mu: Array  # (P, M, B)
     log_f: Array  # (P, B)
+    top: Array  # (B,) the largest log_f
+    f: Array  # (P, B) exp(log_f - top)
     y: Array  # (P, B) consequents
     positions: IntArray  # (P, B) what sorts the consequents, see `reduction.rank_rules`
     rank: IntArray  # (P, B)
@@ -125,9 +127,10 @@ def fire(theta: Theta, X_t: Array, new: Allocate = _fresh) -> Fired:
     log_mu *= -0.5 / X_t.shape[0]
     mu = np.exp(log_mu, out=new("mu", shape))
     log_f = np.maximum(log_mu.sum(axis=1), _LOWEST_LOG)  # (P, B)
+    top = log_f.max(axis=0)
     y = a @ X_t
     y += a0[:, None]
-    return Fired(X_t, z, log_mu, mu, log_f, y, *rank_rules(y))
+    return Fired(X_t, z, log_mu, mu, log_f, top, np.exp(log_f - top), y, *rank_rules(y))
 
 
 def reduce_planes(theta: Theta, fired: Fired, kappa: Array, new: Allocate = _fresh) -> Reduced:
@@ -136,8 +139,7 @@ def reduce_planes(theta: Theta, fired: Fired, kappa: Array, new: Allocate = _fre
     ends = np.empty((2, kappa.shape[0], fired.y.shape[1]))
     w = spread = None
     if n_wide < len(kappa):
-        w = np.exp(fired.log_f - fired.log_f.max(axis=0))
-        w /= w.sum(axis=0)
+        w = fired.f / fired.f.sum(axis=0)
         ends[:, n_wide:] = (w * fired.y).sum(axis=0)
     if n_wide:
         spread = _spread(theta, fired, kappa[:n_wide], new)
@@ -150,20 +152,20 @@ def _spread(theta: Theta, fired: Fired, kappa: Array, new: Allocate) -> Spread:
     t = kappa[:, None] * theta.s_r[:, None]  # (K', M, 1 or B)
     log_t = np.log(t)
     factor = np.log1p(-kappa[:, None] * theta.s_l[:, None]).sum(axis=1)  # (K', 1 or B)
-    log_lower = fired.log_f + factor[:, None]  # (K', P, B)
     v = new("v", (len(kappa), *fired.mu.shape))  # (K', P, M, B)
     np.multiply(fired.mu, ((1.0 - t) / t)[:, None], out=v)
     v += 1.0
     floor = log_t.sum(axis=1)  # (K', 1 or B)
     if floor.min() > _SAFE_LOG_PRODUCT:
-        f_lower = np.exp(log_lower)
+        f_lower = fired.f * np.exp(fired.top + factor)[:, None]  # (K', P, B)
         f_upper = np.multiply.reduce(v, axis=2)
         f_upper *= np.exp(floor)[:, None]
     else:
         log_u = np.logaddexp(fired.log_mu + np.log1p(-t)[:, None], log_t[:, None])
         log_upper = np.maximum(log_u.sum(axis=2), _LOWEST_LOG)  # (K', P, B)
         top = log_upper.max(axis=1, keepdims=True)
-        f_lower, f_upper = np.exp(log_lower - top), np.exp(log_upper - top)
+        f_lower = np.exp(fired.log_f + factor[:, None] - top)
+        f_upper = np.exp(log_upper - top)
     return Spread(t, v, f_lower, f_upper, find_ends(f_lower, f_upper, fired.y, fired.positions))
 
 

@@ -9,6 +9,8 @@ with a coverage of its own. Both are one formula with different planes and level
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -111,17 +113,29 @@ def loss_and_gradient(ends: Array, y: Array, objective: Objective) -> tuple[floa
     Where an end meets a target exactly the pinball loss has a kink; the slope taken is
     that from above (the target exceeds the end).
     """
-    alphas, _, levels = objective
-    N, n_learn = y.size, levels.size
-    weights = alphas / (2 * alphas.sum())  # (K,)
-    error = y - weights @ (ends[0] + ends[1])  # (N,)
-    value = log_cosh(error).sum()
-    g_ends = onp.empty_like(ends)
-    g_ends[:] = weights[:, None] * (onp.tanh(error) / -N)
+    return compiled_loss(objective)(ends, y)
 
+
+def compiled_loss(objective: Objective) -> Callable[[Array, Array], tuple[float, Array]]:
+    """Return `loss_and_gradient` for one objective, with its constants at hand."""
+    alphas, _, levels = objective
+    weights = alphas / (2 * alphas.sum())  # (K,)
+    column = -weights[:, None]
     tau = onp.stack([1 - levels, 1 + levels])[:, :, None] / 2  # (2, K', 1)
-    gap = y - ends[:, :n_learn]  # (2, K', N)
-    slope = tau - (gap < 0)
-    value += onp.vdot(slope, gap)
-    g_ends[:, :n_learn] -= slope / N
-    return float(value) / N, g_ends
+    n_learn, log_2 = levels.size, math.log(2)
+
+    def evaluate(ends: Array, y: Array) -> tuple[float, Array]:
+        N = y.size
+        error = y - weights @ (ends[0] + ends[1])  # (N,)
+        size = onp.abs(error)
+        value = (size + onp.log1p(onp.exp(-2 * size))).sum() - N * log_2  # `log_cosh`
+        g_ends = onp.empty_like(ends)
+        g_ends[:] = column * onp.tanh(error)
+        gap = y - ends[:, :n_learn]  # (2, K', N)
+        slope = tau - (gap < 0)
+        value += (slope * gap).sum()
+        g_ends[:, :n_learn] -= slope
+        g_ends /= N
+        return float(value) / N, g_ends
+
+    return evaluate

@@ -17,7 +17,7 @@ import numpy as np
 from gt2lite._checks import Array, between, matrix, one_of, vector, whole
 from gt2lite._progress import progress_bar
 from gt2lite.kernel import Scratch, fire, pull_back_planes, reduce_planes
-from gt2lite.losses import OBJECTIVES, Objective, loss_and_gradient, make_objective
+from gt2lite.losses import OBJECTIVES, Objective, compiled_loss, make_objective
 from gt2lite.system import (
     SMF_MODES,
     Params,
@@ -143,14 +143,14 @@ def train(
         start = init_params(X, recipe.n_rules, rng, smf=recipe.smf)
     _check_start(start, recipe, X.shape[1])
     params, flat = _flatten(start)
-    kappa, scratch = objective.kappa[:, None], Scratch()
+    kappa, loss, scratch = objective.kappa[:, None], compiled_loss(objective), Scratch()
 
     def step(X_t: Array, y: Array) -> tuple[float, Array]:
         """Return loss and flat gradient of a batch."""
         theta = constrain(params)
         fired = fire(theta, X_t, scratch)
         reduced = reduce_planes(theta, fired, kappa, scratch)
-        value, g_ends = loss_and_gradient(reduced.ends, y, objective)
+        value, g_ends = loss(reduced.ends, y)
         g_theta = pull_back_planes(theta, fired, reduced, g_ends, scratch)
         g = pull_back_constraints(params, theta, g_theta)
         return value, np.concatenate([g[name].ravel() for name in params])
@@ -177,7 +177,7 @@ def train(
             if recipe.keep == "best":
                 with np.errstate(all="ignore"):
                     ends = Planes(params, X).ends(objective.alphas)
-                    mean, _ = loss_and_gradient(ends, y, objective)
+                    mean, _ = loss(ends, y)
                 if mean < best_loss:
                     best, best_loss = sound, mean
             if callback is not None:

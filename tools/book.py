@@ -1,13 +1,16 @@
-"""Build the book, or run one chapter of it.
+"""Build the book, print it, or run one chapter of it.
 
 python tools/book.py build --profile full|quick
     executes the chapters that changed and compiles the pages: _build/html/index.html
+python tools/book.py pdf --profile full|quick
+    prints the same book, executed where it has to be, to one file: _build/gt2lite.pdf
 python tools/book.py chapter NAME --params "seed=3 epochs=5"
     runs one chapter with changed parameters: _build/runs/
 
 What stands where under _build/: `executed/PROFILE/` the executed notebooks, each with a
 stamp beside it; `failed/PROFILE/` chapters that failed, with their traceback; `stage/` the
-book as it was compiled; `html/` the pages; `pages.log` what the compiler said.
+book as it was compiled; `html/` the pages, `singlehtml/` the one that is printed;
+`pages.log`, `singlehtml.log` what the compiler said.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from press import pages
+from press import browser, pages
 from press.execute import Job, Outcome, run_all
 from press.source import (
     BookError,
@@ -86,8 +89,8 @@ def _say(line: str) -> None:
     sys.stdout.flush()
 
 
-def build_book(root: Path, profile: str) -> None:
-    """Execute, stage, compile and check the whole book."""
+def stage_book(root: Path, profile: str) -> Path:
+    """Execute what has to be executed and lay out the book; return the folder of the build."""
     build = root / "_build"
     _say(f"book: profile {profile}")
     failed = execute(root, build, profile)
@@ -97,15 +100,34 @@ def build_book(root: Path, profile: str) -> None:
             lines += [f"  {outcome.job.chapter.name}: {outcome.error}"]
             lines += [f"    its notebook, with the traceback: {_shown(outcome.job.failed)}"]
         raise BookError("\n".join(lines))
-    start = time.monotonic()
     banner = pages.QUICK_BANNER if profile == "quick" else None
     pages.stage(root, build / "executed" / profile, build / "stage", banner)
+    return build
+
+
+def build_book(root: Path, profile: str) -> None:
+    """Execute, stage, compile and check the whole book."""
+    build = stage_book(root, profile)
+    start = time.monotonic()
     html = pages.compile_pages(build / "stage", build)
     outside = list(pages.outside_fetches(html))
     if outside:
         raise BookError("\n  ".join(["the pages would load from elsewhere:", *outside]))
     _say(f"  {'pages':<24} {time.monotonic() - start:6.1f} s")
     _say(f"book: {_shown(html / 'index.html')}")
+
+
+def print_book(root: Path, profile: str) -> None:
+    """Execute, stage and compile the whole book as one page, and print that."""
+    if browser.find_chromium() is None:
+        raise BookError(browser.NO_CHROMIUM)  # before the chapters run, not after
+    build = stage_book(root, profile)
+    start = time.monotonic()
+    html = pages.compile_pages(build / "stage", build, "singlehtml")
+    target = build / "gt2lite.pdf"
+    browser.print_page(html / "index.html", target)
+    _say(f"  {'pdf':<24} {time.monotonic() - start:6.1f} s")
+    _say(f"book: {_shown(target)}")
 
 
 def run_chapter(root: Path, name: str, given: Parameters) -> None:
@@ -132,7 +154,9 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     parser = argparse.ArgumentParser(prog="book.py", description="Build the book.")
     commands = parser.add_subparsers(dest="command", required=True)
     build = commands.add_parser("build", help="execute what changed and compile the pages")
-    build.add_argument("--profile", default="full", help="full (default) or quick")
+    pdf = commands.add_parser("pdf", help="the same as one PDF (needs Chromium)")
+    for command in (build, pdf):
+        command.add_argument("--profile", default="full", help="full (default) or quick")
     chapter = commands.add_parser("chapter", help="run one chapter with changed parameters")
     chapter.add_argument("name", metavar="NAME", help="such as 01_type2_sets")
     chapter.add_argument("--params", default="", help='such as "seed=3 epochs=5"')
@@ -140,6 +164,8 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     try:
         if options.command == "build":
             build_book(root, options.profile)
+        elif options.command == "pdf":
+            print_book(root, options.profile)
         else:
             run_chapter(root, options.name, parse_parameters(options.params))
     except BookError as error:

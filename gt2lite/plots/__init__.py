@@ -5,7 +5,42 @@ of them share (`style`); the functions are grouped by what they show. This is th
 part of the package that needs matplotlib.
 """
 
-from gt2lite.plots.intervals import calibration_curves, interval_bands
+from gt2lite.plots.calibration import (
+    calibration_curves,
+    coverage_curves,
+    coverage_laws,
+    interpolations,
+    search_misses,
+    search_path,
+    step_tradeoff,
+)
+from gt2lite.plots.evidence import (
+    forest,
+    paired_dots,
+    power_curves,
+    row_shares,
+    target_histogram,
+)
+from gt2lite.plots.interactive import Interactive, alpha_slider, set_3d, switch_point
+from gt2lite.plots.intervals import interval_bands
+from gt2lite.plots.learning import (
+    accuracy_losses,
+    by_epoch,
+    pinball_losses,
+    pinball_risk,
+    rules_along,
+    sets_moved,
+    start_sets,
+)
+from gt2lite.plots.rules import (
+    chosen_weights,
+    firing_ranges,
+    log_curves,
+    plane_bands,
+    rule_lines,
+    rule_sets,
+    switch_means,
+)
 from gt2lite.plots.sets import (
     alpha_planes,
     kappa_curve,
@@ -20,12 +55,41 @@ __all__ = [
     "BLUE",
     "STYLE",
     "VERMILION",
+    "Interactive",
+    "accuracy_losses",
     "alpha_planes",
+    "alpha_slider",
+    "by_epoch",
     "calibration_curves",
+    "chosen_weights",
+    "coverage_curves",
+    "coverage_laws",
+    "firing_ranges",
+    "forest",
+    "interpolations",
     "interval_bands",
     "kappa_curve",
+    "log_curves",
+    "paired_dots",
+    "pinball_losses",
+    "pinball_risk",
+    "plane_bands",
+    "power_curves",
     "primary_membership",
+    "row_shares",
+    "rule_lines",
+    "rule_sets",
+    "rules_along",
+    "search_misses",
+    "search_path",
     "secondary_membership",
+    "set_3d",
+    "sets_moved",
+    "start_sets",
+    "step_tradeoff",
+    "switch_means",
+    "switch_point",
+    "target_histogram",
     "use_style",
     "z_gt2_set",
     "z_gt2_surface",

@@ -1,4 +1,4 @@
-"""Figures of intervals: what a plane covers, and bands around targets."""
+"""Figures of intervals: bands around targets."""
 
 from __future__ import annotations
 
@@ -8,34 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gt2lite._checks import Array
-from gt2lite.plots.style import BLACK, COLORS, GREEN, ORANGE, SKY, VERMILION, labelled
+from gt2lite.plots.style import BLACK, GREEN, ORANGE, SKY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-
-def calibration_curves(ax: Axes, tables: Mapping[str, Array], level: float) -> Axes:
-    """Draw the plane against the coverage that it has, and mark the planes for one level.
-
-    Args:
-        ax: where to draw.
-        tables: for each name the pairs (coverage, alpha), (n, 2), in rising order of coverage;
-            straight lines join them.
-        level: the coverage to mark.
-    """
-    ax.axvline(100 * level, color="#777777", linestyle=":", linewidth=1.2)
-    for (name, table), color, mark in zip(tables.items(), COLORS, "osD^v", strict=False):
-        coverage, alpha = table.T
-        ax.plot(100 * coverage, alpha, f"{mark}-", color=color, markersize=4, label=name)
-        chosen = float(np.interp(level, coverage, alpha))
-        ax.plot(100 * level, chosen, mark, color=VERMILION, markersize=9, zorder=3)
-        ax.annotate(
-            rf"$\alpha^* = {chosen:.2f}$", (100 * level, chosen), xytext=(-8, -4),
-            textcoords="offset points", ha="right", va="top", color=VERMILION,
-        )  # fmt: skip
-    ax.set(xlim=(0, 101), ylim=(0, 1.03))
-    ax.legend(loc="lower left")
-    return labelled(ax, "coverage of the calibration set (%)", r"plane $\alpha$")
 
 
 def interval_bands(

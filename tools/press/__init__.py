@@ -5,6 +5,7 @@
 `execute`       chapters run by papermill
 `stamps`        which chapters need not run again
 `pages`         executed chapters staged, compiled and checked
+`browser`       the browser that prints the book
 `extension`     the little that Sphinx has to be told
 =============== ===============================================================
 

@@ -1,9 +1,8 @@
 """The little that Sphinx has to be told: which scripts and styles the pages need.
 
 The pages load nothing from elsewhere, and the repository carries no copy of anybody's
-library: MathJax and Plotly come out of the installed packages at build time.
-MathJax is one file that needs no fonts. Plotly is put there for the pages that ask
-for it, as ``_static/plotly.min.js``, and is added to none.
+library: MathJax, one file that needs no fonts, comes out of the installed package at
+build time.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 STYLE = Path(__file__).with_name("book.css")
-SCRIPTS = {"sphinx-mathjax-offline": "tex-svg-full.js", "plotly": "plotly.min.js"}
+MATHJAX = ("sphinx-mathjax-offline", "tex-svg-full.js")
 
 
 def installed_file(package: str, name: str) -> Path:
@@ -26,17 +25,27 @@ def installed_file(package: str, name: str) -> Path:
 
 
 def copy_files(app: Any) -> None:
-    """Copy scripts and style into the static files of the pages."""
+    """Copy script and style into the static files of the pages."""
     if app.builder.format == "html":
         target = Path(app.outdir) / "_static"
         target.mkdir(parents=True, exist_ok=True)
-        for package, name in SCRIPTS.items():
-            shutil.copy(installed_file(package, name), target / name)
+        shutil.copy(installed_file(*MATHJAX), target / MATHJAX[1])
         shutil.copy(STYLE, target / STYLE.name)
+
+
+def share_handlers(app: Any) -> None:
+    """Let the one long page that is printed show all that the many pages show.
+
+    sphinx-exercise registers its nodes for ``singlehtml`` by that name, and Sphinx then no
+    longer looks at what others registered for ``html``.
+    """
+    handlers = app.registry.translation_handlers
+    handlers["singlehtml"] = {**handlers.get("html", {}), **handlers.get("singlehtml", {})}
 
 
 def setup(app: Any) -> dict[str, Any]:
     """Register with Sphinx."""
     app.connect("builder-inited", copy_files)
+    app.connect("builder-inited", share_handlers)
     app.add_css_file(STYLE.name)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -65,6 +65,8 @@ def stage(root: Path, executed: Path, target: Path, banner: str | None) -> None:
     shutil.rmtree(target, ignore_errors=True)
     ignored = shutil.ignore_patterns("*.ipynb", "profiles.yml", ".*", "__pycache__")
     shutil.copytree(root / "chapters", target / "chapters", ignore=ignored)
+    if (root / "assets").is_dir():
+        shutil.copytree(root / "assets", target / "assets")
     for path in [*root.glob("_toc.yml"), *root.glob("*.bib")]:
         shutil.copy(path, target / path.name)
     for path in documents(root):
@@ -81,15 +83,21 @@ def stage(root: Path, executed: Path, target: Path, banner: str | None) -> None:
     (target / "_config.yml").write_text(text, encoding="utf-8")
 
 
-def compile_pages(stage_folder: Path, build: Path) -> Path:
-    """Compile the stage into ``build/html`` with warnings as errors; return that folder."""
-    html, log = build / "html", build / "pages.log"
+def compile_pages(stage_folder: Path, build: Path, builder: str = "html") -> Path:
+    """Compile the stage with warnings as errors into the folder that is returned.
+
+    Args:
+        stage_folder: the book as `stage` laid it out.
+        build: where to, as ``build/html``.
+        builder: "html", or "singlehtml" for one long page.
+    """
+    html, log = build / builder, build / f"{'pages' if builder == 'html' else builder}.log"
     shutil.rmtree(html, ignore_errors=True)
     # There is no `python -m jupyter_book`, and its script need not be on the PATH.
     command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build"]
     # Always --all: an incremental build leaves numbers glued across pages stale.
     command += [str(stage_folder), "--path-output", str(build.parent)]
-    command += ["--all", "-W", "--keep-going"]
+    command += ["--all", "-W", "--keep-going", "--builder", builder]
     python_path = os.pathsep.join(filter(None, [str(TOOLS), os.environ.get("PYTHONPATH")]))
     environment = {**os.environ, "PYTHONPATH": python_path}
     with log.open("wb") as sink:

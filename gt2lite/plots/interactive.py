@@ -1,0 +1,177 @@
+"""Pictures that a reader moves: no server, no network, no library.
+
+Each function here returns an `Interactive`, which a notebook shows when a cell ends in it. Its
+HTML is complete in itself: a still figure, the data as JSON, a style and a script
+(`interactive.css`, `interactive.js`). Where scripts run, sliders and live drawings take the
+place of the still: on the pages of the book, in JupyterLab, in Colab. Where they do not, the still
+stays. The script is small enough to travel with every element, so that each cell
+works on its own, whatever became of the others.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+from dataclasses import dataclass
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.style import context
+
+from gt2lite._checks import Array, vector
+from gt2lite.memberships import ALPHA_0
+from gt2lite.plots.intervals import interval_bands
+from gt2lite.plots.rules import chosen_weights
+from gt2lite.plots.sets import z_gt2_surface
+from gt2lite.plots.style import STYLE, labelled
+from gt2lite.reduction import type_reduce
+
+if TYPE_CHECKING:
+    from gt2lite.system import Planes
+
+_START = 0.3  # the plane that is shown first
+_STEPS = 999  # ends are drawn, not read: this is finer than a screen
+
+
+@dataclass(frozen=True)
+class Interactive:
+    """A picture with sliders, shown by a notebook when a cell ends in it.
+
+    Args:
+        kind: which drawing of the script it is.
+        data: what that draws.
+        still: the figure for where no script runs, as PNG.
+        alt: what the figure shows, in words.
+    """
+
+    kind: str
+    data: dict[str, Any]
+    still: bytes
+    alt: str
+
+    def _repr_html_(self) -> str:
+        data = json.dumps(self.data, separators=(",", ":"), allow_nan=False)
+        data = data.replace("<", r"\u003c")  # nothing in it may end the script element
+        picture = "data:image/png;base64," + base64.b64encode(self.still).decode()
+        return (
+            f'<div class="gt2-live" data-kind="{self.kind}"><style>{_source("css")}</style>'
+            f'<img class="gt2-still" alt="{escape(self.alt)}" src="{picture}">'
+            '<p class="gt2-still">A still picture: where scripts run, it has sliders.</p>'
+            f'<script type="application/json">{data}</script>'
+            f"<script>{_source('js')}</script></div>"
+        )
+
+
+@cache
+def _source(ending: str) -> str:
+    return Path(__file__).with_suffix(f".{ending}").read_text(encoding="utf-8")
+
+
+def alpha_slider(
+    planes: Planes, y: Array, *, y_name: str = "target", n_shown: int = 60
+) -> Interactive:
+    """Return a slider over alpha: intervals shrink as it rises, and coverage falls.
+
+    Args:
+        planes: the planes of a system at some samples.
+        y: their targets (N,), on the scale of the system.
+        y_name: what the targets are called.
+        n_shown: how many of the samples are drawn, spread evenly over the predictions (the
+            plane alpha = 1). Coverage and width are those of all.
+    """
+    y = vector("y", y, len(planes.X))
+    alphas = np.linspace(ALPHA_0, 1, 100)
+    lower, upper = planes.ends(alphas)  # (100, N) each
+    covered = ((lower <= y) & (y <= upper)).sum(axis=1)
+    chosen = np.linspace(0, y.size - 1, min(n_shown, y.size)).round().astype(int)
+    rows = np.argsort(lower[-1], kind="stable")[chosen]
+    lo, up, target = lower[:, rows], upper[:, rows], y[rows]
+    ends = float(min(lo.min(), target.min())), float(max(up.max(), target.max()))
+    pad = 0.03 * (ends[1] - ends[0]) or 1.0
+    scale = ends[0] - pad, ends[1] + pad
+
+    def drawn(values: Array) -> Any:
+        return np.rint(_STEPS * (values - scale[0]) / (scale[1] - scale[0])).astype(int).tolist()
+
+    figure, ax = _figure()
+    first = int(np.argmin(np.abs(alphas - _START)))
+    bands = {rf"$\alpha = {alphas[k]:.2g}$": (lo[k], up[k]) for k in (0, first)}
+    interval_bands(ax, target, bands, order=np.arange(rows.size))
+    labelled(ax, "samples, in the order of their prediction", y_name)
+    data = {
+        "name": y_name, "scale": scale, "start": _START, "total": y.size, "y": drawn(target),
+        "lower": drawn(lo), "upper": drawn(up), "covered": covered.tolist(),
+        "width": (upper - lower).mean(axis=1).round(6).tolist(),
+    }  # fmt: skip
+    share = 100 * covered[[0, first]] / y.size
+    alt = (
+        f"Targets with two bands of intervals: the plane alpha = {ALPHA_0:g} covers "
+        f"{share[0]:.1f} % of the samples, the plane alpha = {_START:g} lies inside it and "
+        f"covers {share[1]:.1f} %."
+    )
+    return Interactive("alpha", data, _png(figure), alt)
+
+
+def set_3d(c: float, sigma: float, s_l: float, s_r: float) -> Interactive:
+    """Return a general type-2 set as a body to turn, and to cut at a height and at a place.
+
+    Args:
+        c: centre of the set.
+        sigma: width of the set.
+        s_l: share of the room below the primary membership that alpha_0 takes.
+        s_r: share of the room above the primary membership that alpha_0 takes.
+    """
+    cut = {"alpha": _START, "x_cut": c + 0.8 * sigma}
+    gt2_set = {"c": c, "sigma": sigma, "s_l": s_l, "s_r": s_r}
+    x = np.linspace(c - 3 * sigma, c + 3 * sigma, 121)
+    figure, ax = _figure((7, 4.6), projection="3d")
+    z_gt2_surface(ax, x, **gt2_set, **cut)
+    alt = (
+        "Upright bell-shaped sheets along a curved ridge in three dimensions, "
+        f"crossed by a horizontal band at the height alpha = {_START:g}."
+    )
+    return Interactive("set", {**gt2_set, **cut}, _png(figure), alt)
+
+
+def switch_point(f_lower: Array, f_upper: Array, y: Array) -> Interactive:
+    """Return two sliders over the switch point of Karnik and Mendel, one for each end.
+
+    Args:
+        f_lower: lower firing strengths (P,).
+        f_upper: upper firing strengths (P,), at least `f_lower`.
+        y: consequents (P,), in any order: rules are shown in the order of theirs.
+    """
+    ends = type_reduce(f_lower, f_upper, y)  # which checks the arguments
+    y = vector("y", y)
+    order = np.argsort(y, kind="stable")
+    y, lower, upper = y[order], np.asarray(f_lower)[order], np.asarray(f_upper)[order]
+    figure, axes = _figure(columns=2)
+    for ax, end in zip(axes, ("lower", "upper"), strict=True):
+        chosen_weights(ax, lower, upper, y, end)
+    data = {"y": y.tolist(), "f_lower": lower.tolist(), "f_upper": upper.tolist()}
+    alt = (
+        "For each end the weight of each rule over its consequent, between lower and upper firing, "
+        f"and the mean: {float(ends[0]):.3f} for the lower end, {float(ends[1]):.3f} for the upper."
+    )
+    return Interactive("switch", data, _png(figure), alt)
+
+
+def _figure(
+    size: tuple[float, float] = (7, 3.6), columns: int = 1, **axes: Any
+) -> tuple[Figure, Any]:
+    """Return a figure that no notebook shows by itself, and its axes."""
+    with context(STYLE):
+        figure = Figure(figsize=size)
+        return figure, figure.subplots(1, columns, subplot_kw=axes)
+
+
+def _png(figure: Figure) -> bytes:
+    sink = io.BytesIO()
+    with context(STYLE):
+        figure.savefig(sink, format="png", dpi=100)
+    return sink.getvalue()

@@ -1,0 +1,161 @@
+"""Figures of learning: the losses, where training starts, what it moves and how it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gt2lite._checks import Array
+from gt2lite.losses import log_cosh, pinball
+from gt2lite.memberships import primary
+from gt2lite.plots.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION, labelled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_GREY = "#777777"
+_LINES = ("-", "--", "-.", ":")
+
+
+def accuracy_losses(ax: Axes, error: Array, *, slope: bool = False) -> Axes:
+    """Draw log cosh between the two losses that it blends, or the slopes of the three.
+
+    Args:
+        ax: where to draw.
+        error: errors (n,).
+        slope: draw the slopes instead of the losses.
+    """
+    size = np.abs(error)
+    curves = {
+        r"$\ln\cosh e$": np.tanh(error) if slope else log_cosh(error),
+        "$e^2 / 2$": error if slope else error**2 / 2,
+        "$|e|$": np.sign(error) if slope else size,
+    }
+    for name, values in curves.items():
+        ax.plot(error, values, label=name)
+    top = float(size.max())
+    ax.set_ylim((-1.5, 1.5) if slope else (0, top))
+    ax.legend(loc="upper left" if slope else "upper center")
+    return labelled(ax, "error $e$", "slope" if slope else "loss")
+
+
+def pinball_losses(ax: Axes, error: Array, taus: Sequence[float]) -> Axes:
+    """Draw the pinball loss of errors (n,), one curve for each quantile `taus`."""
+    for tau in taus:
+        ax.plot(error, pinball(error, tau), label=rf"$\tau = {tau:g}$")
+    ax.set_ylim(bottom=0)
+    ax.legend(loc="upper center")
+    return labelled(ax, "error $e$", r"pinball loss $\ell_\tau$")
+
+
+def pinball_risk(ax: Axes, y: Array, z: Array, taus: Sequence[float]) -> Axes:
+    """Draw the mean pinball loss of a constant over a sample, and mark the sample's quantiles.
+
+    Args:
+        ax: where to draw.
+        y: the sample (N,).
+        z: constants to try (n,).
+        taus: quantiles; one curve for each.
+    """
+    for tau, color in zip(taus, (BLUE, VERMILION, GREEN, ORANGE), strict=False):
+        ax.plot(z, pinball(y[:, None] - z, tau).mean(axis=0), color=color, label=rf"$\tau={tau:g}$")
+        quantile = float(np.quantile(y, tau, method="inverted_cdf"))
+        height = float(pinball(y - quantile, tau).mean())
+        ax.plot([quantile, quantile], [0, height], ":", color=_GREY, linewidth=1.2)
+        ax.plot(quantile, height, "o", color=color)
+    ax.set_ylim(bottom=0)
+    return labelled(ax, "constant $z$", "mean pinball loss")
+
+
+def start_sets(
+    ax: Axes, x: Array, c: Array, sigma: Array, n_inputs: int, rules: Sequence[int] = (0,)
+) -> Axes:
+    """Draw the values of one input, the centres of all rules, and the sets of some rules.
+
+    Args:
+        ax: where to draw.
+        x: the input's values (N,).
+        c: its centres (P,).
+        sigma: its widths (P,).
+        n_inputs: M, which the width of a set depends on.
+        rules: numbers, from 0, of the rules to draw.
+    """
+    counts, edges = np.histogram(x, bins=40)
+    ax.stairs(counts / counts.max(), edges, fill=True, color=SKY, alpha=0.35)
+    ax.plot(c, np.zeros_like(c), "|", color=BLACK, markersize=14, clip_on=False, label="centres")
+    grid = np.linspace(x.min(), x.max(), 201)
+    for rule, color, line in zip(rules, (BLUE, VERMILION, GREEN), _LINES, strict=False):
+        X = np.tile(grid[:, None], (1, n_inputs))  # only the number of columns matters
+        wide = np.full((1, n_inputs), 1.0)
+        mu = primary(X, c[rule] * wide, sigma[rule] * wide)[:, 0, 0]
+        ax.plot(grid, mu, color=color, linestyle=line, label=f"rule {rule + 1}")
+        ax.plot(c[rule], 1, "o", color=color, markersize=5)
+    ax.set_ylim(0, 1.08)
+    return labelled(ax, "input", r"membership $\mu$")
+
+
+def sets_moved(ax: Axes, before: tuple[Array, Array], after: tuple[Array, Array]) -> Axes:
+    """Draw centre and width of each rule's set for one input, before and after training.
+
+    Args:
+        ax: where to draw.
+        before: centres (P,) and widths (P,) at the start.
+        after: the same, trained.
+    """
+    number = np.arange(1, before[0].size + 1)
+    marks = ((before, 0.17, _GREY, "o", "start"), (after, -0.17, BLUE, "s", "trained"))
+    for (c, sigma), shift, color, mark, name in marks:
+        ax.errorbar(
+            c, number - shift, xerr=sigma, fmt=mark, color=color, markersize=4, linewidth=1.5,
+            linestyle="none", label=name,
+        )  # fmt: skip
+    ax.set_yticks(number)
+    ax.invert_yaxis()
+    return labelled(ax, "input", "rule")
+
+
+def rules_along(
+    ax: Axes, t: Array, y_rules: Array, ends: tuple[Array, Array], cloud: tuple[Array, Array]
+) -> Axes:
+    """Draw consequents and the interval that they make along a line through the inputs.
+
+    Args:
+        ax: where to draw.
+        t: places on the line (n,).
+        y_rules: consequents (n, P).
+        ends: lower and upper end of the interval, each (n,).
+        cloud: places and targets of some samples, each (N,).
+    """
+    ax.plot(*cloud, ".", color=BLACK, markersize=1.5, alpha=0.35, rasterized=True)
+    ax.fill_between(t, *ends, color=ORANGE, alpha=0.45, linewidth=0)
+    ax.plot(t, y_rules, color=BLUE, linestyle="-", linewidth=0.9)
+    for end in ends:
+        ax.plot(t, end, color=VERMILION, linestyle="-", linewidth=1.8)
+    reach = float(np.abs(cloud[1]).max())
+    ax.set(xlim=(t[0], t[-1]), ylim=(-1.4 * reach, 1.4 * reach))
+    return labelled(ax, "place on the line", "target")
+
+
+def by_epoch(
+    ax: Axes, curves: Mapping[str, Array], what: str, *, first: int = 1, level: float | None = None
+) -> Axes:
+    """Draw quantities epoch by epoch, one curve for each name.
+
+    Args:
+        ax: where to draw.
+        curves: values (epochs,) by name; a single one needs no legend.
+        what: what they are, for the axis.
+        first: number of the first epoch; 0 where the start is among the values.
+        level: a value to aim at, drawn as a thin line, if any.
+    """
+    colors = (BLUE, VERMILION, GREEN, PURPLE)
+    for (name, values), color, line in zip(curves.items(), colors, _LINES, strict=False):
+        epochs = np.arange(first, first + len(values))
+        ax.plot(epochs, values, color=color, linestyle=line, label=name)
+    if level is not None:
+        ax.axhline(level, color=_GREY, linestyle=":", linewidth=1.2)
+    if len(curves) > 1:
+        ax.legend()
+    return labelled(ax, "epoch", what)

@@ -1,0 +1,190 @@
+"""Figures of rules: their sets, their firing, and what type reduction makes of both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gt2lite._checks import Array, one_of
+from gt2lite.memberships import kappa_of, primary, secondary
+from gt2lite.plots.style import BLACK, BLUE, COLORS, FADE, VERMILION, labelled
+from gt2lite.reduction import type_reduce
+from gt2lite.system import Params, Planes, constrain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)))  # a second mark beside each of COLORS
+_MARKS = "osD^v"
+
+
+def rule_sets(ax: Axes, x: Array, params: Params, alpha: float) -> Axes:
+    """Draw the sets of a system with one input, one for each rule: a plane and what it surrounds.
+
+    Args:
+        ax: where to draw.
+        x: points (n,).
+        params: a system with one input.
+        alpha: the plane.
+    """
+    c, sigma, s_l, s_r = constrain(params)[:4]
+    mu = primary(x[:, None], c, sigma)[:, :, 0]  # (n, P)
+    lower, upper = secondary(mu, kappa_of(alpha), s_l, s_r)
+    for p in range(len(c)):
+        color = COLORS[p % len(COLORS)]
+        ax.fill_between(x, lower[:, p], upper[:, p], color=color, alpha=0.25, linewidth=0)
+        ax.plot(x, mu[:, p], color=color, linestyle=_dash(p), label=f"rule {p + 1}")
+    ax.set_ylim(0, 1.02)
+    ax.legend(loc="upper right", ncols=len(c))
+    return labelled(ax, "input $x$", "membership $u$")
+
+
+def rule_lines(ax: Axes, x: Array, params: Params) -> Axes:
+    """Draw the consequents of a system with one input, in the colours of `rule_sets`.
+
+    Args:
+        ax: where to draw.
+        x: points (n,).
+        params: a system with one input.
+    """
+    for p, (slope, intercept) in enumerate(zip(params["a"][:, 0], params["a0"], strict=True)):
+        color = COLORS[p % len(COLORS)]
+        ax.plot(x, slope * x + intercept, color=color, linestyle=_dash(p), linewidth=1.5)
+    return labelled(ax, "input $x$", "consequent $y_p$")
+
+
+def plane_bands(ax: Axes, x: Array, params: Params, alphas: Sequence[float]) -> Axes:
+    """Draw the intervals of some planes of a system with one input, and its type-1 output.
+
+    Args:
+        ax: where to draw.
+        x: points (n,).
+        params: a system with one input.
+        alphas: the planes.
+    """
+    planes = Planes(params, x[:, None])
+    for alpha, shade in zip(sorted(alphas), np.linspace(0.25, 0.95, len(alphas)), strict=True):
+        band = rf"$\alpha = {alpha:g}$"
+        ax.fill_between(x, *planes(alpha), color=FADE(shade), linewidth=0, label=band)
+    ax.plot(x, planes(1.0)[0], color=BLACK, linestyle="-", label=r"$\alpha = 1$")
+    ax.legend(loc="lower left", ncols=2)
+    return labelled(ax, "input $x$", "output $y$")
+
+
+def firing_ranges(
+    ax: Axes, n_inputs: Sequence[int], groups: Mapping[str, Sequence[Array]], label: str
+) -> Axes:
+    """Draw how some quantity is spread over the samples of data sets with so many inputs.
+
+    A mark stands at the median, a bar reaches from the 5 % to the 95 % quantile.
+
+    Args:
+        ax: where to draw.
+        n_inputs: number of inputs of each data set.
+        groups: for each name the values (N,) of each data set.
+        label: what the values are.
+    """
+    place = np.arange(len(n_inputs))
+    for i, (name, values) in enumerate(groups.items()):
+        low, middle, high = np.array([np.quantile(v, [0.05, 0.5, 0.95]) for v in values]).T
+        ax.errorbar(
+            place + 0.16 * (i - (len(groups) - 1) / 2), middle, [middle - low, high - middle],
+            fmt=_MARKS[i % len(_MARKS)], color=(BLUE, VERMILION, *COLORS[2:])[i % len(COLORS)],
+            capsize=3, label=name,
+        )  # fmt: skip
+    ax.set_xticks(place, [str(m) for m in n_inputs])
+    ax.set_xlim(-0.5, len(n_inputs) - 0.5)
+    return labelled(ax, "inputs $M$", label)
+
+
+def chosen_weights(ax: Axes, f_lower: Array, f_upper: Array, y: Array, end: str = "lower") -> Axes:
+    """Draw the weight that each rule takes for one end, and the mean that comes of it.
+
+    Args:
+        ax: where to draw.
+        f_lower: lower firing strengths (P,).
+        f_upper: upper firing strengths (P,).
+        y: consequents (P,).
+        end: "lower" or "upper".
+    """
+    is_lower = one_of("end", end, ("lower", "upper")) == "lower"
+    mean = float(type_reduce(f_lower, f_upper, y)[not is_lower])
+    takes_upper = y <= mean if is_lower else y >= mean
+    ax.vlines(y, f_lower, f_upper, color=BLUE, linewidth=7, alpha=0.3, label="may choose")
+    chosen = np.where(takes_upper, f_upper, f_lower)
+    ax.plot(y, chosen, "o", color=BLUE, markersize=9, label="chooses")
+    ax.axvline(mean, color=VERMILION, linestyle="--")
+    ax.plot(mean, 0, "^", color=VERMILION, markersize=12, clip_on=False, label="mean")
+    ax.annotate(
+        f"{mean:.2f}", (mean, 0), xytext=(9, 7), textcoords="offset points", color=VERMILION
+    )
+    ax.margins(x=0.12)
+    ax.set_ylim(0, 1.1 * float(np.max(f_upper)))
+    return labelled(ax, "consequent $y_p$", "weight $w_p$")
+
+
+def switch_means(ax: Axes, f_lower: Array, f_upper: Array, y: Array) -> Axes:
+    """Draw the weighted mean for every switch point, in both orders, with the two ends marked.
+
+    Args:
+        ax: where to draw.
+        f_lower: lower firing strengths (P,).
+        f_upper: upper firing strengths (P,).
+        y: consequents (P,).
+    """
+    order = np.argsort(y)
+    lo, up, y = (np.asarray(v, dtype=float)[order] for v in (f_lower, f_upper, y))
+    switch = np.arange(y.size + 1)
+    rows = (
+        (up, lo, "upper firing first", BLUE, "o-", np.nanargmin),
+        (lo, up, "lower firing first", VERMILION, "s--", np.nanargmax),
+    )
+    for first, rest, name, color, line, best in rows:
+        means = _switched(first, rest, y)
+        ax.plot(switch, means, line, color=color, label=name)
+        at = int(best(means))
+        ax.plot(at, means[at], "o", markersize=16, markerfacecolor="none", color=color)
+        below = best is np.nanargmin
+        ax.annotate(
+            f"{means[at]:.2f}", (at, means[at]), xytext=(0, -12 if below else 12), color=color,
+            textcoords="offset points", ha="center", va="top" if below else "bottom",
+        )  # fmt: skip
+    ax.set_xticks(switch)
+    ax.margins(y=0.25)
+    ax.legend(loc="upper left")
+    return labelled(ax, "rules before the switch", "weighted mean")
+
+
+def log_curves(ax: Axes, x: Array, curves: Mapping[str, Array], x_label: str, y_label: str) -> Axes:
+    """Draw some curves over the same `x`, on a logarithmic scale upwards.
+
+    Args:
+        ax: where to draw.
+        x: places (n,).
+        curves: for each name its values (n,), positive; NaN where there is none.
+        x_label: name of the axis to the right.
+        y_label: name of the axis upwards.
+    """
+    for i, (name, values) in enumerate(curves.items()):
+        mark = _MARKS[i % len(_MARKS)]
+        color = (BLUE, VERMILION, *COLORS[2:])[i % len(COLORS)]
+        ax.plot(x, values, marker=mark, markersize=4, color=color, linestyle=_dash(i), label=name)
+    ax.set_yscale("log")
+    ax.legend()
+    return labelled(ax, x_label, y_label)
+
+
+def _dash(p: int) -> str | tuple[int, tuple[int, ...]]:
+    return _DASHES[p % len(_DASHES)]
+
+
+def _switched(first: Array, rest: Array, y: Array) -> Array:
+    """Return the means (P + 1,) with `first` as weights before the switch and `rest` after it."""
+    before = np.tri(y.size + 1, y.size, k=-1, dtype=bool)  # (P + 1, P)
+    w = np.where(before, first, rest)
+    total = w.sum(axis=1)
+    means = np.full(total.shape, np.nan)
+    np.divide(w @ y, total, out=means, where=total > 0)
+    return means

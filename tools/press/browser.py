@@ -1,0 +1,66 @@
+"""The browser that prints the book and that the tests look at it with.
+
+It is the system's own Chromium, driven by playwright, which needs no download of its own.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from press.source import BookError
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+_FLAGS = (
+    "--no-sandbox",  # which needs rights that a container does not give
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-sync",
+    "--no-first-run",
+)
+NO_CHROMIUM = (
+    "this needs Chromium or Chrome, and there is none here. "
+    "Debian, Ubuntu: apt-get install chromium; macOS: brew install --cask chromium"
+)
+
+
+def find_chromium() -> str | None:
+    """Return the path of the system's Chromium, if it has one."""
+    return next((path for path in map(shutil.which, _NAMES) if path), None)
+
+
+@contextmanager
+def chromium() -> Iterator[Any]:
+    """Yield a browser without a window.
+
+    Raises:
+        BookError: where there is no Chromium or no playwright.
+    """
+    path = find_chromium()
+    if path is None:
+        raise BookError(NO_CHROMIUM)
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError as error:
+        raise BookError("this needs playwright: pip install 'gt2lite[dev]'") from error
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=path, args=list(_FLAGS))
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+def print_page(page: Path, target: Path) -> None:
+    """Print the page at `page` to the PDF `target`, once its formulas are set."""
+    with chromium() as browser:
+        tab = browser.new_page(color_scheme="light")
+        tab.goto(page.resolve().as_uri())
+        tab.evaluate("window.MathJax && MathJax.startup.promise")
+        tab.pdf(
+            path=target, format="A4", print_background=True, outline=True, tagged=True,
+            margin={"top": "18mm", "bottom": "18mm", "left": "16mm", "right": "16mm"},
+        )  # fmt: skip
