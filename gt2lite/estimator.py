@@ -182,8 +182,8 @@ class GT2Regressor(Regressor):
         if hasattr(self, "calibrator_"):
             header["calibrator"], state = self.calibrator_.get_state()
             arrays |= {f"calibrator/{name}": v for name, v in state.items()}
-            planes = getattr(self.calibrator_, "_interval", None)
-            if planes is not None:
+            planes = self.calibrator_.interval
+            if isinstance(planes, Planes):
                 arrays["calibration_X"] = planes.X
         storage.write(path, "model", header, arrays)
 

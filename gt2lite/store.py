@@ -32,7 +32,9 @@ MAKERS = (
     "system",
     "losses",
     "training",
-    "calibration",
+    "calibration.base",
+    "calibration.methods",
+    "calibration.exact",
     "metrics",
     "datasets",
     "experiment",
@@ -131,7 +133,7 @@ def code_digest() -> str:
     """Return a hash of the code behind a run, which comments and docstrings do not change."""
     digest = hashlib.sha256()
     for name in MAKERS:
-        path = Path(__file__).with_name(f"{name}.py")
+        path = Path(__file__).parent.joinpath(*name.split(".")).with_suffix(".py")
         digest.update(ast.dump(_without_docstrings(path)).encode())
     return digest.hexdigest()[:24]
 

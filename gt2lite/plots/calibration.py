@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from gt2lite._checks import Array
 from gt2lite.memberships import ALPHA_0
@@ -71,26 +71,28 @@ def coverage_curves(ax: Axes, critical: Mapping[str, Array]) -> Axes:
 
 
 def step_tradeoff(
-    ax: Axes,
-    n_evaluations: Sequence[int],
-    misses: Mapping[str, Array],
-    others: Mapping[str, tuple[float, float]] | None = None,
+    ax: Axes, n_evaluations: Sequence[int], misses: Mapping[str, ArrayLike], steps: Sequence[float]
 ) -> Axes:
-    """Draw how far a table misses its levels, against what the table costs.
+    """Draw how far tables miss their levels, against what they cost.
 
     Args:
         ax: where to draw.
-        n_evaluations: of each table (n,).
-        misses: for each name the distance of coverage from its level in points, the mean over
-            many levels, for each table (n,).
-        others: for each other method its number of evaluations and its distance.
+        n_evaluations: the planes of each table (n,).
+        misses: for each name the mean distance of coverage from its level, in points (n,).
+        steps: the delta of each table (n,), written beside the first curve.
     """
     for (name, miss), color, mark in zip(misses.items(), COLORS, MARKS, strict=False):
         ax.plot(n_evaluations, miss, f"{mark}-", color=color, markersize=5, label=name)
-    for (name, (cost, distance)), mark in zip((others or {}).items(), "*PXd", strict=False):
-        ax.plot(cost, distance, mark, color=BLACK, markersize=9, linestyle="none", label=name)
+    for cost, miss, step in zip(
+        n_evaluations, np.asarray(next(iter(misses.values()))), steps, strict=True
+    ):
+        ax.annotate(
+            rf"$\delta = {step:g}$", (cost, miss), xytext=(5, 5), textcoords="offset points",
+            fontsize=9,
+        )  # fmt: skip
     ax.set(xscale="log", yscale="log")
-    ax.legend()
+    ax.margins(x=0.12, y=0.15)
+    ax.legend(loc="lower left")
     return labelled(ax, "planes evaluated", "mean miss (points of coverage)")
 
 

@@ -36,13 +36,16 @@
     return input;
   };
 
-  // A picture as wide as its place, drawn again when that changes; returns how to redraw it.
-  const panel = (parent, label, height, draw, grow = 1) => {
+  // A picture as wide as its place and at most `tallest` high, drawn again when its width
+  // changes; returns how to redraw it.
+  const panel = (parent, label, tallest, draw, grow = 1) => {
     const place = add(parent, "div", { class: "gt2-panel", style: `flex-grow: ${grow}` });
-    const root = add(place, "svg", { role: "img", "aria-label": label, height });
+    const root = add(place, "svg", { role: "img", "aria-label": label });
     let width = 0;
     const redraw = () => {
+      const height = Math.round(Math.min(tallest, 0.75 * width));
       root.replaceChildren();
+      root.setAttribute("height", height);
       root.setAttribute("viewBox", `0 0 ${width} ${height}`);
       draw(root, width, height);
     };

@@ -84,7 +84,7 @@ def start_sets(
     """
     counts, edges = np.histogram(x, bins=40)
     ax.stairs(counts / counts.max(), edges, fill=True, color=SKY, alpha=0.35)
-    ax.plot(c, np.zeros_like(c), "|", color=BLACK, markersize=14, clip_on=False, label="centres")
+    ax.plot(c, np.full_like(c, 0.04), "|", color=BLACK, markersize=9, label="centres")
     grid = np.linspace(x.min(), x.max(), 201)
     for rule, color, line in zip(rules, (BLUE, VERMILION, GREEN), _LINES, strict=False):
         X = np.tile(grid[:, None], (1, n_inputs))  # only the number of columns matters
@@ -105,14 +105,13 @@ def sets_moved(ax: Axes, before: tuple[Array, Array], after: tuple[Array, Array]
         after: the same, trained.
     """
     number = np.arange(1, before[0].size + 1)
-    marks = ((before, 0.17, _GREY, "o", "start"), (after, -0.17, BLUE, "s", "trained"))
+    marks = ((before, -0.17, _GREY, "o", "start"), (after, 0.17, BLUE, "s", "trained"))
     for (c, sigma), shift, color, mark, name in marks:
         ax.errorbar(
-            c, number - shift, xerr=sigma, fmt=mark, color=color, markersize=4, linewidth=1.5,
+            c, number + shift, xerr=sigma, fmt=mark, color=color, markersize=4, linewidth=1.5,
             linestyle="none", label=name,
         )  # fmt: skip
-    ax.set_yticks(number)
-    ax.invert_yaxis()
+    ax.set(yticks=number, ylim=(number[-1] + 0.6, 0.4))  # rule 1 on top
     return labelled(ax, "input", "rule")
 
 
@@ -158,4 +157,5 @@ def by_epoch(
         ax.axhline(level, color=_GREY, linestyle=":", linewidth=1.2)
     if len(curves) > 1:
         ax.legend()
+    ax.xaxis.get_major_locator().set_params(integer=True)
     return labelled(ax, "epoch", what)

@@ -37,7 +37,7 @@ def rule_sets(ax: Axes, x: Array, params: Params, alpha: float) -> Axes:
         ax.fill_between(x, lower[:, p], upper[:, p], color=color, alpha=0.25, linewidth=0)
         ax.plot(x, mu[:, p], color=color, linestyle=_dash(p), label=f"rule {p + 1}")
     ax.set_ylim(0, 1.02)
-    ax.legend(loc="upper right", ncols=len(c))
+    _legend_above(ax, len(c))
     return labelled(ax, "input $x$", "membership $u$")
 
 
@@ -68,8 +68,8 @@ def plane_bands(ax: Axes, x: Array, params: Params, alphas: Sequence[float]) -> 
     for alpha, shade in zip(sorted(alphas), np.linspace(0.25, 0.95, len(alphas)), strict=True):
         band = rf"$\alpha = {alpha:g}$"
         ax.fill_between(x, *planes(alpha), color=FADE(shade), linewidth=0, label=band)
-    ax.plot(x, planes(1.0)[0], color=BLACK, linestyle="-", label=r"$\alpha = 1$")
-    ax.legend(loc="lower left", ncols=2)
+    ax.plot(x, planes(1.0)[0], color=BLACK, linestyle="-", label=r"$\alpha = 1$", zorder=3)
+    _legend_above(ax, len(alphas) + 1)
     return labelled(ax, "input $x$", "output $y$")
 
 
@@ -174,6 +174,14 @@ def log_curves(ax: Axes, x: Array, curves: Mapping[str, Array], x_label: str, y_
     ax.set_yscale("log")
     ax.legend()
     return labelled(ax, x_label, y_label)
+
+
+def _legend_above(ax: Axes, n: int) -> None:
+    """Put a legend of `n` entries above the axes, where it covers no curve."""
+    ax.legend(
+        loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=min(n, 5), columnspacing=1.2,
+        handlelength=1.6,
+    )  # fmt: skip
 
 
 def _dash(p: int) -> str | tuple[int, tuple[int, ...]]:

@@ -1,0 +1,211 @@
+"""The paper's two methods: a table of planes, and a search among them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gt2lite._checks import Array, between, one_of, vector
+from gt2lite.calibration.base import Calibrator, Interval, covers
+from gt2lite.memberships import ALPHA_0
+
+
+class _PlaneCalibrator(Calibrator):
+    """A calibrator that looks at whole planes, and at each plane only once."""
+
+    def _learn(self, interval: Interval, y: Array) -> None:
+        self._interval: Interval | None = interval
+        self._y = y.copy()
+        self._seen: dict[float, int] = {}  # alpha: number of samples covered
+        self._n_covered(ALPHA_0)
+
+    def _n_covered(self, alpha: float) -> int:
+        if alpha not in self._seen:
+            if self._interval is None:
+                raise RuntimeError(
+                    f"the plane {alpha} was not evaluated before this calibrator was stored: "
+                    "restore it with the intervals of its calibration set"
+                )
+            self._seen[alpha] = int(covers(self._y, *self._interval(alpha)).sum())
+        return self._seen[alpha]
+
+    @property
+    def interval(self) -> Interval | None:
+        """The intervals of the calibration set, which a new plane is asked of."""
+        return self._interval
+
+    def _phi(self, alpha: float) -> float:
+        return self._n_covered(alpha) / self._y.size
+
+    @property
+    def n_evaluations(self) -> int:
+        """How many planes were evaluated so far; one that was seen before costs nothing."""
+        self._check_fitted()
+        return len(self._seen)
+
+    def _arrays(self) -> dict[str, Array]:
+        seen = np.array(list(self._seen.items()), dtype=float)  # (planes, 2)
+        return {"y": self._y, "alpha": seen[:, 0], "n_covered": seen[:, 1]}
+
+    def _restore(self, arrays: Mapping[str, ArrayLike], interval: Interval | None) -> int:
+        alpha = vector("alpha", arrays["alpha"])
+        n_covered = vector("n_covered", arrays["n_covered"], alpha.size)
+        self._interval, self._y = interval, vector("y", arrays["y"])
+        self._seen = dict(zip(alpha.tolist(), map(int, n_covered), strict=True))
+        if ALPHA_0 not in self._seen:
+            raise ValueError(f"alpha must hold the plane {ALPHA_0}")
+        return self._y.size
+
+
+@dataclass(eq=False)
+class TableCalibrator(_PlaneCalibrator):
+    """Method 1, Algorithm 3: tabulate coverage against alpha, and interpolate.
+
+    A level below the coverage of the narrowest plane gets that plane, alpha 1.
+
+    Args:
+        step: distance of the planes: alpha_0, step, 2 * step, ..., 1.
+        interpolation: "linear", or "pchip" for a monotone cubic (needs SciPy).
+
+    >>> from gt2lite.memberships import kappa_of
+    >>> y = np.linspace(-1, 1, 201)
+    >>> def interval(alpha):  # the plane alpha reaches from -kappa to kappa
+    ...     kappa = np.broadcast_to(kappa_of(alpha), y.shape)
+    ...     return -kappa, kappa
+    >>> table = TableCalibrator(step=0.5).fit(interval, y)
+    >>> table.table.round(3)  # coverage, alpha
+    array([[0.005, 1.   ],
+           [0.383, 0.5  ],
+           [1.   , 0.01 ]])
+    >>> round(table.alpha(0.9), 3), round(table.reached(0.9), 3)
+    (0.089, 0.721)
+    """
+
+    method: ClassVar[str] = "table"
+    step: float = 0.1
+    interpolation: str = "linear"
+
+    def __post_init__(self) -> None:
+        self.step = between("step", self.step, 0, 1)
+        one_of("interpolation", self.interpolation, ("linear", "pchip"))
+
+    @property
+    def table(self) -> Array:
+        """The pairs (coverage, alpha) in rising order of coverage, (planes, 2).
+
+        Planes of equal coverage are one entry, with the largest alpha of them:
+        the narrowest interval that does the same.
+        """
+        self._check_fitted()
+        pairs = {self._phi(alpha): alpha for alpha in self._planes()}  # alpha rises: the last wins
+        return np.array(sorted(pairs.items()))
+
+    def _planes(self) -> list[float]:
+        inner = (_tidy(k * self.step) for k in range(1, math.ceil(1 / self.step)))
+        return [ALPHA_0, *(alpha for alpha in inner if ALPHA_0 < alpha < 1), 1.0]
+
+    def _learn(self, interval: Interval, y: Array) -> None:
+        if self.interpolation == "pchip":
+            _pchip()  # better now than at the first question
+        super()._learn(interval, y)
+        for alpha in self._planes():
+            self._n_covered(alpha)
+
+    def _plane(self, level: float) -> float:
+        phi, alpha = self.table.T
+        if self.interpolation == "linear" or phi.size == 1:
+            plane = np.interp(level, phi, alpha)
+        else:
+            plane = _pchip()(phi, alpha)(np.clip(level, phi[0], phi[-1]))
+        return float(np.clip(plane, ALPHA_0, 1))  # rounding must not leave the range
+
+
+@dataclass(eq=False)
+class SearchCalibrator(_PlaneCalibrator):
+    """Method 2, Algorithm 4: walk to the plane whose coverage is nearest to the level, Eq. (19).
+
+    From `start` the search looks one step to either side, moves where coverage
+    comes nearer to the level, and shrinks the step where neither side helps.
+    Coverage is flat between two samples, so the search can *stall* on a plateau
+    wider than its step although a better plane lies beyond. That belongs to the
+    method; `converged` and `reached` tell.
+
+    Args:
+        start: the first plane.
+        step: the first step in alpha.
+        shrink: factor for the step where neither side is better.
+        tolerance: distance of coverage from the level at which the search is content.
+        min_step: step below which the search gives up.
+
+    >>> from gt2lite.memberships import kappa_of
+    >>> y = np.linspace(-1, 1, 201)
+    >>> def interval(alpha):  # the plane alpha reaches from -kappa to kappa
+    ...     kappa = np.broadcast_to(kappa_of(alpha), y.shape)
+    ...     return -kappa, kappa
+    >>> search = SearchCalibrator(tolerance=0.005).fit(interval, y)
+    >>> [(alpha, round(phi, 3)) for alpha, phi in search.path(0.6)]
+    [(0.4, 0.443), (0.3, 0.512), (0.2, 0.592), (0.1875, 0.602)]
+    >>> search.alpha(0.6), search.converged(0.6)
+    (0.1875, True)
+    """
+
+    method: ClassVar[str] = "search"
+    start: float = 0.40
+    step: float = 0.1
+    shrink: float = 0.5
+    tolerance: float = 0.0005
+    min_step: float = 1e-4
+
+    def __post_init__(self) -> None:
+        self.start = between("start", self.start, ALPHA_0, 1, closed=True)
+        for name in ("step", "shrink", "tolerance", "min_step"):
+            setattr(self, name, between(name, getattr(self, name), 0, 1))
+
+    def path(self, coverage: float) -> list[tuple[float, float]]:
+        """Return the (alpha, coverage) that the search for a level stood on, the answer last."""
+        level = self._level(coverage)
+        # Deviation: Algorithm 4 never sets alpha* to alpha_init before it uses it; we do.
+        alpha, step = self.start, self.step
+        phi = self._phi(alpha)
+        path = [(alpha, phi)]
+        # Deviation: as printed the loop ends only within the tolerance, which a step function
+        # of Q samples may never reach. Ours ends in any case: a move brings phi strictly nearer
+        # to the level, it has at most Q + 1 values, and a step can be shrunk only so often.
+        while abs(phi - level) >= self.tolerance and step >= self.min_step:
+            sides = [_tidy(max(alpha - step, ALPHA_0)), _tidy(min(alpha + step, 1.0))]
+            nearest = min(sides, key=lambda side: abs(self._phi(side) - level))  # a tie goes down
+            if abs(self._phi(nearest) - level) < abs(phi - level):
+                alpha, phi = nearest, self._phi(nearest)
+                path.append((alpha, phi))
+            else:
+                step *= self.shrink
+        return path
+
+    def converged(self, coverage: float) -> bool:
+        """Return whether the search for a level ended within its tolerance."""
+        _, phi = self.path(coverage)[-1]
+        return abs(phi - coverage) < self.tolerance
+
+    def _plane(self, level: float) -> float:
+        return self.path(level)[-1][0]
+
+
+def _tidy(alpha: float) -> float:
+    """Return 0.3 for 0.30000000000000004, so that a plane met twice is the same plane."""
+    return round(alpha, 12)
+
+
+def _pchip() -> Any:
+    try:
+        from scipy.interpolate import PchipInterpolator
+    except ImportError as error:
+        raise ImportError(
+            'interpolation="pchip" needs SciPy, which is not installed: '
+            'install it with "pip install scipy" or use interpolation="linear"'
+        ) from error
+    return PchipInterpolator

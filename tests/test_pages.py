@@ -1,0 +1,328 @@
+"""The built book, as a reader meets it: every page in a real browser, with the network shut.
+
+The book is built once for each run of the tests, in the quick profile and into a folder of its
+own, `_build/check/`, so that the reader's own pages stay what they are. Chapters that have
+not changed since the last time are not executed again.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+import time
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+if any(find_spec(name) is None for name in ("ipykernel", "jupyter_book", "papermill", "yaml")):
+    pytest.skip("needs the extra `book`: pip install 'gt2lite[book]'", allow_module_level=True)
+if any(find_spec(name) is None for name in ("axe_playwright_python", "playwright")):
+    pytest.skip("needs the extra `dev`: pip install 'gt2lite[dev]'", allow_module_level=True)
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tools"))
+book = importlib.import_module("book")
+browser = importlib.import_module("press.browser")
+pages = importlib.import_module("press.pages")
+source = importlib.import_module("press.source")
+
+CHAPTERS = source.chapters(ROOT)
+PAGES = [p.relative_to(ROOT).with_suffix("").as_posix() for p in source.documents(ROOT)]
+MOVES = ("plots.alpha_slider(", "plots.set_3d(", "plots.switch_point(")
+MOVING = [c.document for c in CHAPTERS if any(call in "".join(c.code) for call in MOVES)]
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(browser.find_chromium() is None, reason="no Chromium or Chrome on the PATH"),
+]
+
+
+# The book, built, and a browser
+
+
+# Jupyter Book insists on the name of the last folder.
+CHECK = ROOT / "_build" / "check" / "_build"
+
+
+def build() -> None:
+    failed = book.execute(ROOT, CHECK, "quick")
+    assert not failed, [(outcome.job.chapter.name, outcome.error) for outcome in failed]
+    pages.stage(ROOT, CHECK / "executed" / "quick", CHECK / "stage", pages.QUICK_BANNER)
+    pages.compile_pages(CHECK / "stage", CHECK)
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory, request):
+    """The folder of the built pages; the first of several workers builds, the others wait."""
+    shared = tmp_path_factory.getbasetemp()
+    if hasattr(request.config, "workerinput"):
+        shared = shared.parent
+    done = shared / "pages.done"
+    try:
+        (shared / "pages.lock").mkdir()
+    except FileExistsError:
+        while not done.exists():
+            time.sleep(0.2)
+    else:
+        message = "the book was not built; see the first error"
+        try:
+            build()
+            message = ""
+        finally:
+            (shared / "pages.said").write_text(message)
+            (shared / "pages.said").rename(done)  # complete from the moment it is there
+    assert done.read_text() == ""
+    return CHECK / "html"
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with browser.chromium() as opened:
+        yield opened
+
+
+def address(site, page):
+    return (site / f"{page}.html").as_uri()
+
+
+@dataclass
+class Visit:
+    """What a browser saw on a page."""
+
+    outside: list[str]
+    errors: list[str]
+    raw: list[str]
+    unset: int
+    overflow: dict[int, int]
+    findings: dict[str, list[str]]
+
+
+# Text that should have become a formula, wherever a reader would see it.
+RAW_LATEX = r"""() => {
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const found = [];
+  while (walk.nextNode()) {
+    const node = walk.currentNode;
+    if (node.parentElement.closest("script, style, pre, code, mjx-container")) continue;
+    if (/\\[a-zA-Z(\[]|\$[^$\s][^$]*\$|\{(glue|eq|cite|numref|doc)/.test(node.data))
+      found.push(node.data.trim());
+  }
+  return found;
+}"""
+UNSET_MATHS = """() => [...document.querySelectorAll(".math")].filter(
+  (node) => !node.querySelector("mjx-container")).length
+  + document.querySelectorAll("[data-mjx-error], mjx-merror").length"""
+STILL = "*, ::before, ::after { transition: none !important; animation: none !important; }"
+WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+
+
+def axe(tab, rules):
+    from axe_playwright_python.sync_playwright import Axe
+
+    context = {"exclude": [["mjx-container"]]}  # thousands of paths that MathJax answers for
+    found = Axe().run(tab, context, {"runOnly": rules, "resultTypes": ["violations"]})
+    return [
+        f"{violation['id']}: {node['html'][:120]}"
+        for violation in found.response["violations"]
+        for node in violation["nodes"]
+    ]
+
+
+@pytest.fixture(scope="module", params=[*PAGES, "search", "genindex"])
+def visit(request, site, chromium):
+    tab = chromium.new_page(viewport={"width": 1400, "height": 900}, color_scheme="light")
+    outside: list[str] = []
+    errors: list[str] = []
+
+    def gate(route):
+        if urlsplit(route.request.url).scheme in ("file", "data", "blob"):
+            route.continue_()
+        else:
+            outside.append(route.request.url)
+            route.abort()
+
+    tab.route("**/*", gate)
+    tab.on("console", lambda m: errors.append(m.text) if m.type == "error" else None)
+    tab.on("pageerror", lambda error: errors.append(str(error)))
+    tab.goto(address(site, request.param))
+    tab.evaluate("window.MathJax && MathJax.startup.promise")
+    tab.add_style_tag(content=STILL)
+    raw, unset = tab.evaluate(RAW_LATEX), tab.evaluate(UNSET_MATHS)
+    findings = {"light": axe(tab, WCAG)}
+    tab.emulate_media(color_scheme="dark")
+    assert tab.evaluate("document.documentElement.dataset.theme") == "dark"
+    findings["dark"] = axe(tab, ["color-contrast"])
+    overflow = {}
+    for width in (390, 768):
+        tab.set_viewport_size({"width": width, "height": 800})
+        overflow[width] = tab.evaluate("document.documentElement.scrollWidth") - width
+    tab.close()
+    return Visit(outside, errors, raw, unset, overflow, findings)
+
+
+# Every page
+
+
+def test_no_request_leaves_the_page(visit):
+    assert visit.outside == []
+
+
+def test_the_console_shows_no_error(visit):
+    assert visit.errors == []
+
+
+def test_every_formula_is_set_and_no_markup_is_left(visit):
+    assert visit.raw == []
+    assert visit.unset == 0
+
+
+def test_a_page_is_accessible_in_light_and_dark(visit):
+    assert visit.findings == {"light": [], "dark": []}
+
+
+def test_a_page_does_not_scroll_sideways_on_a_phone(visit):
+    assert visit.overflow == {390: 0, 768: 0}
+
+
+# Between pages
+
+
+class Links(HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.links, self.anchors, self.alts = [], set(), []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        values = dict(attrs)
+        self.anchors |= {values[key] for key in ("id", "name") if values.get(key)}
+        if tag == "a" and values.get("href"):
+            self.links.append(values["href"])
+        if tag == "img":
+            self.alts.append(values.get("alt"))
+
+
+def test_every_link_and_anchor_leads_somewhere(site):
+    read = {path: Links(path.read_text(encoding="utf-8")) for path in site.rglob("*.html")}
+    broken = []
+    for path, page in read.items():
+        for link in page.links:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            anchor = unquote(parts.fragment)
+            known = target.exists() and (
+                not anchor or target not in read or anchor in read[target].anchors
+            )
+            if not known:
+                broken.append(f"{path.relative_to(site)}: {link}")
+    assert broken == []
+
+
+def test_every_picture_has_words(site):
+    for path in site.rglob("*.html"):
+        alts = Links(path.read_text(encoding="utf-8")).alts
+        assert all(alts), f"{path.name} has a picture without alt text"
+
+
+def test_search_works_from_a_folder_of_files(site, chromium):
+    tab = chromium.new_page()
+    tab.goto(f"{address(site, 'search')}?q=membership")
+    tab.locator("#search-results li").first.wait_for(timeout=10_000)
+    assert "type-2 sets" in tab.locator("#search-results").inner_text()
+    tab.close()
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.name)
+def test_buttons_offer_the_executed_notebook_and_a_source_that_installs_what_it_needs(
+    site, chapter
+):
+    links = Links((site / f"{chapter.document}.html").read_text(encoding="utf-8")).links
+    name = f"{chapter.document}.ipynb"
+    (download,) = {link for link in links if link.endswith(f"_sources/{name}")}
+    offered = json.loads(
+        (site / f"{chapter.document}.html").parent.joinpath(download).resolve().read_text()
+    )
+    ran = [cell for cell in offered["cells"] if cell["cell_type"] == "code"]
+    assert all(cell["execution_count"] for cell in ran)
+    assert any(cell["outputs"] for cell in ran)
+
+    host = "https://colab.research.google.com/github/gt2lite/gt2lite/blob/main/"
+    assert f"{host}{name}" in links
+    assert any(link.startswith("https://mybinder.org/") and link.endswith(name) for link in links)
+    cells = [cell for cell in chapter.notebook["cells"] if cell["cell_type"] == "code"]
+    assert source.text_of(cells[0]).strip() == source.COLAB_CELL.strip()
+    assert source.tags_of(cells[0]) == ["remove-cell"]
+
+
+def test_the_home_page_has_the_picture_and_three_doors(site):
+    page = Links((site / "index.html").read_text(encoding="utf-8"))
+    assert any(alt and "coverage" in alt for alt in page.alts)
+    text = (site / "index.html").read_text(encoding="utf-8")
+    assert [door for door in ("Read", "Rerun", "Use") if f">\n{door}" in text] == [
+        "Read", "Rerun", "Use",
+    ]  # fmt: skip
+
+
+# What moves
+
+
+def test_some_page_moves():
+    assert MOVING
+
+
+@pytest.mark.parametrize("page", MOVING)
+def test_every_slider_changes_the_picture_by_keyboard(site, chromium, page):
+    tab = chromium.new_page(viewport={"width": 1200, "height": 900})
+    tab.goto(address(site, page))
+    sliders = tab.locator(".gt2-live input[type=range]").all()
+    assert sliders
+    for slider in sliders:
+        element = slider.locator("xpath=ancestor::div[contains(@class, 'gt2-live')]")
+        picture = element.locator(".gt2-panels").first
+        assert slider.evaluate("node => node.labels[0].textContent.trim()")
+        slider.focus()
+        before = picture.inner_html(), slider.get_attribute("aria-valuetext")
+        at_end = slider.evaluate("node => node.value === node.max")
+        slider.press("ArrowLeft" if at_end else "ArrowRight")
+        after = picture.inner_html(), slider.get_attribute("aria-valuetext")
+        assert after[0] != before[0]
+        assert after[1] != before[1]
+    assert all(tab.locator(".gt2-live [aria-live=polite]").all_inner_texts())
+    assert not tab.locator(".gt2-still").first.is_visible()
+    tab.close()
+
+
+@pytest.mark.parametrize("page", MOVING)
+def test_without_scripts_a_still_figure_stands_in(site, chromium, page):
+    tab = chromium.new_page(java_script_enabled=False)
+    tab.goto(address(site, page))
+    still = tab.locator(".gt2-live img.gt2-still")
+    assert still.count() == tab.locator(".gt2-live").count() > 0
+    for picture in still.all():
+        assert picture.is_visible()
+        assert picture.bounding_box()["height"] > 100
+        assert picture.get_attribute("alt")
+    tab.close()
+
+
+# The PDF
+
+
+def test_a_page_is_printed(tmp_path):
+    page = tmp_path / "page.html"
+    page.write_text("<!doctype html><title>One</title><h1>One</h1>")
+    browser.print_page(page, tmp_path / "one.pdf")
+    assert (tmp_path / "one.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_without_a_browser_the_answer_comes_before_the_work(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(browser, "find_chromium", lambda: None)
+    assert book.main(["pdf"], root=tmp_path) == 1
+    assert "apt-get install chromium" in capsys.readouterr().err
