@@ -10,7 +10,7 @@ import numpy as np
 from gt2lite._checks import Array
 from gt2lite.losses import log_cosh, pinball
 from gt2lite.memberships import primary
-from gt2lite.plots.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION, labelled
+from gt2lite.plots.style import BLACK, BLUE, GREEN, ORANGE, SKY, VERMILION, labelled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -149,7 +149,7 @@ def by_epoch(
         first: number of the first epoch; 0 where the start is among the values.
         level: a value to aim at, drawn as a thin line, if any.
     """
-    colors = (BLUE, VERMILION, GREEN, PURPLE)
+    colors = (BLUE, VERMILION, GREEN, BLACK)
     for (name, values), color, line in zip(curves.items(), colors, _LINES, strict=False):
         epochs = np.arange(first, first + len(values))
         ax.plot(epochs, values, color=color, linestyle=line, label=name)
@@ -157,5 +157,5 @@ def by_epoch(
         ax.axhline(level, color=_GREY, linestyle=":", linewidth=1.2)
     if len(curves) > 1:
         ax.legend()
-    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.locator_params(axis="x", integer=True)
     return labelled(ax, "epoch", what)
