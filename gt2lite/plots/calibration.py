@@ -91,6 +91,8 @@ def step_tradeoff(
             fontsize=9,
         )  # fmt: skip
     ax.set(xscale="log", yscale="log")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_formatter("{x:g}")
     ax.margins(x=0.12, y=0.15)
     ax.legend(loc="lower left")
     return labelled(ax, "planes evaluated", "mean miss (points of coverage)")
@@ -119,8 +121,7 @@ def interpolations(
     ax.step(100 * steps, alpha, where="post", color=GREY, linewidth=4, alpha=0.5, label="exact")
     colors = (BLUE, GREEN, VERMILION, PURPLE)
     for (name, curve), color, line in zip(curves.items(), colors, LINES, strict=False):
-        shown = np.ma.masked_outside(curve, *limits)
-        ax.plot(100 * coverage, shown, color=color, linestyle=line, linewidth=1.6, label=name)
+        ax.plot(100 * coverage, curve, color=color, linestyle=line, linewidth=1.6, label=name)
     ax.plot(100 * table[:, 0], table[:, 1], "o", color=BLACK, markersize=4, label="table")
     ax.set(xlim=(0, 101), ylim=limits)
     return labelled(ax, "coverage (%)", PLANE)
@@ -151,10 +152,9 @@ def search_path(
     walked = np.array(path)  # (moves, 2)
     low, high = zoom or (walked[:, 0].min() - 0.03, min(walked[:, 0].max() + 0.03, 1.01))
     shown = (low <= walked[:, 0]) & (walked[:, 0] <= high)
-    ax.plot(walked[:, 0], 100 * walked[:, 1], ":", color=VERMILION, linewidth=1)
     ax.plot(walked[shown, 0], 100 * walked[shown, 1], "o", color=VERMILION, markersize=6)
-    numbered = {*range(5), len(path) - 1}  # more would lie on top of each other
-    _number(ax, walked, [i for i in range(len(path)) if shown[i] and i in numbered])
+    first_and_last = {*range(5), len(path) - 1}  # more lie on top of each other, from afar
+    _number(ax, walked, [i for i in range(len(path)) if shown[i] and (zoom or i in first_and_last)])
     seen = (low <= alpha) & (alpha <= high)
     reach = 100 * np.concatenate([coverage[seen], walked[shown, 1], [level]])
     pad = max(0.12 * float(np.ptp(reach)), 100 * tolerance)
@@ -222,7 +222,7 @@ def coverage_laws(
         )  # fmt: skip
     ax.set(ylim=(0, 1.08), yticks=[])
     ax.legend(loc="upper left")
-    return labelled(ax, "coverage of the test part (%)", "likelihood")
+    return labelled(ax, "coverage of the test part (%)", "probability, scaled")
 
 
 def staircase(critical: Array) -> tuple[Array, Array]:
