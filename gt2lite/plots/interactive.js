@@ -392,13 +392,15 @@
       const update = () => {
         const k = control.valueAsNumber;
         redraw.forEach((draw) => draw());
-        const taken = [`the first ${k} rules take the ${isLower ? "upper" : "lower"} firing`,
-          `the other ${P - k} the ${isLower ? "lower" : "upper"} one`];
+        const [before, after] = isLower ? ["upper", "lower"] : ["lower", "upper"];
+        const rules = (n, firing) => `${n} ${n === 1 ? "rule takes" : "rules take"} the ${firing} firing`;
+        const taken = k === 0 ? `all ${rules(P, after)}` : k === P ? `all ${rules(P, before)}`
+          : `the first ${rules(k, before)}, the other ${rules(P - k, after)}`;
         const middle = value[k] === null ? "no rule has any weight" : `the mean is ${fixed(value[k], 3)}`;
         const verdict = value[k] !== null && Math.abs(value[k] - goal) <= 1e-9 * (spread[1] - spread[0])
           ? `This is the ${best}: the ${name} end.`
           : `The ${best}, ${fixed(goal, 3)}, is at switch point ${where}.`;
-        told.textContent = `In the order of their consequents ${taken.join(", ")}: ${middle}. ${verdict}`;
+        told.textContent = `In the order of their consequents ${taken}: ${middle}. ${verdict}`;
       };
       update();
     };
