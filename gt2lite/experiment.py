@@ -233,14 +233,20 @@ def run(
     missing = [t for t in dict.fromkeys(todo) if t not in done]
     missing.sort(key=_cost, reverse=True)  # the long ones first: no core is left waiting
     with progress_bar(len(set(todo)), "protocol", "run", done=len(done), show=progress) as step:
-        for outcome in _parallel(missing, store, n_jobs):
+        try:
+            for outcome in _parallel(missing, store, n_jobs):
+                if store is not None:
+                    _save(store, outcome)
+                done[outcome.task] = outcome
+                step(f"{outcome.task.dataset} seed {outcome.task.seed} {outcome.task.model}")
+        finally:
             if store is not None:
-                _save(store, outcome)
-            done[outcome.task] = outcome
-            step(f"{outcome.task.dataset} seed {outcome.task.seed} {outcome.task.model}")
-    for t in missing:  # finished by another process that shares the store
-        if t not in done and store is not None:
-            done[t] = _load(store, t) or execute(t)
+                for t in missing:
+                    store.release(t.key)
+        for t in missing:  # in the hands of another process that shares the store
+            if t not in done and store is not None:
+                done[t] = _wait_for(store, t)
+                step(f"{t.dataset} seed {t.seed} {t.model}, by another process")
     return [done[t] for t in todo]
 
 
@@ -277,8 +283,8 @@ def _size(dataset: str) -> int:
 
 
 def _parallel(missing: list[Task], store: Store | None, n_jobs: int) -> Iterator[Outcome]:
-    # asked when its turn comes: another process may have been quicker
-    due = (t for t in missing if store is None or not store.has(t.key))
+    # asked when its turn comes: another process may have been quicker, or be at it
+    due = (t for t in missing if store is None or (not store.has(t.key) and store.claim(t.key)))
     if n_jobs == 1 or len(missing) < 2:
         yield from map(execute, due)
         return
@@ -293,6 +299,19 @@ def _parallel(missing: list[Task], store: Store | None, n_jobs: int) -> Iterator
         n_jobs=n_jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs"
     )
     yield from pool(joblib.delayed(execute)(t) for t in due)
+
+
+def _wait_for(store: Store, task: Task) -> Outcome:
+    """Return an outcome that another process is computing, or compute it if that one dies."""
+    while True:
+        found = _load(store, task)
+        if found is not None:
+            return found
+        if not store.claimed(task.key):
+            outcome = execute(task)
+            _save(store, outcome)
+            return outcome
+        time.sleep(0.2)
 
 
 def _save(store: Store, outcome: Outcome) -> None:

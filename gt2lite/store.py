@@ -3,7 +3,8 @@
 Every run has a key made of all that determines it (`Store.key`): what is asked for, the
 checksum of the data, the library's own code and the version of NumPy. A change in any of
 them gives another key, so that a stored run can never be mistaken for one that it is not.
-Files appear whole or not at all; any number of processes may share a folder.
+Files appear whole or not at all; any number of processes may share a folder, and a run that one
+of them has claimed is not begun by another.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import functools
 import hashlib
 import json
 import os
+import socket
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -24,6 +27,8 @@ from gt2lite._checks import Array
 
 LAYOUT = 1
 _MARK = "store.json"
+_OWNER = f"{socket.gethostname()} {os.getpid()}"
+_CLAIM_SECONDS = 3600.0  # of another machine, whose processes cannot be seen
 MAKERS = (
     "_checks",
     "memberships",
@@ -124,8 +129,58 @@ class Store:
         return header, arrays
 
     def save(self, key: str, header: dict[str, Any], arrays: dict[str, Array]) -> None:
-        """Keep a finished run."""
+        """Keep a finished run, and give up the claim on it."""
         storage.write(self.path(key), "run", {"key": key, **header}, arrays)
+        self.release(key)
+
+    def claim(self, key: str) -> bool:
+        """Say that this process is about to compute a run; False where another one is at it."""
+        if os.name == "nt":  # no way to see there whether a process lives: work may be done twice
+            return True
+        claim = self._claim(key)
+        for _ in range(2):
+            try:
+                with claim.open("x", encoding="utf-8") as file:
+                    file.write(_OWNER)
+                return True
+            except FileExistsError:
+                if self.claimed(key):
+                    return False
+                claim.unlink(missing_ok=True)  # its owner is gone
+        return False
+
+    def claimed(self, key: str) -> bool:
+        """Return whether another process that still lives has claimed a run."""
+        claim = self._claim(key)
+        try:
+            host, _, pid = claim.read_text(encoding="utf-8").rpartition(" ")
+            age = time.time() - claim.stat().st_mtime
+        except FileNotFoundError:
+            return False
+        if f"{host} {pid}" == _OWNER or age > _CLAIM_SECONDS:
+            return False
+        if host != socket.gethostname() or not pid.isdigit():  # written this moment, or elsewhere
+            return True
+        try:
+            os.kill(int(pid), 0)  # asks, does not kill
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            pass
+        return True
+
+    def release(self, key: str) -> None:
+        """Give up a claim of this process."""
+        claim = self._claim(key)
+        try:
+            mine = claim.read_text(encoding="utf-8") == _OWNER
+        except FileNotFoundError:
+            return
+        if mine:
+            claim.unlink(missing_ok=True)
+
+    def _claim(self, key: str) -> Path:
+        return self.folder / f"{key}.claim"
 
 
 @functools.cache

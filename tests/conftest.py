@@ -1,6 +1,63 @@
-"""Settings that must stand before any library is imported."""
+"""What tests share: settings that must stand before any import, and the book, run once."""
 
+from __future__ import annotations
+
+import importlib
+import json
 import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
 
 # scikit-learn skips one of its checks of estimators unless SciPy was told this at import.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def once(tmp_path_factory, request):
+    """What is made once in a run of the tests: the first worker makes it, the others wait."""
+    shared = tmp_path_factory.getbasetemp()
+    if hasattr(request.config, "workerinput"):
+        shared = shared.parent
+
+    def get(name, make):
+        place = shared / name.replace("/", "-")
+        made = place / "made.json"
+        try:
+            place.mkdir()
+        except FileExistsError:
+            while not made.exists():
+                time.sleep(0.1)
+        else:
+            said = {"error": "it failed in the test that came first"}
+            try:
+                said = {"value": make()}
+            finally:
+                (place / "draft").write_text(json.dumps(said), encoding="utf-8")
+                (place / "draft").rename(made)  # complete from the moment it is there
+        said = json.loads(made.read_text(encoding="utf-8"))
+        assert "value" in said, f"{name}: {said['error']}"
+        return said["value"]
+
+    return get
+
+
+@pytest.fixture(scope="session")
+def quick_run(once):
+    """A folder with all chapters executed in the quick profile, and the errors by chapter.
+
+    Chapters that have not changed since the last time are not executed again.
+    """
+    sys.path.insert(0, str(ROOT / "tools"))
+    book = importlib.import_module("book")
+    build = ROOT / "_build" / "check" / "_build"  # Jupyter Book insists on the last name
+
+    def execute():
+        failed = book.execute(ROOT, build, "quick")
+        return {outcome.job.chapter.name: outcome.error for outcome in failed}
+
+    return build, once("quick-run", execute)

@@ -70,17 +70,16 @@ def test_the_full_profile_is_the_defaults():
     assert source.profiles(ROOT)["full"] == {}
 
 
-# Every chapter, run: one test for each, so that they can run side by side
+# Every chapter, run
 
 
 @pytest.mark.slow
 @each_chapter
-def test_a_chapter_runs_under_quick(chapter, tmp_path):
-    given = source.profile_parameters(ROOT, CHAPTERS, "quick")[chapter.name]
-    job = execute.Job(chapter, given, tmp_path / "done.ipynb", tmp_path / "failed.ipynb")
-    (outcome,) = execute.run_all([job], ROOT, tmp_path, 1)
-    assert outcome.error is None
-    cells = source.read_notebook(job.output)["cells"]
+def test_a_chapter_runs_under_quick(chapter, quick_run):
+    build, failed = quick_run
+    assert failed.get(chapter.name) is None
+    done = build / "executed" / "quick" / chapter.path.relative_to(ROOT)
+    cells = source.read_notebook(done)["cells"]
     assert execute.error_of({"cells": cells}) is None
     for cell in cells:
         for output in cell.get("outputs", []):

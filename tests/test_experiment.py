@@ -195,6 +195,7 @@ def test_two_processes_may_share_a_store(outcomes, tmp_path):
     both = [subprocess.Popen([sys.executable, script]) for _ in range(2)]
     assert [process.wait(timeout=240) for process in both] == [0, 0]
     assert len(list((tmp_path / "s").glob("*.npz"))) == len(FEW)
+    assert not list((tmp_path / "s").glob("*.claim"))
     assert all(map(same, run(FEW, Store(tmp_path / "s"), n_jobs=1), outcomes))
 
 
@@ -225,6 +226,34 @@ def test_a_dask_cluster_does_the_same_though_a_worker_dies(outcomes, tmp_path):
         found = run(long, Killing(tmp_path / "store"))
         assert killed
     assert all(map(same, found, expected))
+
+
+@needs_kill
+def test_a_run_that_another_process_has_claimed_is_waited_for(tmp_path):
+    shelf, key = Store(tmp_path), FEW[0].key
+    other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    try:
+        assert shelf.claim(key)
+        assert shelf.claim(key) and not shelf.claimed(key)  # our own is no obstacle
+        claim = tmp_path / f"{key}.claim"
+        claim.write_text(claim.read_text().replace(str(os.getpid()), str(other.pid)))
+        assert shelf.claimed(key) and not shelf.claim(key)
+        shelf.release(key)  # not ours to give up
+        assert claim.exists()
+    finally:
+        other.kill()
+        other.wait()
+    assert not shelf.claimed(key)  # its owner is dead
+    assert len(run(FEW[:1], shelf, n_jobs=1)) == 1 and not claim.exists()
+
+
+def test_a_claim_of_another_machine_lapses(tmp_path):
+    shelf, key = Store(tmp_path), FEW[0].key
+    claim = tmp_path / f"{key}.claim"
+    claim.write_text("elsewhere 1")
+    assert shelf.claimed(key)
+    os.utime(claim, (0, 0))
+    assert not shelf.claimed(key)
 
 
 # ---------------------------------------------------------------------- the store

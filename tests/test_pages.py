@@ -1,20 +1,20 @@
 """The built book, as a reader meets it: every page in a real browser, with the network shut.
 
 The book is built once for each run of the tests, in the quick profile and into a folder of its
-own, `_build/check/`, so that the reader's own pages stay what they are. Chapters that have
-not changed since the last time are not executed again.
+own (`quick_run` in conftest.py), so that the reader's own pages stay what they are.
 """
 
 from __future__ import annotations
 
 import importlib
 import json
+import re
 import sys
-import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from html.parser import HTMLParser
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -33,8 +33,8 @@ source = importlib.import_module("press.source")
 
 CHAPTERS = source.chapters(ROOT)
 PAGES = [p.relative_to(ROOT).with_suffix("").as_posix() for p in source.documents(ROOT)]
-MOVES = ("plots.alpha_slider(", "plots.set_3d(", "plots.switch_point(")
-MOVING = [c.document for c in CHAPTERS if any(call in "".join(c.code) for call in MOVES)]
+MOVES = re.compile(r"\b(alpha_slider|set_3d|switch_point)\(")
+MOVING = [chapter.document for chapter in CHAPTERS if MOVES.search("\n".join(chapter.code))]
 
 pytestmark = [
     pytest.mark.browser,
@@ -45,39 +45,18 @@ pytestmark = [
 # The book, built, and a browser
 
 
-# Jupyter Book insists on the name of the last folder.
-CHECK = ROOT / "_build" / "check" / "_build"
-
-
-def build() -> None:
-    failed = book.execute(ROOT, CHECK, "quick")
-    assert not failed, [(outcome.job.chapter.name, outcome.error) for outcome in failed]
-    pages.stage(ROOT, CHECK / "executed" / "quick", CHECK / "stage", pages.QUICK_BANNER)
-    pages.compile_pages(CHECK / "stage", CHECK)
-
-
 @pytest.fixture(scope="session")
-def site(tmp_path_factory, request):
-    """The folder of the built pages; the first of several workers builds, the others wait."""
-    shared = tmp_path_factory.getbasetemp()
-    if hasattr(request.config, "workerinput"):
-        shared = shared.parent
-    done = shared / "pages.done"
-    try:
-        (shared / "pages.lock").mkdir()
-    except FileExistsError:
-        while not done.exists():
-            time.sleep(0.2)
-    else:
-        message = "the book was not built; see the first error"
-        try:
-            build()
-            message = ""
-        finally:
-            (shared / "pages.said").write_text(message)
-            (shared / "pages.said").rename(done)  # complete from the moment it is there
-    assert done.read_text() == ""
-    return CHECK / "html"
+def site(once, quick_run):
+    """The folder of the built pages."""
+    build, failed = quick_run
+    assert not failed, failed
+
+    def press():
+        pages.stage(ROOT, build / "executed" / "quick", build / "stage", pages.QUICK_BANNER)
+        pages.compile_pages(build / "stage", build)
+
+    once("site", press)
+    return build / "html"
 
 
 @pytest.fixture(scope="module")
@@ -98,8 +77,9 @@ class Visit:
     errors: list[str]
     raw: list[str]
     unset: int
-    overflow: dict[int, int]
-    findings: dict[str, list[str]]
+    overflow: list[int]  # pixels, at 390, 768 and 1400
+    light: list[str]
+    dark: list[str]
 
 
 # Text that should have become a formula, wherever a reader would see it.
@@ -124,8 +104,10 @@ WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 def axe(tab, rules):
     from axe_playwright_python.sync_playwright import Axe
 
-    context = {"exclude": [["mjx-container"]]}  # thousands of paths that MathJax answers for
-    found = Axe().run(tab, context, {"runOnly": rules, "resultTypes": ["violations"]})
+    context = {"exclude": [["mjx-container"]]}  # MathJax answers for those
+    found = Axe().run(
+        tab, context, {"runOnly": rules, "resultTypes": ["violations"], "preload": False}
+    )
     return [
         f"{violation['id']}: {node['html'][:120]}"
         for violation in found.response["violations"]
@@ -133,8 +115,15 @@ def axe(tab, rules):
     ]
 
 
-@pytest.fixture(scope="module", params=[*PAGES, "search", "genindex"])
-def visit(request, site, chromium):
+# Formulas and code are thousands of nodes of a few kinds: the first ones stand for all.
+THINNED = """() => {
+  for (const kind of ["mjx-container", ".highlight pre"])
+    [...document.querySelectorAll(kind)].slice(2).forEach((node) => node.replaceChildren("..."));
+}"""
+
+
+def look(chromium, url) -> dict[str, Any]:
+    """Open a page with the network shut and return what there is to see, as a `Visit`."""
     tab = chromium.new_page(viewport={"width": 1400, "height": 900}, color_scheme="light")
     outside: list[str] = []
     errors: list[str] = []
@@ -149,20 +138,27 @@ def visit(request, site, chromium):
     tab.route("**/*", gate)
     tab.on("console", lambda m: errors.append(m.text) if m.type == "error" else None)
     tab.on("pageerror", lambda error: errors.append(str(error)))
-    tab.goto(address(site, request.param))
+    tab.goto(url)
     tab.evaluate("window.MathJax && MathJax.startup.promise")
     tab.add_style_tag(content=STILL)
     raw, unset = tab.evaluate(RAW_LATEX), tab.evaluate(UNSET_MATHS)
-    findings = {"light": axe(tab, WCAG)}
+    overflow = []
+    for width in (390, 768, 1400):
+        tab.set_viewport_size({"width": width, "height": 900})
+        overflow.append(tab.evaluate("document.documentElement.scrollWidth") - width)
+    tab.evaluate(THINNED)
+    light = axe(tab, WCAG)
     tab.emulate_media(color_scheme="dark")
-    assert tab.evaluate("document.documentElement.dataset.theme") == "dark"
-    findings["dark"] = axe(tab, ["color-contrast"])
-    overflow = {}
-    for width in (390, 768):
-        tab.set_viewport_size({"width": width, "height": 800})
-        overflow[width] = tab.evaluate("document.documentElement.scrollWidth") - width
+    tab.wait_for_function("document.documentElement.dataset.theme === 'dark'")
+    dark = axe(tab, ["color-contrast"])
     tab.close()
-    return Visit(outside, errors, raw, unset, overflow, findings)
+    return asdict(Visit(outside, errors, raw, unset, overflow, light, dark))
+
+
+@pytest.fixture(scope="module", params=[*PAGES, "search", "genindex"])
+def visit(request, once, site, chromium):
+    page = request.param
+    return Visit(**once(f"visit-{page}", lambda: look(chromium, address(site, page))))
 
 
 # Every page
@@ -182,11 +178,12 @@ def test_every_formula_is_set_and_no_markup_is_left(visit):
 
 
 def test_a_page_is_accessible_in_light_and_dark(visit):
-    assert visit.findings == {"light": [], "dark": []}
+    assert visit.light == []
+    assert visit.dark == []
 
 
 def test_a_page_does_not_scroll_sideways_on_a_phone(visit):
-    assert visit.overflow == {390: 0, 768: 0}
+    assert visit.overflow == [0, 0, 0]
 
 
 # Between pages
@@ -315,10 +312,10 @@ def test_without_scripts_a_still_figure_stands_in(site, chromium, page):
 # The PDF
 
 
-def test_a_page_is_printed(tmp_path):
+def test_a_page_is_printed(tmp_path, chromium):
     page = tmp_path / "page.html"
     page.write_text("<!doctype html><title>One</title><h1>One</h1>")
-    browser.print_page(page, tmp_path / "one.pdf")
+    browser.print_page(chromium, page, tmp_path / "one.pdf")
     assert (tmp_path / "one.pdf").read_bytes().startswith(b"%PDF")
 
 

@@ -125,7 +125,8 @@ def print_book(root: Path, profile: str) -> None:
     start = time.monotonic()
     html = pages.compile_pages(build / "stage", build, "singlehtml")
     target = build / "gt2lite.pdf"
-    browser.print_page(html / "index.html", target)
+    with browser.chromium() as opened:
+        browser.print_page(opened, html / "index.html", target)
     _say(f"  {'pdf':<24} {time.monotonic() - start:6.1f} s")
     _say(f"book: {_shown(target)}")
 

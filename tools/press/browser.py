@@ -54,13 +54,22 @@ def chromium() -> Iterator[Any]:
             browser.close()
 
 
-def print_page(page: Path, target: Path) -> None:
+# On paper nothing unfolds: show solutions and parameters.
+_UNFOLD = """() => {
+  for (const node of document.querySelectorAll("details")) node.open = true;
+  for (const node of document.querySelectorAll(".toggle-hidden"))
+    node.classList.remove("toggle-hidden");
+}"""
+
+
+def print_page(browser: Any, page: Path, target: Path) -> None:
     """Print the page at `page` to the PDF `target`, once its formulas are set."""
-    with chromium() as browser:
-        tab = browser.new_page(color_scheme="light")
-        tab.goto(page.resolve().as_uri())
-        tab.evaluate("window.MathJax && MathJax.startup.promise")
-        tab.pdf(
-            path=target, format="A4", print_background=True, outline=True, tagged=True,
-            margin={"top": "18mm", "bottom": "18mm", "left": "16mm", "right": "16mm"},
-        )  # fmt: skip
+    tab = browser.new_page(color_scheme="light")
+    tab.goto(page.resolve().as_uri())
+    tab.evaluate("window.MathJax && MathJax.startup.promise")
+    tab.evaluate(_UNFOLD)
+    tab.pdf(
+        path=target, format="A4", print_background=True, outline=True, tagged=True,
+        margin={"top": "18mm", "bottom": "18mm", "left": "16mm", "right": "16mm"},
+    )  # fmt: skip
+    tab.close()

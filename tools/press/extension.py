@@ -1,4 +1,4 @@
-"""The little that Sphinx has to be told: which scripts and styles the pages need.
+"""The little that Sphinx has to be told: scripts and styles of the pages, a few repairs.
 
 The pages load nothing from elsewhere, and the repository carries no copy of anybody's
 library: MathJax, one file that needs no fonts, comes out of the installed package at
@@ -12,6 +12,10 @@ from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
+# A page that is opened as a file may not read others: search then lists them without excerpts.
+FILE_SEARCH = (
+    'if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;'
+)
 STYLE = Path(__file__).with_name("book.css")
 MATHJAX = ("sphinx-mathjax-offline", "tex-svg-full.js")
 
@@ -43,9 +47,17 @@ def share_handlers(app: Any) -> None:
     handlers["singlehtml"] = {**handlers.get("html", {}), **handlers.get("singlehtml", {})}
 
 
+def mend_roles(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Call the entries of the bibliography items: docutils gives them a role since withdrawn."""
+    if "body" in context:
+        context["body"] = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
+
+
 def setup(app: Any) -> dict[str, Any]:
     """Register with Sphinx."""
     app.connect("builder-inited", copy_files)
     app.connect("builder-inited", share_handlers)
+    app.connect("html-page-context", mend_roles)
     app.add_css_file(STYLE.name)
+    app.add_js_file(None, body=FILE_SEARCH)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
