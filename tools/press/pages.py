@@ -21,8 +21,10 @@ from typing import Any
 import yaml
 
 from press.execute import write_notebook
-from press.source import BookError, Notebook, documents, read_notebook, tags_of
+from press.source import BookError, Notebook, chapters, documents, read_notebook, tags_of
+from press.stamps import read_stamp
 
+RUN_TIMES = "run_times.txt"  # for the status page to include; no page of its own
 TOOLS = Path(__file__).resolve().parents[1]
 QUICK_BANNER = (
     "Quick profile: small runs that check the book. "
@@ -76,11 +78,21 @@ def stage(root: Path, executed: Path, target: Path, banner: str | None) -> None:
             write_notebook(place, merge(read_notebook(path), done))
         else:
             shutil.copy(path, place)
+    (target / "chapters" / RUN_TIMES).write_text(_run_times(root, executed), encoding="utf-8")
     config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
     if banner:
         config.setdefault("html", {})["announcement"] = banner
     text = yaml.safe_dump(config, allow_unicode=True, sort_keys=False)
     (target / "_config.yml").write_text(text, encoding="utf-8")
+
+
+def _run_times(root: Path, executed: Path) -> str:
+    """Return a Markdown table of how long each chapter ran when it was last executed."""
+    lines = ["| chapter | seconds |", "|---|---:|"]
+    for chapter in chapters(root):
+        stamp = read_stamp(executed / chapter.path.relative_to(root))
+        lines.append(f"| {{doc}}`{chapter.name}` | {stamp.get('seconds', float('nan')):.0f} |")
+    return "\n".join(lines) + "\n"
 
 
 def compile_pages(stage_folder: Path, build: Path, builder: str = "html") -> Path:
