@@ -1,6 +1,6 @@
 """The training step in JAX: the maths of `gt2lite.memberships` and `gt2lite.reduction`, compiled.
 
-Of the forms that were tried this is the fastest: batch last, all planes at once, products rather
+No form that was tried was faster beyond noise: batch last, all planes at once, products rather
 than sums of logarithms, the switch point found outside the gradient, one flat vector of
 parameters whose memory is donated to the next step.
 """

@@ -1,6 +1,6 @@
 """The training step in PyTorch, eager: the maths of `gt2lite.memberships` and `gt2lite.reduction`.
 
-Of the forms that were tried this is the fastest: batch last, all planes at once, products rather
+No form that was tried was faster beyond noise: batch last, all planes at once, products rather
 than sums of logarithms, all switch points by one small matrix product and found outside the
 gradient, the fused Adam.
 """

@@ -4,6 +4,7 @@ One size is varied, the others stay. "interval" is one plane of fresh rows (all 
 are varied), "step" one training step: both are linear in everything, but for the sorting of rules,
 so that straight lines of slope 1 are what theory wants; small sizes are below the line, where the
 cost of a call counts. The exponent is fitted to the upper half of the sizes, on log-log scales.
+Memory of an interval even falls where `Planes` no longer keeps memberships between planes.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ def exponent(sizes: Sequence[int], values: Sequence[float]) -> float:
 def main(words: Sequence[str] | None = None) -> None:
     """Measure, fit, print, write."""
     parser = _measure.options(__doc__)
-    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--smallest", type=int, help="only so many sizes, from the smallest")
     args = parser.parse_args(words)
     _measure.pin()

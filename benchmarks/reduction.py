@@ -27,7 +27,7 @@ from gt2lite import reduction
 
 ENUMERABLE = 12
 KINDS = ("even", "uneven", "sparse")
-PATIENCE = 0.2  # seconds of work on one row, which takes others about a millisecond
+PATIENCE = 0.1  # seconds of work on one row, which takes others about a millisecond
 PACKAGES = ("pyit2fls", "fuzzytool", "ex-fuzzy", "type2fuzzy")
 
 Row = Callable[[np.ndarray, np.ndarray, np.ndarray], Sequence[float]]
@@ -196,7 +196,7 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--rules", type=int, nargs="+", default=[5, 10, 12, 20, 50, 100])
     parser.add_argument("--few", type=int, default=50, help="rows on which others are timed")
-    parser.add_argument("--checked", type=int, default=1000, help="rows on which errors are sought")
+    parser.add_argument("--checked", type=int, default=500, help="rows on which errors are sought")
     parser.add_argument("--rounds", type=int, default=7)
     args = parser.parse_args(words)
     _measure.pin()

@@ -116,11 +116,10 @@ def _switched_sums(terms: Array) -> Array:
         (sums[:, :, P:], _shifted(lower, 1), upper),
     ):
         # rows[j] = small[0] + ... + small[j] + large[j] + ... + large[P - 1]
+        rows[:, :, 0] = small[:, :, 0]
+        for j in range(1, P):
+            np.add(rows[:, :, j - 1], small[:, :, j], out=rows[:, :, j])
         run = np.zeros_like(rows[:, :, 0])
-        for j in range(P):
-            run += small[:, :, j]
-            rows[:, :, j] = run
-        run[:] = 0
         for j in range(P - 1, -1, -1):
             run += large[:, :, j]
             rows[:, :, j] += run

@@ -23,7 +23,7 @@ import autograd.numpy as np
 import numpy as onp
 
 from gt2lite._checks import Array, matrix, one_of, vector, whole
-from gt2lite.kernel import Fired, Theta, fire, reduce_planes
+from gt2lite.kernel import Fired, Scratch, Theta, fire, reduce_planes
 from gt2lite.memberships import alpha_of, kappa_of, log_firing
 from gt2lite.reduction import type_reduce
 
@@ -262,15 +262,16 @@ class Planes:
 
     def _ends(self, kappa: Array) -> Array:  # kappa (K, 1) or (K, N)
         ends = onp.empty((2, kappa.shape[0], self.X.shape[0]))
+        scratch = Scratch()
         with onp.errstate(all="ignore"):
-            for rows, fired in self._chunks():
+            for rows, fired in self._chunks(scratch):
                 k = kappa if kappa.shape[1] == 1 else kappa[:, rows]
                 for i in range(len(kappa)):  # one plane at a time: chunks are made for the cache
-                    reduced = reduce_planes(self._theta, fired, k[i : i + 1])
+                    reduced = reduce_planes(self._theta, fired, k[i : i + 1], scratch)
                     ends[:, i, rows] = reduced.ends[:, 0]
         return ends
 
-    def _chunks(self) -> Iterator[tuple[slice, Fired]]:
+    def _chunks(self, scratch: Scratch) -> Iterator[tuple[slice, Fired]]:
         N, per_row = self.X.shape[0], self.params["c"].size
         size = max(_CHUNK_ELEMENTS // per_row, 1)
         keep = N * per_row <= _CACHE_ELEMENTS
@@ -278,9 +279,11 @@ class Planes:
             rows = slice(start, min(start + size, N))
             fired = self._kept.get(start)
             if fired is None:
-                fired = fire(self._theta, onp.ascontiguousarray(self.X[rows].T))
+                X_t = onp.ascontiguousarray(self.X[rows].T)
                 if keep:
-                    self._kept[start] = fired
+                    fired = self._kept[start] = fire(self._theta, X_t)
+                else:
+                    fired = fire(self._theta, X_t, scratch)
             yield rows, fired
 
     def __getstate__(self) -> dict[str, Any]:
