@@ -136,11 +136,11 @@ def write(
         packages: distributions whose versions matter, besides NumPy and autograd.
     """
     from gt2lite.experiment import provenance
-    from gt2lite.results import _commit
+    from gt2lite.results import commit_of
 
     versions = {package: _version(package) for package in ("autograd", *packages)}
     facts = {
-        "commit": _commit(ROOT),
+        "commit": commit_of(ROOT),
         **provenance(),
         "versions": {package: version for package, version in versions.items() if version},
         "processor": _processor(),

@@ -83,11 +83,13 @@ def reference_provenance() -> dict[str, Any]:
 
 def write_provenance(folder: Path, **more: Any) -> None:
     """Write `provenance.json`: commit, versions, machine, date, and what else is to be told."""
-    facts = {"commit": _commit(folder), **provenance(), **more}
+    facts = {"commit": commit_of(folder), **provenance(), **more}
     (folder / "provenance.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
 
 
-def _commit(folder: Path) -> str:
+def commit_of(folder: Path) -> str:
+    """Return the commit that a folder is at, and whether it was changed since."""
+
     def git(*words: str) -> str:
         run = subprocess.run(
             ["git", *words], cwd=folder, capture_output=True, text=True, check=False

@@ -61,3 +61,28 @@ def quick_run(once):
         return {outcome.job.chapter.name: outcome.error for outcome in failed}
 
     return build, once("quick-run", execute)
+
+
+@pytest.fixture
+def ax():
+    """Axes in the look of the book, drawn at the end."""
+    plt = pytest.importorskip("matplotlib.pyplot", reason="needs the extra `plot`")
+    plots = importlib.import_module("gt2lite.plots")
+    with plt.style.context(plots.STYLE):
+        figure, axes = plt.subplots()
+        yield axes
+        figure.canvas.draw()  # a figure that cannot be drawn is no figure
+        plt.close(figure)
+
+
+@pytest.fixture
+def check_axes(ax):
+    """Tell whether a figure function returned its axes, both labelled, without a title."""
+
+    def check(returned):
+        assert returned is ax
+        assert ax.get_xlabel()
+        assert ax.get_ylabel()
+        assert not ax.get_title()
+
+    return check

@@ -30,21 +30,9 @@ FLAT = {
 }
 
 
-@pytest.fixture
-def ax():
-    with plt.style.context(plots.STYLE):
-        figure, axes = plt.subplots()
-        yield axes
-        figure.canvas.draw()  # a figure that cannot be drawn is no figure
-        plt.close(figure)
-
-
 @pytest.mark.parametrize("draw", FLAT.values(), ids=FLAT)
-def test_a_figure_returns_its_axes_with_both_labelled_and_no_title(ax, draw):
-    assert draw(ax) is ax
-    assert ax.get_xlabel()
-    assert ax.get_ylabel()
-    assert not ax.get_title()
+def test_a_figure_returns_its_axes_with_both_labelled_and_no_title(ax, draw, check_axes):
+    check_axes(draw(ax))
 
 
 def test_the_body_of_a_set_is_drawn_in_three_dimensions():

@@ -29,15 +29,6 @@ ROWS = {
 }
 
 
-@pytest.fixture
-def ax():
-    with plt.style.context(plots.STYLE):
-        figure, axes = plt.subplots()
-        yield axes
-        figure.canvas.draw()  # a figure that cannot be drawn is no figure
-        plt.close(figure)
-
-
 @pytest.mark.parametrize("draw", [*FLAT.values(), *ROWS.values()], ids=[*FLAT, *ROWS])
 def test_a_figure_returns_its_axes_labelled_and_without_a_title(ax, draw):
     assert draw(ax) is ax
