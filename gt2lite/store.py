@@ -27,7 +27,6 @@ from gt2lite._checks import Array
 
 LAYOUT = 1
 _MARK = "store.json"
-_OWNER = f"{socket.gethostname()} {os.getpid()}"
 _CLAIM_SECONDS = 3600.0  # of another machine, whose processes cannot be seen
 MAKERS = (
     "_checks",
@@ -141,7 +140,7 @@ class Store:
         for _ in range(2):
             try:
                 with claim.open("x", encoding="utf-8") as file:
-                    file.write(_OWNER)
+                    file.write(_owner())
                 return True
             except FileExistsError:
                 if self.claimed(key):
@@ -157,7 +156,7 @@ class Store:
             age = time.time() - claim.stat().st_mtime
         except FileNotFoundError:
             return False
-        if f"{host} {pid}" == _OWNER or age > _CLAIM_SECONDS:
+        if f"{host} {pid}" == _owner() or age > _CLAIM_SECONDS:
             return False
         if host != socket.gethostname() or not pid.isdigit():  # written this moment, or elsewhere
             return True
@@ -173,7 +172,7 @@ class Store:
         """Give up a claim of this process."""
         claim = self._claim(key)
         try:
-            mine = claim.read_text(encoding="utf-8") == _OWNER
+            mine = claim.read_text(encoding="utf-8") == _owner()
         except FileNotFoundError:
             return
         if mine:
@@ -181,6 +180,10 @@ class Store:
 
     def _claim(self, key: str) -> Path:
         return self.folder / f"{key}.claim"
+
+
+def _owner() -> str:
+    return f"{socket.gethostname()} {os.getpid()}"
 
 
 @functools.cache
