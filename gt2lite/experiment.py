@@ -303,15 +303,16 @@ def _parallel(missing: list[Task], store: Store | None, n_jobs: int) -> Iterator
 
 def _wait_for(store: Store, task: Task) -> Outcome:
     """Return an outcome that another process is computing, or compute it if that one dies."""
-    while True:
-        found = _load(store, task)
-        if found is not None:
-            return found
-        if not store.claimed(task.key):
-            outcome = execute(task)
-            _save(store, outcome)
-            return outcome
-        time.sleep(0.2)
+    while (found := _load(store, task)) is None:
+        if store.claim(task.key):  # its owner is done, or gone; of several that wait one gets it
+            try:
+                if not store.has(task.key):
+                    _save(store, execute(task))
+            finally:
+                store.release(task.key)
+        else:
+            time.sleep(0.2)
+    return found
 
 
 def _save(store: Store, outcome: Outcome) -> None:
