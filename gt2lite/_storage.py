@@ -29,7 +29,8 @@ class FileFormatError(ValueError):
 
 def write(path: Location, kind: str, header: dict[str, Any], arrays: dict[str, Array]) -> None:
     """Write a file of a `kind`; afterwards `path` has all of it, or is as it was before."""
-    text = json.dumps({"format": f"gt2lite {kind}", "version": VERSION, **header})
+    whole = {"format": f"gt2lite {kind}", "version": VERSION, **header}
+    text = json.dumps(whole, default=lambda value: value.item())  # NumPy's numbers are numbers
     content = {"header": np.frombuffer(text.encode(), dtype=np.uint8), **arrays}
     target = Path(path)
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")

@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
+from dataclasses import asdict
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -49,6 +51,7 @@ class GT2Regressor(Regressor):
 
     Attributes:
         params_: the trained system, a dict of arrays in scaled units.
+        recipe_: the settings that it was trained with.
         history_: mean loss of each epoch.
         scaler_: mean and spread of the training data.
         calibrator_: what `calibrate` learnt; absent before.
@@ -92,14 +95,16 @@ class GT2Regressor(Regressor):
         values, names = read_table(X)
         target = read_target(y, len(values))
         scaler = Scaler.fit(values, target)
+        recipe = self._recipe(len(values))
         trained = train(
             scaler.transform_X(values),
             scaler.transform_y(target),
-            self._recipe(len(values)),
+            recipe,
             seed=_seed(self.random_state),
         )
         self._forget()
         self.params_, self.history_ = trained
+        self.recipe_ = recipe
         self.scaler_ = scaler
         self.n_features_in_ = values.shape[1]
         if names is not None:
@@ -127,8 +132,7 @@ class GT2Regressor(Regressor):
     def predict(self, X: Any) -> Array:
         """Return the prediction (N,) for inputs `X` (N, M)."""
         planes = self._planes(X)
-        alphas = self._recipe(len(planes.X)).planes.alphas
-        return self.scaler_.inverse_y(planes.output(alphas))
+        return self.scaler_.inverse_y(planes.output(self.recipe_.planes.alphas))
 
     def predict_interval(
         self,
@@ -168,11 +172,11 @@ class GT2Regressor(Regressor):
         "exact" and "conformal" need one number per calibration row, and store no data.
         """
         self._check_fitted()
-        settings = self.get_params()
-        if not isinstance(self.random_state, int):
+        # what it was fitted with, whatever was set since
+        settings = self.get_params() | asdict(self.recipe_)
+        settings = {name: settings[name] for name in self.get_params()} | {"epochs": self.epochs}
+        if not isinstance(self.random_state, Integral):
             settings["random_state"] = None  # a generator's state is no setting
-        if self.alphas is not None:
-            settings["alphas"] = [float(alpha) for alpha in self.alphas]
         header: dict[str, Any] = {"gt2lite": __version__, "settings": settings}
         arrays: dict[str, Array] = {f"params/{name}": v for name, v in self.params_.items()}
         arrays |= {f"scaler/{name}": np.asarray(v) for name, v in vars(self.scaler_).items()}
@@ -218,6 +222,7 @@ class GT2Regressor(Regressor):
         if {name: value.shape for name, value in params.items()} != shapes:
             raise ValueError("the parameters do not fit together")
         self.params_ = {name: params[name] for name in shapes}
+        self.recipe_ = recipe
         self.scaler_ = Scaler(
             vector("x_mean", scaler["x_mean"], M),
             vector("x_std", scaler["x_std"], M),
@@ -247,7 +252,11 @@ class GT2Regressor(Regressor):
 
     def _recipe(self, n_rows: int) -> Recipe:
         epochs = self.epochs
-        if epochs is None and isinstance(self.batch_size, int) and self.batch_size > 0:
+        if (
+            epochs is None
+            and isinstance(self.batch_size, (int, np.integer))
+            and self.batch_size > 0
+        ):
             epochs = max(EPOCHS, math.ceil(MIN_STEPS / max(n_rows // self.batch_size, 1)))
         return Recipe(
             n_rules=self.n_rules,

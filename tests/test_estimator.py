@@ -260,6 +260,28 @@ def test_every_kind_of_model_survives_the_file(data, settings, tmp_path):
     np.testing.assert_array_equal(GT2Regressor.load(tmp_path / "model").predict(X), reg.predict(X))
 
 
+def test_settings_changed_after_the_fit_do_not_change_the_model(data, tmp_path):
+    X, y = data
+    reg = GT2Regressor(**FAST).fit(X, y)
+    before = reg.predict(X)
+    reg.set_params(alphas=(0.01,), n_rules=9, smf="scalar")
+    np.testing.assert_array_equal(reg.predict(X), before)
+    reg.save(tmp_path / "m.npz")
+    loaded = GT2Regressor.load(tmp_path / "m.npz")
+    np.testing.assert_array_equal(loaded.predict(X), before)
+    assert loaded.n_rules == 3 and loaded.alphas is None
+
+
+def test_settings_may_be_numbers_of_numpy(data, tmp_path):
+    X, y = data
+    settings = {"n_rules": np.int64(2), "coverage": np.float32(0.9), "random_state": np.int64(3)}
+    reg = GT2Regressor(epochs=np.int32(4), batch_size=np.int64(50), **settings).fit(X, y)
+    reg.calibrate(X, y, method="table", step=np.float64(0.5)).save(tmp_path / "m.npz")
+    loaded = GT2Regressor.load(tmp_path / "m.npz")
+    np.testing.assert_array_equal(loaded.predict(X), reg.predict(X))
+    assert loaded.random_state == 3 and loaded.calibrator_.step == 0.5
+
+
 def test_names_survive_the_file(data, tmp_path):
     pd = pytest.importorskip("pandas")
     X, y = data
