@@ -1,8 +1,13 @@
-"""The training step in JAX: the maths of `gt2lite.memberships` and `gt2lite.reduction`, compiled.
+"""The training step in JAX, compiled, in two forms.
 
-No form that was tried was faster beyond noise: batch last, all planes at once, products rather
-than sums of logarithms, the switch point found outside the gradient, one flat vector of
-parameters whose memory is donated to the next step.
+`make_readable_loss` is the formulas as `gt2lite.memberships` and `system.reference_ends` write
+them, plane by plane with the batch first: what one would write in JAX, and the same text as the
+row "autograd" of the benchmark.
+
+`make_loss` is given all we know: batch last, all planes at once, products rather than sums of
+logarithms, the lower firing in closed form, no type reduction at alpha = 1, the switch point
+found outside the gradient, one flat vector of parameters whose memory is donated to the next
+step. No form that was tried was faster beyond noise.
 """
 
 from __future__ import annotations
@@ -84,11 +89,53 @@ def _switches(lower: jax.Array, upper: jax.Array, y: jax.Array) -> tuple[jax.Arr
     return at_l, means(for_upper_end).argmax(axis=1, keepdims=True)
 
 
+def make_readable_loss(objective: Objective) -> Callable[..., jax.Array]:
+    """Return the loss as a function of parameters, inputs (M, B) and targets (B,)."""
+    weights = objective.alphas / (2 * objective.alphas.sum())
+
+    def loss(params: Any, X_t: jax.Array, y: jax.Array) -> jax.Array:
+        planes = [_readable_ends(params, X_t.T, float(kappa)) for kappa in objective.kappa]
+        output = sum(w * (lower + upper) for w, (lower, upper) in zip(weights, planes, strict=True))
+        error = jnp.abs(y - output)
+        total = jnp.mean(error + jnp.log1p(jnp.exp(-2 * error)) - jnp.log(2.0))
+        for level, ends in zip(objective.levels, planes, strict=False):
+            for tau, end in zip(((1 - level) / 2, (1 + level) / 2), ends, strict=True):
+                total += jnp.mean(jnp.maximum(tau * (y - end), (tau - 1) * (y - end)))
+        return total
+
+    return loss
+
+
+def _readable_ends(params: Any, X: jax.Array, kappa: float) -> tuple[jax.Array, jax.Array]:
+    s_l, s_r = jax.nn.sigmoid(params["raw_l"]), jax.nn.sigmoid(params["raw_r"])
+    z = (X[:, None, :] - params["c"]) / jnp.abs(params["raw_sigma"])  # (B, P, M)
+    log_mu = -(z**2) / (2 * X.shape[1])
+    lower = upper = log_mu.sum(axis=2)
+    if kappa > 0:
+        t = kappa * s_r
+        upper = jnp.logaddexp(log_mu + jnp.log1p(-t), jnp.log(t)).sum(axis=2)  # (B, P)
+        lower = lower + jnp.log1p(-kappa * s_l).sum()
+    top = jax.lax.stop_gradient(upper.max(axis=1, keepdims=True))
+    y = X @ params["a"].T + params["a0"]  # (B, P)
+    order = jnp.argsort(y, axis=1)
+    lower, upper, y = (
+        jnp.take_along_axis(v, order, axis=1)
+        for v in (jnp.exp(lower - top), jnp.exp(upper - top), y)
+    )
+
+    def means(small: jax.Array, large: jax.Array) -> jax.Array:
+        """Return the mean for a switch after each rule: `small` up to it, `large` beyond."""
+        beyond = [jax.lax.cumsum(v, axis=1, reverse=True) - v for v in (large, large * y)]
+        return (jnp.cumsum(small * y, axis=1) + beyond[1]) / (jnp.cumsum(small, axis=1) + beyond[0])
+
+    all_upper = (upper * y).sum(axis=1) / upper.sum(axis=1)  # a switch before the first rule
+    return means(upper, lower).min(axis=1), jnp.maximum(means(lower, upper).max(axis=1), all_upper)
+
+
 def make_step(
-    objective: Objective, unflatten: Callable[..., Any], rate: float
+    loss: Callable[..., jax.Array], unflatten: Callable[..., Any], rate: float
 ) -> Callable[..., Any]:
     """Return one step, not yet compiled: (state, X_t, y) to (state, loss)."""
-    loss = make_loss(objective)
 
     def step(state: State, X_t: jax.Array, y: jax.Array) -> tuple[State, jax.Array]:
         flat, m, v, count = state

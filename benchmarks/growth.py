@@ -16,7 +16,8 @@ from typing import Any
 import _measure
 import numpy as np
 
-from gt2lite import kernel, losses, system
+from gt2lite import losses, starts, system
+from gt2lite.gradient import BatchGradient
 from gt2lite.memberships import alpha_of
 
 BASE = {"rows": 4000, "inputs": 11, "rules": 10, "planes": 1, "batch": 64}
@@ -38,7 +39,7 @@ def drawn(rows: int, inputs: int, rules: int) -> tuple[system.Params, np.ndarray
     """Return a system with consequents that differ, and inputs (rows, inputs)."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(rows, inputs))
-    params = system.init_params(X[:1000], rules, rng)
+    params = starts.init_params(X[:1000], rules, rng)
     params["a"] = rng.normal(size=params["a"].shape)
     return params, X
 
@@ -51,20 +52,16 @@ def interval(sizes: dict[str, int]) -> Callable[[], object]:
 
 
 def step(sizes: dict[str, int]) -> Callable[[], object]:
-    """Return a call that computes loss and gradient of a batch; every plane has a width."""
+    """Return a call that computes the gradient of a batch; every plane has a width."""
     params, X = drawn(sizes["batch"], sizes["inputs"], sizes["rules"])
     alphas = alpha_of(np.linspace(1, 0.2, sizes["planes"]))
     objective = losses.make_objective("aligned", 0.99, tuple(alphas))
-    kappa, scratch = objective.kappa[:, None], kernel.Scratch()
+    gradient = BatchGradient(params, objective)
     X_t, y = np.ascontiguousarray(X.T), X[:, 0].copy()
 
     def call() -> None:
         with np.errstate(all="ignore"):
-            theta = system.constrain(params)
-            fired = kernel.fire(theta, X_t, scratch)
-            reduced = kernel.reduce_planes(theta, fired, kappa, scratch)
-            _, g_ends = losses.loss_and_gradient(reduced.ends, y, objective)
-            kernel.pull_back_planes(theta, fired, reduced, g_ends, scratch)
+            gradient(X_t, y)
 
     return call
 

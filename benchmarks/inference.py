@@ -14,7 +14,8 @@ import numpy as np
 from gt2lite.calibration import CALIBRATORS, Calibrator
 from gt2lite.losses import DUAL_ALPHAS
 from gt2lite.memberships import ALPHA_0
-from gt2lite.system import Planes, init_params
+from gt2lite.starts import init_params
+from gt2lite.system import Planes
 
 LEVELS = (0.5, 0.8, 0.9, 0.95, 0.98)
 

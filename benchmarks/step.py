@@ -3,8 +3,9 @@
 The recipe is the paper's (10 rules, batches of 64, planes 0.01, 0.5 and 1, dual loss) with the 11
 inputs of White Wine, in float64, on one thread. That all compute the same loss and the same
 gradient is checked first. Batches are made beforehand for all of them. "train" is a call of
-`gt2lite.training.train` divided by its steps, shuffling and all; "JAX scan" compiles a whole
-epoch, which leaves Python out.
+`gt2lite.training.train` divided by its steps, shuffling and all. "JAX jit" and "autograd" are the
+readable formulas; "closed forms" gives JAX, as PyTorch, the algebra of `gt2lite.kernel` as well,
+and "JAX scan" compiles a whole epoch, which leaves Python out.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import _measure
 import autograd
 import numpy as np
 
-from gt2lite import kernel, losses, system, training
+from gt2lite import losses, starts, system, training
+from gt2lite.gradient import BatchGradient, flatten
 
 TOLERANCE = 1e-9
 RATE = 1e-3
@@ -34,7 +36,7 @@ class Problem:
         self.X = rng.normal(size=(n_batches * B, M))
         noise = 0.3 * rng.normal(size=len(self.X))
         self.y = np.tanh(self.X[:, 0]) + 0.5 * self.X[:, 1 % M] + noise
-        params = system.init_params(self.X, P, rng)
+        params = starts.init_params(self.X, P, rng)
         # away from the start, where consequents are nearly equal and gradients nearly nothing
         self.params = {name: v + 0.3 * rng.normal(size=v.shape) for name, v in params.items()}
         self.objective = losses.make_objective(objective, 0.99)
@@ -44,25 +46,30 @@ class Problem:
 
 def ours(problem: Problem) -> tuple[Gradient, Step]:
     """Return our gradient and our epoch: the inner loop of `training.train`."""
-    kappa, loss = problem.objective.kappa[:, None], losses.compiled_loss(problem.objective)
-    params, flat = training._flatten(problem.params)
-    adam, scratch = training._Adam(flat, RATE), kernel.Scratch()
-
-    def gradient(X_t: np.ndarray, y: np.ndarray) -> Gradient:
-        theta = system.constrain(params)
-        fired = kernel.fire(theta, X_t, scratch)
-        reduced = kernel.reduce_planes(theta, fired, kappa, scratch)
-        value, g_ends = loss(reduced.ends, y)
-        g_theta = kernel.pull_back_planes(theta, fired, reduced, g_ends, scratch)
-        return value, system.pull_back_constraints(params, theta, g_theta)
+    params, flat = flatten(problem.params)
+    gradient = BatchGradient(params, problem.objective)
+    adam = _adam(flat)
 
     def epoch() -> None:
         with np.errstate(all="ignore"):
             for X_t, y in problem.batches:
-                _, g = gradient(X_t, y)
-                adam.update(np.concatenate([g[name].ravel() for name in params]))
+                adam.update(gradient(X_t, y)[0])
 
-    return gradient(*problem.batches[0]), epoch
+    X_t, y = problem.batches[0]
+    g, ends = gradient(X_t, y)
+    value = losses.CompiledLoss(problem.objective).value(ends, y)
+    return (value, _named(g, params)), epoch
+
+
+def _adam(flat: np.ndarray) -> training._Adam:
+    return training._Adam(flat, training.Recipe(learning_rate=RATE), n_steps=1, first_decayed=0)
+
+
+def _named(flat: np.ndarray, params: system.Params) -> system.Params:
+    """Return the parts of a flat gradient by the name of their parameters."""
+    ends = np.cumsum([v.size for v in params.values()])[:-1]
+    parts = np.split(flat.copy(), ends)
+    return {name: g.reshape(v.shape) for (name, v), g in zip(params.items(), parts, strict=True)}
 
 
 def ours_by_train(problem: Problem) -> Step:
@@ -81,8 +88,8 @@ def ours_by_train(problem: Problem) -> Step:
 def by_autograd(problem: Problem) -> tuple[Gradient, Step]:
     """Return gradient and epoch of the readable formulation under plain autograd."""
     objective = problem.objective
-    params, flat = training._flatten(problem.params)
-    adam = training._Adam(flat, RATE)
+    params, flat = flatten(problem.params)
+    adam = _adam(flat)
 
     def loss(params: system.Params, X: np.ndarray, y: np.ndarray) -> Any:
         return losses.loss(system.reference_ends(params, X, objective.kappa), y, objective)
@@ -99,14 +106,15 @@ def by_autograd(problem: Problem) -> tuple[Gradient, Step]:
     return (float(value), g), epoch
 
 
-def by_jax(problem: Problem) -> tuple[Gradient, Step, Step]:
+def by_jax(problem: Problem, *, readable: bool) -> tuple[Gradient, Step, Step]:
     """Return gradient and epoch in JAX, the epoch step by step and as one compiled scan."""
     import _jax_step as rival
     import jax
     import jax.numpy as jnp
 
+    loss = (rival.make_readable_loss if readable else rival.make_loss)(problem.objective)
     state, unflatten = rival.start(problem.params)
-    step = rival.make_step(problem.objective, unflatten, RATE)
+    step = rival.make_step(loss, unflatten, RATE)
     compiled = jax.jit(step, donate_argnums=0)
     scan = jax.jit(
         lambda state, *data: jax.lax.scan(lambda s, batch: step(s, *batch), state, data),
@@ -116,8 +124,7 @@ def by_jax(problem: Problem) -> tuple[Gradient, Step, Step]:
     X_all, y_all = (jnp.stack(part) for part in zip(*batches, strict=True))
     states = {"step": state, "scan": rival.start(problem.params)[0]}
 
-    gradient = jax.jit(jax.value_and_grad(rival.make_loss(problem.objective)))
-    value, g = gradient(unflatten(state[0]), *batches[0])
+    value, g = jax.jit(jax.value_and_grad(loss))(unflatten(state[0]), *batches[0])
     found = float(value), {name: np.asarray(v) for name, v in g.items()}
 
     def epoch() -> None:
@@ -181,7 +188,11 @@ def main(words: Sequence[str] | None = None) -> None:
     epochs["gt2lite, train"] = ours_by_train(dual)
     gradients["autograd"], epochs["autograd"] = by_autograd(dual)
     if _measure.competitor("jax"):
-        gradients["JAX jit"], epochs["JAX jit"], epochs["JAX scan"] = by_jax(dual)
+        name = "JAX jit"
+        gradients[name], epochs[name], _ = by_jax(dual, readable=True)
+        name = "JAX jit, closed forms"
+        gradients[name], epochs[name], scan = by_jax(dual, readable=False)
+        epochs["JAX scan, closed forms"] = scan
     if _measure.competitor("torch"):
         gradients["PyTorch"], epochs["PyTorch"] = by_torch(dual)
     _, epochs["gt2lite, aligned"] = ours(aligned)

@@ -7,7 +7,8 @@ package costs no more than reading this file. Where to look for what:
 `memberships`   primary and secondary membership functions, kappa, firing
 `reduction`     exact type reduction, and the classic algorithms beside it
 `kernel`        the fast path: all planes of a batch, forwards and backwards
-`system`        parameters, start values, constraints; output and intervals
+`system`        parameters and their constraints; output and intervals
+`starts`        parameters to begin learning with
 `losses`        the dual loss and the aligned one
 `training`      Adam and Algorithm 1
 `calibration`   from a coverage to the alpha-plane that has it
@@ -45,6 +46,7 @@ _MODULES = (
     "plots",
     "reduction",
     "results",
+    "starts",
     "store",
     "system",
     "training",
@@ -69,6 +71,7 @@ if TYPE_CHECKING:
         plots,
         reduction,
         results,
+        starts,
         store,
         system,
         training,

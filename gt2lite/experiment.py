@@ -10,25 +10,24 @@ as one flat row for each number the tables need.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import platform
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gt2lite import __version__
+from gt2lite import __version__, runner
 from gt2lite._checks import Array, one_of, whole
-from gt2lite._progress import progress_bar
-from gt2lite.calibration import CALIBRATORS, CoverageError, ExactCalibrator
+from gt2lite.calibration import CALIBRATORS, CoverageError, critical_alpha
 from gt2lite.datasets import DATASETS, Prepared, checksum, load_dataset, prepare
 from gt2lite.memberships import ALPHA_0
 from gt2lite.metrics import interval_score, picp, pinaw, rmse
+from gt2lite.starts import init_params
 from gt2lite.store import Store
-from gt2lite.system import Params, Planes, init_params
+from gt2lite.system import Params, Planes
 from gt2lite.training import Recipe, train
 
 SEEDS = (0, 1, 2, 3, 4)
@@ -88,6 +87,17 @@ class Task:
             recipe=asdict(self.full_recipe),
         )
 
+    @property
+    def cost(self) -> float:
+        """How long it takes, in no particular unit."""
+        share = 70 if self.model == "baseline" else 85
+        return n_values(self.dataset) * share * self.recipe.epochs * self.recipe.n_rules
+
+    @property
+    def label(self) -> str:
+        """What it is, in a few words."""
+        return f"{self.dataset} seed {self.seed} {self.model}"
+
 
 class Outcome(NamedTuple):
     """What came of a task."""
@@ -125,7 +135,7 @@ def tasks(
 
 def execute(task: Task) -> Outcome:
     """Train one system, calibrate it where it is a baseline, and judge it on the test part."""
-    with _one_blas_thread():
+    with runner.one_blas_thread():
         data = prepare_task(task)
         X, y = data.X_train, data.y_train
         if task.model != "baseline":  # the calibration part belongs to the training data
@@ -135,9 +145,9 @@ def execute(task: Task) -> Outcome:
             recipe = task.full_recipe
             start = init_params(X, recipe.n_rules, rng, smf=recipe.smf)
             start = {name: v + task.nudge * np.spacing(v) for name, v in start.items()}
-        clock = time.perf_counter()
+        clock = time.process_time()
         params, history = train(X, y, task.full_recipe, seed=rng, start=start, progress=False)
-        train_seconds = time.perf_counter() - clock
+        train_seconds = time.process_time() - clock
         rows, critical = _judge(task, params, data)
     for row in rows:
         row["train_seconds"] = train_seconds
@@ -171,18 +181,21 @@ def _judge(task: Task, params: Params, data: Prepared) -> tuple[list[Record], Ar
 
     for method, options in CALIBRATIONS:
         for level in LEVELS:
-            clock = time.perf_counter()
+            clock = time.process_time()
             # memberships are computed anew for each, so that their cost is counted
             planes = Planes(params, data.X_cal)
             fitted = CALIBRATORS[method](**options).fit(planes, data.y_cal)
             try:
                 alpha = fitted.alpha(level)
             except CoverageError:
-                # Out of reach. The paper's methods end at the widest plane, the nearest there
-                # is, and so do we; `reached` shows the miss. A guarantee has no nearest.
+                alpha = np.nan
+            if not alpha >= ALPHA_0:
+                # Beyond the envelope, where the paper has no planes. Its methods end at the widest
+                # one, the nearest there is, and here the exact one does, too; `reached`
+                # shows the miss. A guarantee has no nearest.
                 alpha = np.nan if method == "conformal" else ALPHA_0
             found = {
-                "calibrate_seconds": time.perf_counter() - clock,
+                "calibrate_seconds": time.process_time() - clock,
                 "n_evaluations": fitted.n_evaluations,  # before `coverage` adds one
                 "reached": fitted.max_coverage if np.isnan(alpha) else fitted.coverage(alpha),
             }
@@ -190,8 +203,7 @@ def _judge(task: Task, params: Params, data: Prepared) -> tuple[list[Record], Ar
             rows.append(
                 common | {"model": "calibrated", "method": method} | options | found | intervals
             )
-    exact = ExactCalibrator().fit(Planes(params, data.X_cal), data.y_cal)
-    return rows, exact.critical_alpha
+    return rows, critical_alpha(Planes(params, data.X_cal), data.y_cal)
 
 
 def _intervals(y: Array, planes: Planes, alpha: float, level: float) -> Record:
@@ -214,11 +226,7 @@ def run(
     n_jobs: int = -1,
     progress: bool | None = None,
 ) -> list[Outcome]:
-    """Execute tasks in parallel and return their outcomes, in the order of the tasks.
-
-    Each outcome is stored as soon as it is there; stored ones are not computed again. An
-    interrupted call, or a killed one, goes on where it was when it is repeated. Inside
-    ``joblib.parallel_config(backend="dask")`` the same call runs on a Dask cluster.
+    """Execute tasks in parallel and return their outcomes, in order; see `gt2lite.runner.run`.
 
     Args:
         todo: what to execute.
@@ -226,28 +234,8 @@ def run(
         n_jobs: processes, -1 for one per core. More than one need joblib.
         progress: show a progress bar; None shows one on a terminal if tqdm is installed.
     """
-    todo = list(todo)
-    done: dict[Task, Outcome] = {}
-    if store is not None:
-        done = {t: outcome for t in todo if (outcome := _load(store, t)) is not None}
-    missing = [t for t in dict.fromkeys(todo) if t not in done]
-    missing.sort(key=_cost, reverse=True)  # the long ones first: no core is left waiting
-    with progress_bar(len(set(todo)), "protocol", "run", done=len(done), show=progress) as step:
-        try:
-            for outcome in _parallel(missing, store, n_jobs):
-                if store is not None:
-                    _save(store, outcome)
-                done[outcome.task] = outcome
-                step(f"{outcome.task.dataset} seed {outcome.task.seed} {outcome.task.model}")
-        finally:
-            if store is not None:
-                for t in missing:
-                    store.release(t.key)
-        for t in missing:  # in the hands of another process that shares the store
-            if t not in done and store is not None:
-                done[t] = _wait_for(store, t)
-                step(f"{t.dataset} seed {t.seed} {t.model}, by another process")
-    return [done[t] for t in todo]
+    work = runner.Work(execute, _pack, _unpack)
+    return runner.run(todo, work, store, n_jobs=n_jobs, progress=progress)
 
 
 def records(outcomes: Iterable[Outcome]) -> list[Record]:
@@ -269,69 +257,26 @@ def provenance(task: Task | None = None) -> dict[str, Any]:
     return facts
 
 
-# ---------------------------------------------------------------------------- inside
-
-
-def _cost(task: Task) -> int:
-    share = 70 if task.model == "baseline" else 85
-    return _size(task.dataset) * share * task.recipe.epochs * task.recipe.n_rules
-
-
 @functools.cache
-def _size(dataset: str) -> int:
+def n_values(dataset: str) -> int:
+    """Return how many numbers the inputs of a data set are."""
     return load_dataset(dataset).X.size
 
 
-def _parallel(missing: list[Task], store: Store | None, n_jobs: int) -> Iterator[Outcome]:
-    # asked when its turn comes: another process may have been quicker, or be at it
-    due = (t for t in missing if store is None or (not store.has(t.key) and store.claim(t.key)))
-    if n_jobs == 1 or len(missing) < 2:
-        yield from map(execute, due)
-        return
-    try:
-        import joblib
-    except ImportError:
-        raise ImportError(
-            "n_jobs other than 1 needs joblib, which is not installed: pip install "
-            "'gt2lite[parallel]', or pass n_jobs=1"
-        ) from None
-    pool = joblib.Parallel(
-        n_jobs=n_jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs"
-    )
-    yield from pool(joblib.delayed(execute)(t) for t in due)
-
-
-def _wait_for(store: Store, task: Task) -> Outcome:
-    """Return an outcome that another process is computing, or compute it if that one dies."""
-    while (found := _load(store, task)) is None:
-        if store.claim(task.key):  # its owner is done, or gone; of several that wait one gets it
-            try:
-                if not store.has(task.key):
-                    _save(store, execute(task))
-            finally:
-                store.release(task.key)
-        else:
-            time.sleep(0.2)
-    return found
-
-
-def _save(store: Store, outcome: Outcome) -> None:
-    task = outcome.task
+def _pack(outcome: Outcome) -> tuple[dict[str, Any], dict[str, Array]]:
     header = {
-        "task": asdict(task),
+        "task": asdict(outcome.task),
         "records": outcome.records,
         "provenance": outcome.provenance,
     }
     arrays = {f"params/{name}": value for name, value in outcome.params.items()}
-    arrays |= {"history": outcome.history, "critical_alpha": outcome.critical_alpha}
-    store.save(task.key, header, arrays)
+    return header, arrays | {
+        "history": outcome.history,
+        "critical_alpha": outcome.critical_alpha,
+    }
 
 
-def _load(store: Store, task: Task) -> Outcome | None:
-    found = store.load(task.key)
-    if found is None:
-        return None
-    header, arrays = found
+def _unpack(task: Task, header: dict[str, Any], arrays: dict[str, Array]) -> Outcome:
     prefix = "params/"
     params = {
         name.removeprefix(prefix): value
@@ -346,15 +291,3 @@ def _load(store: Store, task: Task) -> Outcome | None:
         header["records"],
         header["provenance"],
     )
-
-
-@contextlib.contextmanager
-def _one_blas_thread() -> Iterator[None]:
-    """Keep BLAS to one thread, so that processes do not fight and sums have one order."""
-    try:
-        from threadpoolctl import threadpool_limits
-    except ImportError:
-        yield
-        return
-    with threadpool_limits(1):
-        yield

@@ -1,13 +1,14 @@
 r"""The fast path: both ends of all planes for a batch, and their gradient, in one sweep.
 
 The maths is that of `memberships` and `reduction`; only the layout differs. The batch
-is the **last** axis of every array, so that each NumPy call runs over contiguous
-rows, and sums over inputs, rules or planes are sums of whole rows::
+is the **last** axis of every array and the rules come before it, so that each NumPy call
+runs over long contiguous rows, and what belongs to an input or a plane is one number for
+P x B of them::
 
     X_t     (M, B)        inputs, transposed
-    mu      (P, M, B)     primary memberships: the same for every plane
+    mu      (M, P, B)     primary memberships: the same for every plane
     log_f   (P, B)        their log-product: the firing at alpha = 1
-    v       (K, P, M, B)  upper memberships of the K planes that have a width, over t
+    u       (K, M, P, B)  upper memberships of the K planes that have a width, over 1 - t
     f_*     (K, P, B)     firings
     ends    (2, K, B)     lower and upper ends
 
@@ -18,10 +19,12 @@ What does not depend on the plane is computed once (`fire`) and serves every pla
 firing times a number, ``prod_m(1 - kappa s_l)``, and a plane with kappa = 0 is a type-1
 system, a plain weighted mean. Consequents are sorted once for all planes.
 
-With ``t = kappa s_r`` an upper membership is ``mu (1 - t) + t = t v``, ``v = 1 + mu (1 - t) / t``.
+With ``t = kappa s_r`` an upper membership is ``mu (1 - t) + t``, or ``1 - t`` times
+``u = mu + t / (1 - t)``: one addition, and ``ln u`` has the slope ``1 / u`` in mu.
 Upper firings are plain products as long as ``prod_m t``, which no upper firing can
-undercut, is far from underflow; otherwise they come from sums of logarithms, relative to
-the largest in their row. Either way a sample at 1e6 standard deviations has finite ends.
+undercut, and ``prod_m (1 - t)`` are far from underflow; otherwise they come from sums of
+logarithms, relative to the largest in their row. Either way a sample at 1e6 standard
+deviations has finite ends.
 
 Numbers may underflow on the way, by design: callers run these functions inside
 ``np.errstate(all="ignore")``, once, where the cost of that does not count.
@@ -32,6 +35,7 @@ backward pass needs.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -39,9 +43,10 @@ import numpy as np
 from autograd.extend import defvjp_argnums, primitive
 
 from gt2lite._checks import Array, IntArray
-from gt2lite.reduction import Switches, find_ends, pull_back, rank_rules
+from gt2lite.reduction import find_ends, pull_back, sort_rules
 
-_SAFE_LOG_PRODUCT = -460.0  # exp(-460) = 1e-200
+_SAFE_PRODUCT = 1e-200
+_LEAST_ROOM = 2.0**-53  # 1 - t where t is 1 to the last bit
 _LOWEST_LOG = -1e300  # keeps differences of logarithms finite where squares overflow
 
 
@@ -60,34 +65,32 @@ class Fired(NamedTuple):
     """What a batch does to the rules, whatever the plane."""
 
     X_t: Array  # (M, B)
-    z: Array  # (P, M, B) distance from the centres, in sigmas
-    log_mu: Array  # (P, M, B)
-    mu: Array  # (P, M, B)
+    z: Array  # (M, P, B) distance from the centres, such that ln mu = -z**2
+    mu: Array  # (M, P, B)
     log_f: Array  # (P, B)
     top: Array  # (B,) the largest log_f
     f: Array  # (P, B) exp(log_f - top)
     y: Array  # (P, B) consequents
-    positions: IntArray  # (P, B) what sorts the consequents, see `reduction.rank_rules`
-    rank: IntArray  # (P, B)
+    positions: IntArray  # (P, B) what sorts them, see `reduction.sort_rules`
 
 
 class Reduced(NamedTuple):
     """The planes of a batch: their ends, and what the backward pass needs of them."""
 
     ends: Array  # (2, K, B)
-    kappa: Array  # (K', 1) or (K', B) of the planes that have a width
-    spread: Spread | None  # what belongs to them
+    spread: Spread | None  # what belongs to the planes that have a width
     w: Array | None  # (P, B) weights of the type-1 planes, their sum is 1
 
 
 class Spread(NamedTuple):
     """The K' planes that have a width."""
 
-    t: Array  # (K', M, 1 or B) kappa * s_r
-    v: Array  # (K', P, M, B) upper memberships over t
+    kappa: Array  # (K', 1) or (K', B)
+    room: Array  # (2, K', M, 1 or B) 1 - kappa * s, lower and upper
+    u: Array  # (K', M, P, B) upper memberships over their room
     f_lower: Array  # (K', P, B), up to a factor for each row
     f_upper: Array  # (K', P, B), likewise
-    found: Switches
+    ends: Array  # (2, K', B)
 
 
 class Scratch:
@@ -119,54 +122,85 @@ def fire(theta: Theta, X_t: Array, new: Allocate = _fresh) -> Fired:
 
     `new` provides the large arrays: fresh ones, or those of a `Scratch`.
     """
-    c, sigma, _, _, a, a0 = theta
-    shape = (*c.shape, X_t.shape[1])  # (P, M, B)
-    z = np.subtract(X_t, c[:, :, None], out=new("z", shape))
-    z *= (1.0 / sigma)[:, :, None]
-    log_mu = np.multiply(z, z, out=new("log_mu", shape))
-    log_mu *= -0.5 / X_t.shape[0]
-    mu = np.exp(log_mu, out=new("mu", shape))
-    log_f = np.maximum(log_mu.sum(axis=1), _LOWEST_LOG)  # (P, B)
-    top = log_f.max(axis=0)
+    c, _, _, _, a, a0 = theta
+    M, B = X_t.shape
+    shape = (M, len(c), B)
+    z = np.subtract(X_t[:, None], c.T[:, :, None], out=new("z", shape))
+    z *= _scale(theta)[:, :, None]
+    mu = np.multiply(z, z, out=new("mu", shape))
+    np.negative(mu, out=mu)
+    log_f = np.add.reduce(mu, axis=0)  # (P, B)
+    np.exp(mu, out=mu)
+    np.maximum(log_f, _LOWEST_LOG, out=log_f)
+    top = np.maximum.reduce(log_f, axis=0)
+    f = log_f - top
+    np.exp(f, out=f)
     y = a @ X_t
     y += a0[:, None]
-    return Fired(X_t, z, log_mu, mu, log_f, top, np.exp(log_f - top), y, *rank_rules(y))
+    return Fired(X_t, z, mu, log_f, top, f, y, sort_rules(y))
 
 
-def reduce_planes(theta: Theta, fired: Fired, kappa: Array, new: Allocate = _fresh) -> Reduced:
-    """Return the ends of the planes `kappa`: (K, 1), or (K, B) for planes that vary by sample."""
-    n_wide = int(np.count_nonzero(kappa.any(axis=1)))
+def _scale(theta: Theta) -> Array:
+    """Return what turns a distance into `Fired.z`: (M, P), contiguous."""
+    scale = np.ascontiguousarray(theta.sigma.T)
+    return np.divide((2.0 * len(scale)) ** -0.5, scale)
+
+
+def count_wide(kappa: Array) -> int:
+    """Return how many of the planes `kappa` (K, 1 or B) have a width; the others come last."""
+    return int(np.count_nonzero(kappa.any(axis=1)))
+
+
+def reduce_planes(
+    theta: Theta,
+    fired: Fired,
+    kappa: Array,
+    new: Allocate = _fresh,
+    *,
+    n_wide: int | None = None,
+) -> Reduced:
+    """Return the ends of the planes `kappa`: (K, 1), or (K, B) for planes that vary by sample.
+
+    `n_wide` is `count_wide(kappa)`, from a caller who knows it.
+    """
+    if n_wide is None:
+        n_wide = count_wide(kappa)
     ends = np.empty((2, kappa.shape[0], fired.y.shape[1]))
     w = spread = None
     if n_wide < len(kappa):
-        w = fired.f / fired.f.sum(axis=0)
-        ends[:, n_wide:] = (w * fired.y).sum(axis=0)
+        w = fired.f / np.add.reduce(fired.f, axis=0)
+        ends[:, n_wide:] = np.add.reduce(w * fired.y, axis=0)
     if n_wide:
         spread = _spread(theta, fired, kappa[:n_wide], new)
-        ends[:, :n_wide] = spread.found.ends
-    return Reduced(ends, kappa[:n_wide], spread, w)
+        ends[:, :n_wide] = spread.ends
+    return Reduced(ends, spread, w)
 
 
 def _spread(theta: Theta, fired: Fired, kappa: Array, new: Allocate) -> Spread:
     """Return the planes that have a width: `kappa` (K', 1 or B) is nowhere 0 for a whole plane."""
-    t = kappa[:, None] * theta.s_r[:, None]  # (K', M, 1 or B)
-    log_t = np.log(t)
-    factor = np.log1p(-kappa[:, None] * theta.s_l[:, None]).sum(axis=1)  # (K', 1 or B)
-    v = new("v", (len(kappa), *fired.mu.shape))  # (K', P, M, B)
-    np.multiply(fired.mu, ((1.0 - t) / t)[:, None], out=v)
-    v += 1.0
-    floor = log_t.sum(axis=1)  # (K', 1 or B)
-    if floor.min() > _SAFE_LOG_PRODUCT:
-        f_lower = fired.f * np.exp(fired.top + factor)[:, None]  # (K', P, B)
-        f_upper = np.multiply.reduce(v, axis=2)
-        f_upper *= np.exp(floor)[:, None]
+    M, P, B = fired.mu.shape
+    shares = np.empty((3, len(kappa), M, kappa.shape[1]))  # t, then the room below and above mu
+    t, room = shares[0], shares[1:]
+    np.multiply(kappa[:, None], theta.s_r[:, None], out=t)
+    np.multiply(kappa[:, None], theta.s_l[:, None], out=room[0])
+    room[1] = t
+    np.subtract(1.0, room, out=room)
+    np.maximum(room, _LEAST_ROOM, out=room)
+    u = new("u", (len(kappa), M, P, B))
+    np.add(fired.mu, (t / room[1])[:, :, None], out=u)
+    _, lower, upper = products = np.multiply.reduce(shares, axis=2)  # (K', 1 or B) each
+    if safe := bool(products.min() > _SAFE_PRODUCT):
+        f_lower = fired.f * (lower * np.exp(fired.top))[:, None]  # (K', P, B)
+        f_upper = np.multiply.reduce(u, axis=1)
+        f_upper *= upper[:, None]
     else:
-        log_u = np.logaddexp(fired.log_mu + np.log1p(-t)[:, None], log_t[:, None])
-        log_upper = np.maximum(log_u.sum(axis=2), _LOWEST_LOG)  # (K', P, B)
+        log_u = np.logaddexp(np.log(room[1])[:, :, None] - fired.z**2, np.log(t)[:, :, None])
+        log_upper = np.maximum(np.add.reduce(log_u, axis=1), _LOWEST_LOG)  # (K', P, B)
         top = log_upper.max(axis=1, keepdims=True)
-        f_lower = np.exp(fired.log_f + factor[:, None] - top)
+        f_lower = np.exp(fired.log_f + np.log(room[0]).sum(axis=1)[:, None] - top)
         f_upper = np.exp(log_upper - top)
-    return Spread(t, v, f_lower, f_upper, find_ends(f_lower, f_upper, fired.y, fired.positions))
+    ends = find_ends(f_lower, f_upper, fired.y, fired.positions, all_fire=safe)
+    return Spread(kappa, room, u, f_lower, f_upper, ends)
 
 
 def pull_back_planes(
@@ -174,46 +208,54 @@ def pull_back_planes(
 ) -> Theta:
     """Return the gradient with respect to every parameter, given that of the ends (2, K, B).
 
-    Planes must not vary by sample: `reduced.kappa` is (K', 1).
+    Planes must not vary by sample: `kappa` is (K', 1).
     """
-    M = fired.X_t.shape[0]
-    kappa = reduced.kappa
-    n_wide = len(kappa)
-    g_y = g_log_f = np.zeros_like(fired.y)  # g_log_f: through type-1 and lower firings
-    g_log_mu = new("g_log_mu", fired.mu.shape)  # through upper memberships, then through all
+    M, P, B = fired.mu.shape
+    g_y = g_log_f = np.zeros((P, B))  # g_log_f: through type-1 and lower firings
     g_sl, g_sr = np.zeros(M), np.zeros(M)
 
+    n_wide = 0 if reduced.spread is None else len(reduced.spread.kappa)
     if reduced.w is not None:
-        g_y = reduced.w * g_ends[:, n_wide:].sum(axis=(0, 1))
+        g_y = reduced.w * np.add.reduce(g_ends[:, n_wide:], axis=(0, 1))
         g_log_f = g_y * (fired.y - reduced.ends[0, n_wide])
     if reduced.spread is not None:
-        t, v, f_lower, f_upper, found = reduced.spread
-        g_lo, g_up, g_yk = pull_back(
-            g_ends[:, :n_wide], f_lower, f_upper, fired.y, fired.rank, found
-        )
-        g_y = g_y + g_yk
-        g_lo *= f_lower  # from here on with respect to logarithms of firings
-        g_up *= f_upper
-        g_log_f = g_log_f + g_lo.sum(axis=0)
-        g_sl = g_lo.sum(axis=(1, 2)) @ (-kappa / (1.0 - kappa * theta.s_l))
-        g_v = np.divide(g_up[:, :, None], v, out=new("g_v", v.shape))  # (K', P, M, B)
-        # ln(t v) = ln(mu (1 - t) + t) has the slope (1 - mu) / (t v) in t, (1 - t) / (t v) in mu
-        nu = np.subtract(1.0, fired.mu, out=new("nu", fired.mu.shape))
-        g_t = np.vecdot(g_v, nu).sum(axis=1) / t[:, :, 0]  # (K', M)
-        g_sr = (kappa * g_t).sum(axis=0)
-        g_v *= ((1.0 - t) / t)[:, None]
-        np.add.reduce(g_v, axis=0, out=g_log_mu)
+        kappa, room, u, f_lower, f_upper, ends = reduced.spread
+        g_f, g_yk = pull_back(g_ends[:, :n_wide], f_lower, f_upper, fired.y, ends, logs=True)
+        g_yk += g_y
+        g_y = g_yk
+        for lower in g_f[0]:
+            g_log_f = g_log_f + lower
+        g_u = np.divide(g_f[1][:, None], u, out=new("u", u.shape))  # with a Scratch in place of u
+        ones = _ones(P * B)
+        in_all = g_f.reshape(2, n_wide, P * B) @ ones  # (2, K')
+        by_input = g_u.reshape(n_wide, M, P * B) @ ones  # (K', M)
+        # ln f_lower = sum_m ln(1 - kappa s_l) + log_f
+        # ln f_upper = sum_m ln(1 - t) + ln u, and u = mu - 1 + 1 / (1 - t)
+        slopes = kappa / room[..., 0]  # (2, K', M)
+        by_input /= room[1, ..., 0]
+        by_input -= in_all[1][:, None]
+        by_input *= slopes[1]
+        g_sl, g_sr = -in_all[0] @ slopes[0], np.add.reduce(by_input, axis=0)
+        g_log_mu = g_u[0]  # by mu, until it is multiplied by it
+        for other in g_u[1:]:
+            g_log_mu += other
         g_log_mu *= fired.mu
+        g_log_mu += g_log_f
     else:
-        g_log_mu[:] = 0.0
+        g_log_mu = np.tile(g_log_f, (M, 1, 1))
 
-    g_log_mu += g_log_f[:, None]
-    scale = 1.0 / theta.sigma
-    g_c = np.vecdot(g_log_mu, fired.z)
-    g_c *= scale / M
-    g_sigma = np.vecdot(g_log_mu, fired.log_mu)
-    g_sigma *= -2.0 * scale
-    return Theta(g_c, g_sigma, g_sl, g_sr, g_y @ fired.X_t.T, g_y.sum(axis=1))
+    scale = _scale(theta)
+    g_z = np.multiply(g_log_mu, fired.z, out=g_log_mu)  # but for a factor -2
+    g_c = np.add.reduce(g_z, axis=2)
+    g_c *= 2.0 * scale
+    g_sigma = np.vecdot(g_z, fired.z)
+    g_sigma *= 2.0 / theta.sigma.T
+    return Theta(g_c.T, g_sigma.T, g_sl, g_sr, g_y @ fired.X_t.T, np.add.reduce(g_y, axis=1))
+
+
+@functools.lru_cache(maxsize=16)
+def _ones(n: int) -> Array:
+    return np.ones(n)
 
 
 def plane_ends(theta: Theta, X: Array, kappa: Array) -> Array:

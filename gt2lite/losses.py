@@ -10,7 +10,6 @@ with a coverage of its own. Both are one formula with different planes and level
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -113,29 +112,42 @@ def loss_and_gradient(ends: Array, y: Array, objective: Objective) -> tuple[floa
     Where an end meets a target exactly the pinball loss has a kink; the slope taken is
     that from above (the target exceeds the end).
     """
-    return compiled_loss(objective)(ends, y)
+    compiled = CompiledLoss(objective)
+    return compiled.value(ends, y), compiled.gradient(ends, y)
 
 
-def compiled_loss(objective: Objective) -> Callable[[Array, Array], tuple[float, Array]]:
-    """Return `loss_and_gradient` for one objective, with its constants at hand."""
-    alphas, _, levels = objective
-    weights = alphas / (2 * alphas.sum())  # (K,)
-    column = -weights[:, None]
-    tau = onp.stack([1 - levels, 1 + levels])[:, :, None] / 2  # (2, K', 1)
-    n_learn, log_2 = levels.size, math.log(2)
+class CompiledLoss:
+    """The loss of one objective and its gradient, in closed form, with constants at hand.
 
-    def evaluate(ends: Array, y: Array) -> tuple[float, Array]:
-        N = y.size
-        error = y - weights @ (ends[0] + ends[1])  # (N,)
-        size = onp.abs(error)
-        value = (size + onp.log1p(onp.exp(-2 * size))).sum() - N * log_2  # `log_cosh`
+    They are apart because a training step needs the gradient only: the values of a whole
+    epoch are computed at its end, at once.
+    """
+
+    def __init__(self, objective: Objective) -> None:
+        alphas, _, levels = objective
+        self._weights = alphas / (2 * alphas.sum())  # (K,)
+        self._column = -self._weights[:, None]
+        self._tau = onp.stack([1 - levels, 1 + levels])[:, :, None] / 2  # (2, K', 1)
+        self._n_learn = levels.size
+
+    def value(self, ends: Array, y: Array) -> float:
+        """Return the loss of the ends (2, K, N) at the targets `y` (N,)."""
+        size = onp.abs(self._error(ends, y))
+        total = (size + onp.log1p(onp.exp(-2 * size))).sum() - y.size * math.log(2)  # `log_cosh`
+        gap = y - ends[:, : self._n_learn]  # (2, K', N)
+        total += ((self._tau - (gap < 0)) * gap).sum()
+        return float(total) / y.size
+
+    def gradient(self, ends: Array, y: Array) -> Array:
+        """Return the gradient with respect to the ends (2, K, N)."""
         g_ends = onp.empty_like(ends)
-        g_ends[:] = column * onp.tanh(error)
-        gap = y - ends[:, :n_learn]  # (2, K', N)
-        slope = tau - (gap < 0)
-        value += (slope * gap).sum()
-        g_ends[:, :n_learn] -= slope
-        g_ends /= N
-        return float(value) / N, g_ends
+        g_ends[:] = self._column * onp.tanh(self._error(ends, y))
+        learn = g_ends[:, : self._n_learn]
+        learn -= self._tau
+        learn += y < ends[:, : self._n_learn]
+        g_ends /= y.size
+        return g_ends
 
-    return evaluate
+    def _error(self, ends: Array, y: Array) -> Array:
+        output: Array = self._weights @ (ends[0] + ends[1])
+        return y - output

@@ -16,83 +16,77 @@ iteration) and `enumerate_weights` (all 2^P choices, which is what is meant by e
 from __future__ import annotations
 
 import functools
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from autograd.extend import defvjp_argnums, primitive
 from numpy.typing import ArrayLike
 
-from gt2lite._checks import Array, IntArray
+from gt2lite._checks import Array, BoolArray, IntArray
 
 MATRIX_SUMS_UP_TO = 16
 """Number of rules up to which one small matrix product is cheaper than a running sum."""
 
 
+# consequents so near to an end, relative to it, count as equal to it
+_AT_THE_END = np.array([1e-14, -1e-14])[:, None, None]
+_TINY = 1e-280
 _BLOCK_ROWS = 2048  # rows reduced at once: few enough for a cache, enough to be worth a call
-
-
-class Switches(NamedTuple):
-    """The result of a reduction: both ends, and where their weights switch.
-
-    A rule takes part in the lower end with its upper firing if its rank is below
-    `at[0]`, and in the upper end if its rank is at least `at[1]`.
-    """
-
-    ends: Array  # (2, K, B)
-    at: IntArray  # (2, K, B), 1..P for the lower end, 0..P-1 for the upper
 
 
 # The core: K planes, then rules, then the batch, so that every step is one pass over
 # contiguous memory.
 
 
-def rank_rules(y: Array) -> tuple[IntArray, IntArray]:
-    """Return what sorts the consequents `y` (P, B): flat positions, and ranks, both (P, B).
+def sort_rules(y: Array) -> IntArray:
+    """Return the flat positions (P, B) that sort the consequents `y` (P, B) of each sample.
 
     >>> y = np.array([[3.0], [1.0], [2.0]])
-    >>> positions, rank = rank_rules(y)
-    >>> y.take(positions)[:, 0], rank[:, 0]
-    (array([1., 2., 3.]), array([2, 0, 1]))
+    >>> y.take(sort_rules(y))[:, 0]
+    array([1., 2., 3.])
     """
-    P, B = y.shape
-    columns, ranks = _counts(P, B)
-    positions = np.argsort(y, axis=0)
+    B = y.shape[1]
+    positions = y.argsort(axis=0)
     positions *= B
-    positions += columns
-    rank = np.empty_like(positions)
-    rank.put(positions, ranks)
-    return positions, rank
+    positions += _columns(B)
+    return positions
 
 
 @functools.lru_cache(maxsize=16)
-def _counts(P: int, B: int) -> tuple[IntArray, IntArray]:
-    """Return the numbers of B columns, and the rank of each place in a sorted (P, B)."""
-    return np.arange(B), np.repeat(np.arange(P), B)
+def _columns(B: int) -> IntArray:
+    return np.arange(B)
 
 
-def find_ends(f_lower: Array, f_upper: Array, y: Array, positions: IntArray) -> Switches:
-    """Return both ends for firings (K, P, B) and consequents `y` (P, B) with their `positions`.
+def find_ends(
+    f_lower: Array, f_upper: Array, y: Array, positions: IntArray, *, all_fire: bool = False
+) -> Array:
+    """Return both ends (2, K, B) for firings (K, P, B) and consequents `y` (P, B).
 
     Callers silence the warnings of NumPy: 0/0 occurs here, and is dealt with.
+
+    Args:
+        f_lower: lower firing strengths.
+        f_upper: upper ones.
+        y: consequents.
+        positions: what sorts them, see `sort_rules`.
+        all_fire: promises that `f_upper` is positive everywhere, which saves a look.
     """
     K, P, B = f_upper.shape
-    terms = np.empty((2, K, 2 * P, B))  # weight and moment; P upper, then P lower firings
-    np.take(f_upper.reshape(K, -1), positions, axis=1, out=terms[0, :, :P], mode="clip")
-    np.take(f_lower.reshape(K, -1), positions, axis=1, out=terms[0, :, P:], mode="clip")
-    y_sorted = y.take(positions)
-    np.multiply(terms[0, :, :P], y_sorted, out=terms[1, :, :P])
-    np.multiply(terms[0, :, P:], y_sorted, out=terms[1, :, P:])
+    terms = np.empty((2, K, 2, P, B))  # weight and moment; upper and lower firings
+    f_upper.reshape(K, -1).take(positions, axis=1, out=terms[0, :, 0], mode="clip")
+    f_lower.reshape(K, -1).take(positions, axis=1, out=terms[0, :, 1], mode="clip")
+    np.multiply(terms[0], y.take(positions), out=terms[1])
 
-    W, moment = _switched_sums(terms)  # (K, 2P, B) each: P switches for either end
-    ratio = moment / W
-    np.negative(ratio[:, P:], out=ratio[:, P:])  # the largest is the smallest negative
-    np.copyto(ratio, np.inf, where=W <= 0)  # 0/0 must not win
-    ratio = ratio.reshape(K, 2, P, B)
-    at = ratio.argmin(axis=2).swapaxes(0, 1)  # (2, K, B)
-    ends = ratio.min(axis=2).swapaxes(0, 1)
-    np.negative(ends[1], out=ends[1])
-    at[0] += 1
-    return Switches(ends, at)
+    W, moment = _switched_sums(terms.reshape(2, K, 2 * P, B))  # (K, 2P, B): P for either end
+    moment /= W
+    below, above = moment[:, :P], moment[:, P:]
+    if not all_fire:  # 0/0 must not win
+        np.copyto(below, np.inf, where=W[:, :P] <= 0)
+        np.copyto(above, -np.inf, where=W[:, P:] <= 0)
+    ends = np.empty((2, K, B))
+    np.minimum.reduce(below, axis=1, out=ends[0])
+    np.maximum.reduce(above, axis=1, out=ends[1])
+    return ends
 
 
 def _switched_sums(terms: Array) -> Array:
@@ -143,26 +137,45 @@ def _switch_matrix(P: int) -> Array:
     return np.block([[upto, 1 - upto], [1 - below, below]])
 
 
-def pull_back(
-    g_ends: Array, f_lower: Array, f_upper: Array, y: Array, rank: IntArray, found: Switches
-) -> tuple[Array, Array, Array]:
-    r"""Return the gradients with respect to `f_lower`, `f_upper` (K, P, B) and `y` (P, B).
+def takes_upper(y: Array, ends: Array) -> BoolArray:
+    """Return which rules weigh in the ends (2, K, B) with their upper firing: (2, K, P, B).
 
+    In the lower end those whose consequent lies below it, in the upper end those above. A
+    consequent *at* an end may take either firing; it takes the upper one, also where
+    rounding has put the end a few units beside it, so that some rule always does.
+    """
+    limit = np.maximum(np.abs(ends), _TINY)
+    limit *= _AT_THE_END
+    limit += ends
+    chosen = np.empty((*ends.shape[:2], *y.shape), dtype=bool)
+    np.less_equal(y, limit[0][:, None], out=chosen[0])
+    np.greater_equal(y, limit[1][:, None], out=chosen[1])
+    return chosen
+
+
+def pull_back(
+    g_ends: Array, f_lower: Array, f_upper: Array, y: Array, ends: Array, *, logs: bool = False
+) -> tuple[Array, Array]:
+    r"""Return the gradients with respect to the firings (2, K, P, B) and `y` (P, B).
+
+    Those of the firings, lower ones first, are with respect to their logarithms if `logs` says so.
     With the switch point held, an end ``y_e = sum(w * y) / W`` has
 
     .. math:: \partial y_e/\partial w_p = (y_p - y_e) / W, \qquad
               \partial y_e/\partial y_p = w_p / W .
     """
-    takes_upper = rank < found.at[:, :, None]  # (2, K, P, B)
-    np.logical_not(takes_upper[1], out=takes_upper[1])
-    w = np.where(takes_upper, f_upper, f_lower)
-    scaled = (g_ends / w.sum(axis=2))[:, :, None]  # (2, K, 1, B)
-    g_w = y - found.ends[:, :, None]
-    g_w *= scaled
-    w *= scaled
-    g_upper = np.where(takes_upper, g_w, 0.0)
-    g_w -= g_upper
-    return g_w[0] + g_w[1], g_upper[0] + g_upper[1], w.sum(axis=(0, 1))
+    chosen = takes_upper(y, ends)  # (2, K, P, B)
+    w = np.where(chosen, f_upper, f_lower)
+    share = (g_ends / np.add.reduce(w, axis=2))[:, :, None]  # (2, K, 1, B)
+    w *= share
+    g = y - ends[:, :, None]
+    g *= w if logs else share
+    g_f = np.empty_like(g)
+    np.add(g[0], g[1], out=g_f[0])
+    g *= chosen
+    np.add(g[0], g[1], out=g_f[1])
+    g_f[0] -= g_f[1]
+    return g_f, np.add.reduce(w.reshape(-1, *y.shape), axis=0)
 
 
 # The public face: rules last, any leading axes, checked, differentiable.
@@ -212,11 +225,10 @@ def _type_reduce(f_lower: Any, f_upper: Any, y: Any, tape: list[Any]) -> Array:
                 f"f_upper must be positive for some rule in every row; row {row} is all 0"
             )
         lo, up = (lo / top)[None], (up / top)[None]  # the ends do not depend on a common factor
-        positions, rank = rank_rules(yy)
         with np.errstate(all="ignore"):
-            found = find_ends(lo, up, yy, positions)
-        ends[:, part] = found.ends[:, 0]
-        tape.append((part, top, (lo, up, yy, rank, found)))
+            found = find_ends(lo, up, yy, sort_rules(yy))
+        ends[:, part] = found[:, 0]
+        tape.append((part, top, (lo, up, yy, found)))
     return ends.reshape(2, *shape[:-1])
 
 
@@ -227,8 +239,9 @@ def _type_reduce_vjp(argnums: Any, ans: Any, args: Any, kwargs: Any) -> Any:
         g = g.reshape(2, 1, -1)
         grads = np.empty((3, g.shape[2], shape[-1]))  # (3, B, P)
         for part, top, saved in args[3]:
-            g_lower, g_upper, g_y = pull_back(g[:, :, part], *saved)
-            grads[:, part] = (g_lower[0] / top).T, (g_upper[0] / top).T, g_y.T
+            g_f, g_y = pull_back(g[:, :, part], *saved)
+            grads[:2, part] = (g_f[:, 0] / top).swapaxes(1, 2)
+            grads[2, part] = g_y.T
         return tuple(_unbroadcast(grads[i].reshape(shape), np.shape(args[i])) for i in argnums)
 
     return vjp

@@ -1,4 +1,4 @@
-"""A general type-2 fuzzy logic system: its parameters, their start, its output and intervals.
+"""A general type-2 fuzzy logic system: its parameters, its output and intervals.
 
 A system is a plain dict of arrays (`Params`), all of them free real numbers, so that any
 optimiser may move them. `constrain` maps them to what the formulas use, in one place::
@@ -21,10 +21,11 @@ from typing import Any
 
 import autograd.numpy as np
 import numpy as onp
+from autograd.extend import defvjp, primitive
 
-from gt2lite._checks import Array, matrix, one_of, vector, whole
+from gt2lite._checks import Array, matrix, one_of, vector
 from gt2lite.kernel import Fired, Scratch, Theta, fire, reduce_planes
-from gt2lite.memberships import alpha_of, kappa_of, log_firing
+from gt2lite.memberships import ALPHA_0, alpha_of, kappa_of, log_firing
 from gt2lite.reduction import type_reduce
 
 Params = dict[str, Array]
@@ -48,85 +49,6 @@ def param_shapes(P: int, M: int, smf: str) -> dict[str, tuple[int, ...]]:
     }
 
 
-def init_params(
-    X: Array, n_rules: int, rng: onp.random.Generator, *, smf: str = "per_input"
-) -> Params:
-    """Return start values: centres where the data is, nearly flat consequents.
-
-    Centres are found by k-means on each input alone and dealt to the rules in random
-    order; sigma is the spread of the input (1 where it has none); the rest is drawn
-    uniformly, consequents from (0, 0.01) and the raw shares from (0, 0.1).
-
-    Args:
-        X: scaled inputs (N, M).
-        n_rules: P.
-        rng: the source of all randomness here.
-        smf: "per_input" for a share of its own for each input, as the paper counts
-            them, or "scalar" for one on each side, as in the authors' code.
-
-    >>> params = init_params(onp.array([[0.0], [1.0], [2.0]]), 2, onp.random.default_rng(0))
-    >>> {name: value.shape for name, value in params.items()}
-    {'c': (2, 1), 'raw_sigma': (2, 1), 'raw_l': (1,), 'raw_r': (1,), 'a': (2, 1), 'a0': (2,)}
-    """
-    X = matrix("X", X)
-    P, M = whole("n_rules", n_rules), X.shape[1]
-    shapes = param_shapes(P, M, smf)
-    c = onp.stack([rng.permutation(_kmeans_1d(x, P, rng)) for x in X.T], axis=1)  # (P, M)
-    with onp.errstate(over="ignore", invalid="ignore"):
-        spread = X.std(axis=0)
-    if not onp.isfinite(spread).all():
-        raise ValueError(
-            f"X must be scaled: column {int(onp.argmax(~onp.isfinite(spread)))} is "
-            "so large that its spread overflows"
-        )
-    spread[(X.min(axis=0) == X.max(axis=0)) | (spread == 0)] = 1.0
-    return {
-        "c": c,
-        "raw_sigma": onp.tile(spread, (P, 1)),
-        "raw_l": rng.uniform(0, 0.1, shapes["raw_l"]),
-        "raw_r": rng.uniform(0, 0.1, shapes["raw_r"]),
-        "a": rng.uniform(0, 0.01, shapes["a"]),
-        "a0": rng.uniform(0, 0.01, shapes["a0"]),
-    }
-
-
-def _kmeans_1d(x: Array, n: int, rng: onp.random.Generator, iterations: int = 100) -> Array:
-    """Return `n` centres of the values `x`; fewer distinct values than that are repeated.
-
-    On a line clusters are stretches of the sorted values, so that a step of Lloyd's
-    algorithm is a search for the midpoints and a sum over each stretch.
-    """
-    values, counts = onp.unique(x, return_counts=True)
-    if values.size <= n:
-        return onp.resize(values, n)
-    centres = _spread_out(values, counts, n, rng)
-    for _ in range(iterations):
-        cuts = onp.searchsorted(values, (centres[1:] + centres[:-1]) / 2)
-        first, last = onp.append(0, cuts), onp.append(cuts, values.size)
-        full = last > first  # a cluster without values stays where it is
-        moved = centres.copy()
-        moved[full] = onp.add.reduceat(counts * values, first[full]) / onp.add.reduceat(
-            counts, first[full]
-        )
-        if onp.array_equal(moved, centres):
-            break
-        centres = moved
-    return centres
-
-
-def _spread_out(values: Array, counts: Any, n: int, rng: onp.random.Generator) -> Array:
-    """Return `n` sorted distinct starting points, each drawn far from the others (k-means++)."""
-    chosen = [rng.choice(values, p=counts / counts.sum())]
-    distance = onp.full(values.size, onp.inf)
-    for _ in range(n - 1):
-        distance = onp.minimum(distance, (values - chosen[-1]) ** 2)
-        weight = distance * counts
-        if not weight.sum() > 0:  # squares have underflown: any value not yet chosen will do
-            weight = (~onp.isin(values, chosen)).astype(float)
-        chosen.append(rng.choice(values, p=weight / weight.sum()))
-    return onp.sort(onp.array(chosen))
-
-
 def n_parameters(params: Params) -> int:
     """Return the number of learnable parameters, (2P + 2)M + P(M + 1) for `smf="per_input"`."""
     return sum(value.size for value in params.values())
@@ -134,12 +56,15 @@ def n_parameters(params: Params) -> int:
 
 def constrain(params: Params) -> Theta:
     """Return the parameters as the formulas use them. Differentiable by autograd."""
-    ones = onp.ones(params["c"].shape[1])
+    s_l, s_r = _sigmoid(params["raw_l"]), _sigmoid(params["raw_r"])
+    if s_l.shape[0] < params["c"].shape[1]:
+        ones = onp.ones(params["c"].shape[1])
+        s_l, s_r = s_l * ones, s_r * ones
     return Theta(
         params["c"],
         np.abs(params["raw_sigma"]),
-        _sigmoid(params["raw_l"]) * ones,
-        _sigmoid(params["raw_r"]) * ones,
+        s_l,
+        s_r,
         params["a"],
         params["a0"],
     )
@@ -160,8 +85,15 @@ def pull_back_constraints(params: Params, theta: Theta, g: Theta) -> Params:
     }
 
 
+@primitive
 def _sigmoid(raw: Array) -> Array:
-    return 0.5 * (np.tanh(0.5 * raw) + 1)  # this form does not overflow
+    s = onp.tanh(0.5 * raw)  # this form does not overflow
+    s += 1
+    s *= 0.5
+    return s
+
+
+defvjp(_sigmoid, lambda s, raw: lambda g: g * s * (1 - s))
 
 
 def weigh_planes(ends: Array, alphas: Array) -> Array:
@@ -204,6 +136,7 @@ class Planes:
         params: the system.
         X: scaled inputs (N, M).
 
+    >>> from gt2lite.starts import init_params
     >>> rng = onp.random.default_rng(0)
     >>> X = rng.normal(size=(5, 2))
     >>> planes = Planes(init_params(X, 3, rng), X)
@@ -238,9 +171,23 @@ class Planes:
         """Return the output (N,) of the system made of the planes `alphas`, Eq. (6)."""
         return weigh_planes(self.ends(alphas), onp.asarray(alphas, dtype=float))
 
+    @property
+    def alpha_min(self) -> float:
+        """The lowest plane of this system; further down memberships would leave [0, 1].
+
+        With kappa just short of ``1 / max(s)``, so that rounding cannot pass that limit,
+        an alpha that is a float, and never above alpha_0.
+        """
+        kappa = (1 - 2.0**-26) * self._widest
+        return min(max(alpha_of(kappa), float(onp.finfo(float).tiny)), ALPHA_0)
+
+    @property
+    def _widest(self) -> float:
+        return float(1 / max(self._theta.s_l.max(), self._theta.s_r.max()))
+
     def _kappa(self, alpha: float | Array) -> Array:
         kappa = onp.asarray(kappa_of(alpha), dtype=float)
-        widest = 1 / max(self._theta.s_l.max(), self._theta.s_r.max())
+        widest = self._widest
         if kappa.max() > widest:  # memberships would leave [0, 1]
             raise ValueError(
                 f"alpha must be at least {alpha_of(widest):.3g} for this system, got {alpha}"

@@ -1,8 +1,9 @@
 """Learning: Algorithm 1 of the paper, mini-batches and Adam.
 
 `Recipe` holds everything that decides the outcome besides the data and the seed; its
-defaults are the authors' own. The gradient comes from `gt2lite.kernel`, all parameters
-live in one flat vector, and the same seed gives the same bits.
+defaults are the authors' own, and the fields below `bias_correction` go beyond them. The
+gradient comes from `gt2lite.kernel`, all parameters live in one flat vector, and the same seed
+gives the same bits.
 """
 
 from __future__ import annotations
@@ -16,16 +17,14 @@ import numpy as np
 
 from gt2lite._checks import Array, between, matrix, one_of, vector, whole
 from gt2lite._progress import progress_bar
-from gt2lite.kernel import Scratch, fire, pull_back_planes, reduce_planes
-from gt2lite.losses import OBJECTIVES, Objective, compiled_loss, make_objective
+from gt2lite.gradient import BatchGradient, flatten
+from gt2lite.losses import OBJECTIVES, CompiledLoss, Objective, make_objective
+from gt2lite.starts import STARTS, init_params
 from gt2lite.system import (
     SMF_MODES,
     Params,
     Planes,
-    constrain,
-    init_params,
     param_shapes,
-    pull_back_constraints,
 )
 
 Callback = Callable[[int, float, Params], None]
@@ -42,14 +41,22 @@ class Recipe:
         coverage: what the plane alpha_0 is to cover.
         alphas: planes that make up the output; None for the objective's own.
         objective: "dual" or "aligned", see `gt2lite.losses`.
-        smf: "per_input" or "scalar", see `gt2lite.system.init_params`.
+        smf: "per_input" or "scalar", see `gt2lite.starts.init_params`.
         epochs: passes over the data.
         batch_size: rows in a step. An incomplete last batch is dropped unless it is the only one.
         learning_rate: Adam's.
         keep: "last" parameters, as in the authors' code, or the "best": those with the
-            smallest loss over all training rows at the end of an epoch, as in Algorithm 1.
+            smallest loss over all training rows at the end of an epoch, as in Algorithm 1;
+            "validation" judges the epochs by rows that are set aside for it.
         bias_correction: whether Adam's bias correction counts "steps", as it should, or
             "epochs", as in the authors' code.
+        schedule: "constant" learning rate, or one that falls along half a "cosine" from
+            `learning_rate` in the first step to nearly 0 in the last.
+        weight_decay: share of the consequents `a`, `a0` that is taken off in a step, in units of
+            the learning rate (decoupled from the gradient).
+        start: "per_input" or "joint", where rules start, see `gt2lite.starts.init_params`.
+        sigma_scale: how wide memberships start, likewise.
+        validation: share of the rows that is set aside where `keep` is "validation".
     """
 
     n_rules: int = 10
@@ -62,6 +69,11 @@ class Recipe:
     learning_rate: float = 1e-3
     keep: str = "last"
     bias_correction: str = "steps"
+    schedule: str = "constant"
+    weight_decay: float = 0.0
+    start: str = "per_input"
+    sigma_scale: float = 1.0
+    validation: float = 0.2
 
     def __post_init__(self) -> None:
         whole("n_rules", self.n_rules)
@@ -71,8 +83,14 @@ class Recipe:
         between("learning_rate", self.learning_rate, 0, math.inf)
         one_of("objective", self.objective, OBJECTIVES)
         one_of("smf", self.smf, SMF_MODES)
-        one_of("keep", self.keep, ("last", "best"))
+        one_of("keep", self.keep, ("last", "best", "validation"))
         one_of("bias_correction", self.bias_correction, ("steps", "epochs"))
+        one_of("schedule", self.schedule, ("constant", "cosine"))
+        one_of("start", self.start, STARTS)
+        between("sigma_scale", self.sigma_scale, 0, math.inf)
+        between("validation", self.validation, 0, 1)
+        if self.weight_decay != 0:
+            between("weight_decay", self.weight_decay, 0, 1 / self.learning_rate)
         make_objective(self.objective, self.coverage, self.alphas)
 
     @property
@@ -138,54 +156,71 @@ def train(
     X = matrix("X", X)
     y = vector("y", y, len(X))
     rng = np.random.default_rng(seed)
-    objective = recipe.planes
+    if recipe.keep == "validation":
+        X, y, X_judge, y_judge = _set_aside(X, y, recipe.validation, rng)
+    else:
+        X_judge, y_judge = X, y
     if start is None:
-        start = init_params(X, recipe.n_rules, rng, smf=recipe.smf)
+        start = init_params(
+            X,
+            recipe.n_rules,
+            rng,
+            smf=recipe.smf,
+            start=recipe.start,
+            sigma_scale=recipe.sigma_scale,
+        )
     _check_start(start, recipe, X.shape[1])
-    params, flat = _flatten(start)
-    kappa, loss, scratch = objective.kappa[:, None], compiled_loss(objective), Scratch()
+    params, flat = flatten(start)
+    objective = recipe.planes
+    loss = CompiledLoss(objective)
+    gradient = BatchGradient(params, objective, loss)
 
-    def step(X_t: Array, y: Array) -> tuple[float, Array]:
-        """Return loss and flat gradient of a batch."""
-        theta = constrain(params)
-        fired = fire(theta, X_t, scratch)
-        reduced = reduce_planes(theta, fired, kappa, scratch)
-        value, g_ends = loss(reduced.ends, y)
-        g_theta = pull_back_planes(theta, fired, reduced, g_ends, scratch)
-        g = pull_back_constraints(params, theta, g_theta)
-        return value, np.concatenate([g[name].ravel() for name in params])
+    def judge() -> float:
+        """Return the loss that decides which epoch is kept."""
+        return loss.value(Planes(params, X_judge).ends(objective.alphas), y_judge)
 
-    adam = _Adam(flat, recipe.learning_rate)
+    n_steps = recipe.epochs * max(len(y) // recipe.batch_size, 1)
+    adam = _Adam(flat, recipe, n_steps, first_decayed=flat.size - params["a"].size - params["a0"].size)
     history: list[float] = []
     sound = flat.copy()
     best, best_loss = sound, math.inf
     with progress_bar(recipe.epochs, "training", "epoch", show=progress) as step_done:
         for epoch in range(1, recipe.epochs + 1):
-            total, n_batches = 0.0, 0
+            seen: list[tuple[Array, Array]] = []  # ends and targets of every batch
             with np.errstate(all="ignore"):  # what goes wrong shows in the loss
                 for X_t, y_batch in _batches(X, y, recipe.batch_size, rng):
-                    value, g = step(X_t, y_batch)
+                    g, ends = gradient(X_t, y_batch)
                     adam.update(g, epoch if recipe.bias_correction == "epochs" else None)
-                    total += value
-                    n_batches += 1
-            mean = total / n_batches
+                    seen.append((ends, y_batch))
+                mean = loss.value(*(np.concatenate(v, axis=-1) for v in zip(*seen, strict=True)))
             if not (math.isfinite(mean) and np.isfinite(flat).all()):
                 flat[:] = sound
                 raise DivergenceError(_advice(epoch, recipe), params, np.array(history))
             history.append(mean)
             sound = flat.copy()
-            if recipe.keep == "best":
+            if recipe.keep != "last":
                 with np.errstate(all="ignore"):
-                    ends = Planes(params, X).ends(objective.alphas)
-                    mean, _ = loss(ends, y)
+                    mean = judge()
                 if mean < best_loss:
                     best, best_loss = sound, mean
             if callback is not None:
                 callback(epoch, mean, params)
             step_done(f"loss {mean:.4f}")
-    if recipe.keep == "best":
+    if recipe.keep != "last":
         flat[:] = best
     return Trained({name: value.copy() for name, value in params.items()}, np.array(history))
+
+
+def _set_aside(
+    X: Array, y: Array, share: float, rng: np.random.Generator
+) -> tuple[Array, Array, Array, Array]:
+    """Return inputs and targets to learn from, and a random share of them to judge by."""
+    n = min(max(round(share * len(y)), 1), len(y) - 1)
+    if n < 1:
+        raise ValueError(f"keep='validation' needs at least 2 rows, got {len(y)}")
+    rows = rng.permutation(len(y))
+    learn, aside = np.sort(rows[n:]), np.sort(rows[:n])
+    return X[learn], y[learn], X[aside], y[aside]
 
 
 def _batches(X: Array, y: Array, size: int, rng: np.random.Generator) -> Iterable[tuple[Any, Any]]:
@@ -197,23 +232,47 @@ def _batches(X: Array, y: Array, size: int, rng: np.random.Generator) -> Iterabl
 
 
 class _Adam:
-    """Adam on one flat vector, in place."""
+    """Adam on one flat vector, in place and without new arrays.
 
-    def __init__(self, flat: Array, learning_rate: float) -> None:
+    Args:
+        flat: what is moved.
+        recipe: learning rate, schedule and weight decay.
+        n_steps: how many steps there will be, for the schedule.
+        first_decayed: index from which on `flat` decays.
+    """
+
+    def __init__(self, flat: Array, recipe: Recipe, n_steps: int, first_decayed: int) -> None:
         self.flat = flat
-        self.learning_rate = learning_rate
-        self.m = np.zeros_like(flat)
-        self.v = np.zeros_like(flat)
+        self.recipe = recipe
+        self.n_steps = n_steps
+        self.decayed = flat[first_decayed:]
+        self.m, self.v = np.zeros_like(flat), np.zeros_like(flat)
+        self._change, self._root = np.empty_like(flat), np.empty_like(flat)
         self.steps = 0
 
     def update(self, g: Array, count: int | None = None) -> None:
         """Move along the gradient `g`; `count` replaces the number of steps in the correction."""
+        learning_rate = self.recipe.learning_rate
+        if self.recipe.schedule == "cosine":
+            learning_rate *= (1 + math.cos(math.pi * self.steps / self.n_steps)) / 2
         self.steps += 1
         t = self.steps if count is None else count
-        self.m += (1 - BETA_1) * (g - self.m)
-        self.v += (1 - BETA_2) * (g * g - self.v)
-        rate = self.learning_rate / (1 - BETA_1**t)
-        self.flat -= rate * self.m / (np.sqrt(self.v / (1 - BETA_2**t)) + EPSILON)
+        change, root = self._change, self._root
+        np.subtract(g, self.m, out=change)
+        change *= 1 - BETA_1
+        self.m += change
+        np.multiply(g, g, out=change)
+        change -= self.v
+        change *= 1 - BETA_2
+        self.v += change
+        np.divide(self.v, 1 - BETA_2**t, out=root)
+        np.sqrt(root, out=root)
+        root += EPSILON
+        np.multiply(self.m, learning_rate / (1 - BETA_1**t), out=change)
+        change /= root
+        if self.recipe.weight_decay:
+            self.decayed *= 1 - learning_rate * self.recipe.weight_decay
+        self.flat -= change
 
 
 def _check_start(start: Params, recipe: Recipe, M: int) -> None:
@@ -221,17 +280,6 @@ def _check_start(start: Params, recipe: Recipe, M: int) -> None:
     wanted = param_shapes(recipe.n_rules, M, recipe.smf)
     if found != wanted:
         raise ValueError(f"start must have the parameters {wanted}, got {found}")
-
-
-def _flatten(params: Params) -> tuple[Params, Array]:
-    """Return the same parameters as views into one flat vector, and that vector."""
-    flat = np.concatenate([value.ravel() for value in params.values()])
-    ends = np.cumsum([value.size for value in params.values()])
-    parts = np.split(flat, ends[:-1])  # views
-    return {
-        name: part.reshape(value.shape)
-        for (name, value), part in zip(params.items(), parts, strict=True)
-    }, flat
 
 
 def _advice(epoch: int, recipe: Recipe) -> str:

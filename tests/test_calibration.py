@@ -30,7 +30,8 @@ from gt2lite.calibration import (
     rank,
 )
 from gt2lite.memberships import ALPHA_0, alpha_of, kappa_of
-from gt2lite.system import Planes, init_params
+from gt2lite.starts import init_params
+from gt2lite.system import Planes
 
 few = pytest.mark.filterwarnings("ignore::gt2lite.calibration.SmallCalibrationWarning")
 # A busy machine is no failure of the method.
