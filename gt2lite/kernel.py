@@ -65,6 +65,7 @@ class Fired(NamedTuple):
     """What a batch does to the rules, whatever the plane."""
 
     X_t: Array  # (M, B)
+    scale: Array  # (M, P) 1 / sigma, over the root of 2M
     z: Array  # (M, P, B) distance from the centres, such that ln mu = -z**2
     mu: Array  # (M, P, B)
     log_f: Array  # (P, B)
@@ -122,11 +123,12 @@ def fire(theta: Theta, X_t: Array, new: Allocate = _fresh) -> Fired:
 
     `new` provides the large arrays: fresh ones, or those of a `Scratch`.
     """
-    c, _, _, _, a, a0 = theta
+    c, sigma, _, _, a, a0 = theta
     M, B = X_t.shape
     shape = (M, len(c), B)
     z = np.subtract(X_t[:, None], c.T[:, :, None], out=new("z", shape))
-    z *= _scale(theta)[:, :, None]
+    scale = (2.0 * M) ** -0.5 / np.ascontiguousarray(sigma.T)
+    z *= scale[:, :, None]
     mu = np.multiply(z, z, out=new("mu", shape))
     np.negative(mu, out=mu)
     log_f = np.add.reduce(mu, axis=0)  # (P, B)
@@ -137,13 +139,7 @@ def fire(theta: Theta, X_t: Array, new: Allocate = _fresh) -> Fired:
     np.exp(f, out=f)
     y = a @ X_t
     y += a0[:, None]
-    return Fired(X_t, z, mu, log_f, top, f, y, sort_rules(y))
-
-
-def _scale(theta: Theta) -> Array:
-    """Return what turns a distance into `Fired.z`: (M, P), contiguous."""
-    scale = np.ascontiguousarray(theta.sigma.T)
-    return np.divide((2.0 * len(scale)) ** -0.5, scale)
+    return Fired(X_t, scale, z, mu, log_f, top, f, y, sort_rules(y))
 
 
 def count_wide(kappa: Array) -> int:
@@ -244,12 +240,13 @@ def pull_back_planes(
     else:
         g_log_mu = np.tile(g_log_f, (M, 1, 1))
 
-    scale = _scale(theta)
     g_z = np.multiply(g_log_mu, fired.z, out=g_log_mu)  # but for a factor -2
+    slope = 2.0 * fired.scale
     g_c = np.add.reduce(g_z, axis=2)
-    g_c *= 2.0 * scale
+    g_c *= slope
+    slope *= (2.0 * M) ** 0.5
     g_sigma = np.vecdot(g_z, fired.z)
-    g_sigma *= 2.0 / theta.sigma.T
+    g_sigma *= slope
     return Theta(g_c.T, g_sigma.T, g_sl, g_sr, g_y @ fired.X_t.T, np.add.reduce(g_y, axis=1))
 
 
