@@ -24,7 +24,8 @@ PARTS = {
     "memberships and firing": ("kernel.py", "fire"),
     "planes": ("kernel.py", "reduce_planes"),
     "backward": ("kernel.py", "pull_back_planes"),
-    "loss": ("losses.py", "evaluate"),
+    "loss": ("losses.py", "gradient"),
+    "constraints": ("system.py", "constrain"),
     "Adam": ("training.py", "update"),
 }
 

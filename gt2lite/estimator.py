@@ -20,7 +20,17 @@ from gt2lite import _storage as storage
 from gt2lite._base import Regressor
 from gt2lite._checks import Array, between, finite, one_of, vector
 from gt2lite._tables import match_table, not_fitted_error, read_table, read_target
-from gt2lite.calibration import CALIBRATORS, Calibrator
+from gt2lite.calibration import (
+    CALIBRATORS,
+    RANKED,
+    SIDES,
+    Calibration,
+    GroupCalibrator,
+    ReportRow,
+    TwoSidedCalibrator,
+    restore,
+)
+from gt2lite.calibration.groups import read_groups
 from gt2lite.datasets import Scaler
 from gt2lite.memberships import ALPHA_0
 from gt2lite.system import Planes, param_shapes
@@ -111,20 +121,48 @@ class GT2Regressor(Regressor):
             self.feature_names_in_ = names
         return self
 
-    def calibrate(self, X: Any, y: Any, method: str = "search", **options: Any) -> Self:
+    def calibrate(
+        self,
+        X: Any,
+        y: Any,
+        method: str = "search",
+        *,
+        sides: str = "both",
+        groups: Any = None,
+        **options: Any,
+    ) -> Self:
         """Learn which plane has which coverage, from data that training has not seen.
 
         Args:
             X: inputs (Q, M).
             y: targets (Q,).
             method: "table" and "search" are the paper's Methods 1 and 2; "exact" is what
-                both approximate; "conformal" adds a guarantee.
-            options: for the calibrator, see `gt2lite.calibration`.
+                both approximate, and goes on where they end; "conformal" adds a guarantee.
+            sides: "both" for one plane; "each" for a plane for each end of the interval.
+            groups: a name or whole number for each row (Q,), and each group gets planes of
+                its own; `predict_interval` then wants the groups of new rows, too.
+            options: for the calibrator, see `gt2lite.calibration`; with groups
+                ``small_groups="pool"`` is one.
+
+        "each" and groups need the method "exact" or "conformal".
         """
-        kind = CALIBRATORS[one_of("method", method, CALIBRATORS)]
+        one_of("method", method, CALIBRATORS)
+        one_of("sides", sides, SIDES)
+        if method not in RANKED and (sides != "both" or groups is not None):
+            what = "groups" if groups is not None else f"sides={sides!r}"
+            raise ValueError(
+                f'{what} can be had with method="exact" or "conformal", got method={method!r}'
+            )
         planes = self._planes(X)
         target = self.scaler_.transform_y(read_target(y, len(planes.X)))
-        self.calibrator_: Calibrator = kind(**options).fit(planes, target)
+        self.calibrator_: Calibration
+        if groups is not None:
+            by_group = GroupCalibrator(method, sides, **options)
+            self.calibrator_ = by_group.fit(planes, target, groups)
+        elif sides == "each":
+            self.calibrator_ = TwoSidedCalibrator(method, **options).fit(planes, target)
+        else:
+            self.calibrator_ = CALIBRATORS[method](**options).fit(planes, target)
         return self
 
     # -------------------------------------------------------------------- predict
@@ -139,6 +177,7 @@ class GT2Regressor(Regressor):
         X: Any,
         alpha: float | None = None,
         coverage: float | Sequence[float] | None = None,
+        groups: Any = None,
     ) -> tuple[Array, Array]:
         """Return the lower and upper ends of prediction intervals.
 
@@ -146,21 +185,36 @@ class GT2Regressor(Regressor):
             X: inputs (N, M).
             alpha: a plane in [0.01, 1]; without it and `coverage` the widest, 0.01.
             coverage: the level wanted, or several of them; needs `calibrate` first.
+            groups: the group of each row (N,), where the calibration was by groups.
 
         Returns:
             Two arrays (N,), or (N, L) for a sequence of L levels.
         """
         planes = self._planes(X)
         if coverage is None:
+            if groups is not None:
+                raise ValueError("groups belong to a coverage, and none was given")
             alpha = ALPHA_0 if alpha is None else between("alpha", alpha, ALPHA_0, 1, closed=True)
             lower, upper = planes(alpha)
         elif alpha is not None:
             raise ValueError(f"give alpha or coverage, not both: got {alpha!r} and {coverage!r}")
         else:
-            chosen = self._calibrated().alpha(coverage)
-            ends = planes.ends(np.atleast_1d(chosen))  # (2, L, N)
-            lower, upper = ends[:, 0] if np.ndim(coverage) == 0 else ends.transpose(0, 2, 1)
+            calibrator = self._calibrated()
+            if groups is not None:
+                groups = read_groups(groups, len(planes.X))
+            lower, upper = calibrator.intervals(planes, coverage, groups)
         return self.scaler_.inverse_y(lower), self.scaler_.inverse_y(upper)
+
+    def calibration_report(self, coverage: float) -> list[ReportRow]:
+        """Return what the calibration makes of a level, a row for each group, or one for all.
+
+        A row has the number of samples, what the group was calibrated on, its plane, the share
+        of its samples covered, and the margin on top of the lowest plane, in units of y.
+        """
+        return [
+            row._replace(margin=row.margin * self.scaler_.y_std)
+            for row in self._calibrated().report(coverage)
+        ]
 
     # -------------------------------------------------------------- save and load
 
@@ -169,7 +223,7 @@ class GT2Regressor(Regressor):
 
         No pickle is involved. The methods "table" and "search" evaluate the system on
         the calibration set when a new level is asked for, so that set goes into the file;
-        "exact" and "conformal" need one number per calibration row, and store no data.
+        "exact" and "conformal" need a few numbers per calibration row, and store no data.
         """
         self._check_fitted()
         # what it was fitted with, whatever was set since
@@ -238,8 +292,7 @@ class GT2Regressor(Regressor):
             self.feature_names_in_ = np.asarray(names, dtype=object)
         if "calibrator" in header:
             X = arrays.get("calibration_X")
-            kind = CALIBRATORS[one_of("method", header["calibrator"]["method"], CALIBRATORS)]
-            self.calibrator_ = kind.from_state(
+            self.calibrator_ = restore(
                 header["calibrator"],
                 part("calibrator/"),
                 None if X is None else Planes(self.params_, X),
@@ -275,7 +328,7 @@ class GT2Regressor(Regressor):
         values = match_table(X, self.n_features_in_, names, type(self).__name__)
         return Planes(self.params_, self.scaler_.transform_X(values))
 
-    def _calibrated(self) -> Calibrator:
+    def _calibrated(self) -> Calibration:
         if not hasattr(self, "calibrator_"):
             raise RuntimeError("coverage needs a calibration: call calibrate(X_cal, y_cal) first")
         return self.calibrator_

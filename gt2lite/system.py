@@ -183,7 +183,8 @@ class Planes:
 
     @property
     def _widest(self) -> float:
-        return float(1 / max(self._theta.s_l.max(), self._theta.s_r.max()))
+        s = max(self._theta.s_l.max(), self._theta.s_r.max(), onp.finfo(float).tiny)
+        return float(1 / s)
 
     def _kappa(self, alpha: float | Array) -> Array:
         kappa = onp.asarray(kappa_of(alpha), dtype=float)

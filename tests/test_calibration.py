@@ -37,6 +37,7 @@ few = pytest.mark.filterwarnings("ignore::gt2lite.calibration.SmallCalibrationWa
 # A busy machine is no failure of the method.
 facts = settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 each_method = pytest.mark.parametrize("method", sorted(CALIBRATORS))
+of_the_paper = pytest.mark.parametrize("method", ["search", "table"])  # the others go on
 
 
 class Steps:
@@ -473,12 +474,12 @@ def test_a_conformal_level_beyond_the_set_says_how_many_samples_it_takes():
 # ----------------------------------------------------------------- the interface
 
 
-@each_method
+@of_the_paper
 def test_a_level_above_the_envelope_names_a_level_that_has_an_answer(method):
     family = Steps(np.r_[np.linspace(0.02, 1, 91), np.zeros(12)])  # 91 of 103
     calibrator = CALIBRATORS[method]().fit(family, family.y)
     assert calibrator.max_coverage == 91 / 103
-    with pytest.raises(CoverageError, match=r"coverage 0\.95 .*lower level or train") as caught:
+    with pytest.raises(CoverageError, match=r"coverage 0\.95 .*lower level, train") as caught:
         calibrator.alpha([0.5, 0.95])
     (highest,) = re.findall(r"levels up to ([\d.]+);", str(caught.value))
     calibrator.alpha(float(highest))
@@ -486,7 +487,7 @@ def test_a_level_above_the_envelope_names_a_level_that_has_an_answer(method):
         calibrator.alpha(float(highest) + 0.0001)
 
 
-@each_method
+@of_the_paper
 def test_an_envelope_that_covers_nothing_answers_nothing(method):
     family = Steps(np.zeros(100))
     calibrator = CALIBRATORS[method]().fit(family, family.y)

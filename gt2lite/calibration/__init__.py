@@ -12,40 +12,70 @@ given a level, find the plane. Four calibrators do so behind one interface:
 `conformal` the same with one rank of caution, which buys a guarantee
 =========== ====================================================================
 
-They see the system only through an `Interval`. How it is trained, and how an
-interval is judged on new data (`gt2lite.metrics`), is not told here.
+They see the system only through an `Interval`. The last two know no highest level but
+that of the samples' number: where the trained planes end, they go on (`family`). They can also
+be had with a plane for each end (`TwoSidedCalibrator`) and for each group of samples
+(`GroupCalibrator`). How a system is trained, and how an interval is judged on new data
+(`gt2lite.metrics`), is not told here.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from gt2lite._checks import one_of
 from gt2lite.calibration.base import (
+    Calibration,
     Calibrator,
     CoverageError,
-    Interval,
+    ReportRow,
     SmallCalibrationWarning,
-    covers,
     rank,
 )
 from gt2lite.calibration.exact import (
-    HALVINGS,
+    RANKED,
+    SIDES,
     ConformalCalibrator,
     ExactCalibrator,
-    critical_alpha,
+    TwoSidedCalibrator,
 )
+from gt2lite.calibration.family import (
+    HALVINGS,
+    Cut,
+    Interval,
+    Scores,
+    covers,
+    critical_alpha,
+    critical_scores,
+)
+from gt2lite.calibration.groups import GroupCalibrator
 from gt2lite.calibration.methods import SearchCalibrator, TableCalibrator
 
 __all__ = [
     "CALIBRATORS",
     "HALVINGS",
+    "RANKED",
+    "SIDES",
+    "Calibration",
     "Calibrator",
     "ConformalCalibrator",
     "CoverageError",
+    "Cut",
     "ExactCalibrator",
+    "GroupCalibrator",
     "Interval",
+    "ReportRow",
+    "Scores",
     "SearchCalibrator",
     "SmallCalibrationWarning",
     "TableCalibrator",
+    "TwoSidedCalibrator",
     "covers",
     "critical_alpha",
+    "critical_scores",
     "rank",
+    "restore",
 ]
 
 CALIBRATORS: dict[str, type[Calibrator]] = {
@@ -53,3 +83,19 @@ CALIBRATORS: dict[str, type[Calibrator]] = {
     for calibrator in (TableCalibrator, SearchCalibrator, ExactCalibrator, ConformalCalibrator)
 }
 """The calibrators by the name of their method."""
+
+_KINDS: dict[str, type[Calibration]] = {
+    "two-sided": TwoSidedCalibrator,
+    "groups": GroupCalibrator,
+}
+
+
+def restore(
+    meta: Mapping[str, Any], arrays: Mapping[str, ArrayLike], interval: Interval | None = None
+) -> Calibration:
+    """Return the calibration that `get_state` described, whatever it was; see `from_state`."""
+    if "kind" in meta:
+        kind = _KINDS[one_of("kind", meta["kind"], _KINDS)]
+    else:
+        kind = CALIBRATORS[one_of("method", meta["method"], CALIBRATORS)]
+    return kind.from_state(meta, arrays, interval)

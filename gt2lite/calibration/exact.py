@@ -1,82 +1,79 @@
-"""Beyond the paper: calibration by rank, exact, and with one rank of caution guaranteed."""
+"""Beyond the paper: calibration by rank, exact, and with one rank of caution guaranteed.
+
+It goes on where the planes of the envelope end: see `gt2lite.calibration.family`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gt2lite._checks import Array, vector
-from gt2lite.calibration.base import Calibrator, Interval, covers, rank
-from gt2lite.memberships import ALPHA_0, alpha_of
+from gt2lite._checks import Array, between, one_of, vector
+from gt2lite.calibration.base import (
+    Calibration,
+    Calibrator,
+    CoverageError,
+    ReportRow,
+    highest_level,
+    plain_fraction,
+    refuse_groups,
+    warn_if_few,
+)
+from gt2lite.calibration.family import HALVINGS, Cut, Interval, Scores, critical_scores
 
-HALVINGS = 40
-"""Bisections for a critical plane: its kappa is known to 2**-40, below 1e-12."""
+RANKED = ("exact", "conformal")
+"""The methods that calibrate by rank."""
+
+SIDES = ("both", "each")
+"""One plane for both ends of an interval, or one for each."""
 
 
-def critical_alpha(interval: Interval, y: ArrayLike) -> Array:
-    """Return the narrowest plane that covers each sample: its largest alpha.
+def find_cuts(scores: Scores, coverage: Any, method: str, sides: str = "both") -> tuple[Cut, Cut]:
+    """Return where the lower and upper ends are cut for a level, from the scores of Q samples.
 
-    All samples are bisected in kappa at once, `HALVINGS` times, after a look at
-    the widest plane: `HALVINGS + 1` evaluations. The end that covers is kept, so
-    every sample was seen inside its interval at the alpha returned.
-
-    Args:
-        interval: a nested family of intervals, of Q samples.
-        y: targets (Q,).
-
-    Returns:
-        (Q,), 1 where even the narrowest plane covers the sample and 0, the
-        limit of alpha for an endless kappa, where the widest does not.
-
-    >>> from gt2lite.memberships import kappa_of
-    >>> y = np.array([0.0, 0.5, -1.0, 2.0])
-    >>> def interval(alpha):  # the plane alpha reaches from -kappa to kappa
-    ...     kappa = np.broadcast_to(kappa_of(alpha), y.shape)
-    ...     return -kappa, kappa
-    >>> critical_alpha(interval, y).round(4)
-    array([1.    , 0.3162, 0.01  , 0.    ])
+    The k-th smallest score covers k samples. An end, or both together, shall be right with
+    probability p: k is ``Q * p`` for "exact" and ``(Q + 1) * p`` for "conformal", rounded up
+    in exact arithmetic. For both together p is the level; each alone may be wrong half
+    as often, so that p is ``(1 + coverage) / 2``.
     """
-    y = vector("y", y)
-    parts = getattr(interval, "parts", None)
-    if parts is None:
-        return _bisect(interval, y)
-    found = np.empty(y.size)
-    for rows, part in parts():  # what planes have in common is computed once for each stretch
-        found[rows] = _bisect(part, y[rows])
-    return found
+    n, phi = len(scores), between("coverage", coverage, 0, 1)
+    each = sides == "each"
+    share = (1 + plain_fraction(phi)) / 2 if each else plain_fraction(phi)
+    k = math.ceil((n + (method == "conformal")) * share)
+    if k > n:
+        needed = math.ceil(1 / (1 - share)) - 1
+        raise CoverageError(
+            f"coverage {phi} is out of reach: {n} calibration samples answer levels up to "
+            f"{highest_level(n - each, n + 1)}{' for each side' if each else ''}; use a lower "
+            f"level or calibrate with at least {needed} samples"
+        )
+    return (scores.lower.cut(k), scores.upper.cut(k)) if each else (scores.cut(k),) * 2
 
 
-def _bisect(interval: Interval, y: Array) -> Array:
-    in_widest = covers(y, *interval(ALPHA_0))
-    missed, covered = np.zeros(y.size), np.ones(y.size)  # kappa, the two ends of the bracket
-    alpha = np.full(y.size, ALPHA_0)  # that of `covered`
-    # To stop above the last float leaves the sample a margin that is large against rounding:
-    # the plane still covers it when its ends are computed in another order.
-    for _ in range(HALVINGS):
-        kappa = (missed + covered) / 2
-        tried = alpha_of(kappa)
-        hit = covers(y, *interval(tried))
-        missed, covered = np.where(hit, missed, kappa), np.where(hit, kappa, covered)
-        alpha = np.where(hit, tried, alpha)
-    return np.where(in_widest, alpha, 0.0)  # the last kappa tried, 2**-40, has alpha 1 exactly
+def n_covered(scores: Scores, cuts: tuple[Cut, Cut]) -> int:
+    """Return how many samples lie between a lower end and an upper end."""
+    lower, upper = cuts
+    return int((scores.lower.covered(lower) & scores.upper.covered(upper)).sum())
 
 
 @dataclass(eq=False)
 class ExactCalibrator(Calibrator):
     r"""Calibration by rank: no table, no step, no search.
 
-    Sample i lies in every interval from its `critical_alpha` downwards. Hence
+    Sample i lies in every interval from its critical plane alpha_i downwards. Hence
     the coverage of a plane is a rank, and so is its inverse:
 
     .. math::
         \phi(\alpha) = \frac{1}{Q} \#\{i : \alpha_i \ge \alpha\}, \qquad
         \alpha(\phi) = \text{the } \lceil Q \phi \rceil\text{-th largest } \alpha_i,
 
-    the narrowest plane that covers at least the level.
+    the narrowest plane that covers at least the level. Where the envelope covers too few,
+    the planes go on below alpha_0 as far as the system has them, and then with a `margin`.
 
     >>> from gt2lite.memberships import kappa_of
     >>> y = np.linspace(-1, 1, 201)
@@ -87,15 +84,23 @@ class ExactCalibrator(Calibrator):
     >>> alpha = exact.alpha(0.9)  # 181 of the 201 lie within 0.9 of 0, and 0.01**0.81 = 0.024
     >>> round(alpha, 4), exact.coverage(alpha) == 181 / 201
     (0.024, True)
+    >>> exact = ExactCalibrator().fit(interval, 2 * y)  # now the envelope covers half
+    >>> exact.alpha(0.9), round(exact.margin(0.9), 4), exact.reached(0.9) == 181 / 201
+    (nan, 0.8, True)
     """
 
     method: ClassVar[str] = "exact"
 
     @property
     def critical_alpha(self) -> Array:
-        """The plane (Q,) that just covers each sample, see the function of that name."""
+        """The plane (Q,) that just covers each sample; 0 where none does."""
+        return self.scores.alpha.copy()
+
+    @property
+    def scores(self) -> Scores:
+        """Where in the nested family each sample is first covered."""
         self._check_fitted()
-        return self._critical.copy()
+        return self._scores
 
     @property
     def n_evaluations(self) -> int:
@@ -103,21 +108,34 @@ class ExactCalibrator(Calibrator):
         self._check_fitted()
         return HALVINGS + 1
 
+    def reached(self, coverage: float) -> float:
+        """Return the coverage that the interval chosen for a level really has."""
+        cut = self._cut(self._level(coverage))
+        return int(self._scores.covered(cut).sum()) / self._n_samples
+
     def _learn(self, interval: Interval, y: Array) -> None:
-        self._critical = critical_alpha(interval, y)
+        self._scores = critical_scores(interval, y)
+
+    @property
+    def _lowest(self) -> float:
+        return self._scores.alpha_min
 
     def _n_covered(self, alpha: float) -> int:
-        return int((self._critical >= alpha).sum())
+        return int(self._scores.covered(Cut(alpha)).sum())
 
-    def _plane(self, level: float) -> float:
-        return float(np.sort(self._critical)[-rank(level, self._out_of)])
+    def _level(self, coverage: Any) -> float:
+        find_cuts(self.scores, coverage, self.method)
+        return float(coverage)
+
+    def _cut(self, level: float) -> Cut:
+        return find_cuts(self._scores, level, self.method)[0]
 
     def _arrays(self) -> dict[str, Array]:
-        return {"critical_alpha": self._critical}
+        return self._scores.arrays()
 
     def _restore(self, arrays: Mapping[str, ArrayLike], interval: Interval | None) -> int:
-        self._critical = vector("critical_alpha", arrays["critical_alpha"])
-        return self._critical.size
+        self._scores = Scores.from_arrays(arrays)
+        return len(self._scores)
 
 
 @dataclass(eq=False)
@@ -128,7 +146,8 @@ class ConformalCalibrator(ExactCalibrator):
 
     If the calibration samples and a new one are exchangeable, and nothing was
     chosen on the calibration set, the interval of this plane covers the new
-    target with probability of at least phi, whatever the distribution.
+    target with probability of at least phi, whatever the distribution. The same holds
+    beyond the planes, where a `margin` is added: levels up to Q / (Q + 1) have an answer.
 
     >>> y = np.arange(1.0, 200.0)  # 199 samples: the plane y / 200 is the last to cover y
     >>> def interval(alpha):
@@ -140,6 +159,107 @@ class ConformalCalibrator(ExactCalibrator):
 
     method: ClassVar[str] = "conformal"
 
+
+@dataclass(eq=False)
+class TwoSidedCalibrator(Calibration):
+    r"""Calibration by rank with a plane of its own for each end.
+
+    The lower end is cut where it lies at or below the target for a share of
+    :math:`(1 + \phi) / 2` of the samples, the upper end likewise. With "conformal" a new
+    target lies below the lower end with probability of at most :math:`(1 - \phi) / 2`, and
+    above the upper end with no more; hence inside with at least :math:`\phi`.
+
+    Every plane contains the plane alpha = 1, the type-1 output, so that the ends cannot
+    cross. That is also where an end stops: if fewer than :math:`(1 - \phi) / 2` of the targets
+    lie beyond the output itself, no end leaves out as many. Coverage is pushed up by that,
+    never down.
+
+    Args:
+        method: "exact" or "conformal".
+
+    >>> from gt2lite.memberships import kappa_of
+    >>> y = np.linspace(-1, 0.5, 151)
+    >>> def interval(alpha):  # the plane alpha reaches from -kappa to kappa
+    ...     kappa = np.broadcast_to(kappa_of(alpha), y.shape)
+    ...     return -kappa, kappa
+    >>> two = TwoSidedCalibrator("exact").fit(interval, y)
+    >>> kappa_of(two.alpha(0.8)).round(4)  # a tenth is left out at either end
+    array([0.85, 0.35])
+    """
+
+    method: str = "conformal"
+
+    def __post_init__(self) -> None:
+        one_of("method", self.method, RANKED)
+
+    def fit(self, interval: Interval, y: ArrayLike) -> Self:
+        """Learn where samples are first covered, from the calibration set.
+
+        Args:
+            interval: the intervals of the Q calibration samples as a function of alpha.
+            y: their targets (Q,).
+        """
+        y = vector("y", y)
+        warn_if_few(y.size)
+        self._n_samples = 0
+        self._scores = critical_scores(interval, y)
+        self._n_samples = y.size
+        return self
+
+    def alpha(self, coverage: float | Sequence[float] | Array) -> Array:
+        """Return the planes of the lower and upper end: (2,), or (2, L) for L levels.
+
+        NaN where no plane suffices and the lowest one gets a `margin`.
+        """
+        return self._pairs(coverage, 0)
+
+    def margin(self, coverage: float | Sequence[float] | Array) -> Array:
+        """Return what is added to the lowest plane, below and above: (2,) or (2, L)."""
+        return self._pairs(coverage, 1)
+
+    def reached(self, coverage: float) -> float:
+        """Return the coverage that the interval chosen for a level really has."""
+        return n_covered(self.scores, self._cuts(coverage, None)) / self.n_samples
+
+    def report(self, coverage: float) -> list[ReportRow]:
+        """Return size, planes, margins and coverage at a level, as one row."""
+        asked = self.alpha(coverage), self.margin(coverage), self.reached(coverage)
+        return [ReportRow(None, self.n_samples, "all", *asked)]
+
     @property
-    def _out_of(self) -> int:
-        return self._n_samples + 1  # the new sample is one of them
+    def scores(self) -> Scores:
+        """Where in the nested family each sample is first covered."""
+        self._check_fitted()
+        return self._scores
+
+    @property
+    def n_evaluations(self) -> int:
+        """How often the system was evaluated: once for all levels, whatever they are."""
+        self._check_fitted()
+        return HALVINGS + 1
+
+    def get_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Return all that `from_state` needs: values for a JSON header, and arrays."""
+        return {"kind": "two-sided", "options": asdict(self)}, self.scores.arrays()
+
+    @classmethod
+    def _from_state(
+        cls, meta: Mapping[str, Any], arrays: Mapping[str, ArrayLike], interval: Interval | None
+    ) -> Self:
+        self = cls(**meta["options"])
+        self._scores = Scores.from_arrays(arrays)
+        self._n_samples = len(self._scores)
+        return self
+
+    @classmethod
+    def _name(cls) -> str:
+        return "two-sided calibrator"
+
+    def _pairs(self, coverage: float | Sequence[float] | Array, part: int) -> Array:
+        levels = [coverage] if np.ndim(coverage) == 0 else vector("coverage", coverage)
+        pairs = np.array([[cut[part] for cut in self._cuts(c, None)] for c in levels]).T  # (2, L)
+        return pairs[:, 0] if np.ndim(coverage) == 0 else pairs
+
+    def _cuts(self, coverage: Any, groups: ArrayLike | None) -> tuple[Cut, Cut]:
+        refuse_groups(groups)
+        return find_cuts(self.scores, coverage, self.method, "each")

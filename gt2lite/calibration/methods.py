@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gt2lite._checks import Array, between, one_of, vector
-from gt2lite.calibration.base import Calibrator, Interval, covers
+from gt2lite.calibration.base import Calibrator
+from gt2lite.calibration.family import Cut, Interval, covers
 from gt2lite.memberships import ALPHA_0
 
 
@@ -116,13 +117,13 @@ class TableCalibrator(_PlaneCalibrator):
         for alpha in self._planes():
             self._n_covered(alpha)
 
-    def _plane(self, level: float) -> float:
+    def _cut(self, level: float) -> Cut:
         phi, alpha = self.table.T
         if self.interpolation == "linear" or phi.size == 1:
             plane = np.interp(level, phi, alpha)
         else:
             plane = _pchip()(phi, alpha)(np.clip(level, phi[0], phi[-1]))
-        return float(np.clip(plane, ALPHA_0, 1))  # rounding must not leave the range
+        return Cut(float(np.clip(plane, ALPHA_0, 1)))  # rounding must not leave the range
 
 
 @dataclass(eq=False)
@@ -191,8 +192,8 @@ class SearchCalibrator(_PlaneCalibrator):
         _, phi = self.path(coverage)[-1]
         return abs(phi - coverage) < self.tolerance
 
-    def _plane(self, level: float) -> float:
-        return self.path(level)[-1][0]
+    def _cut(self, level: float) -> Cut:
+        return Cut(self.path(level)[-1][0])
 
 
 def _tidy(alpha: float) -> float:

@@ -1,0 +1,282 @@
+r"""Nested families of intervals: their members, and where in them a sample is first covered.
+
+A family goes outward in three stages, each of which contains the one before:
+
+1. the planes from alpha = 1 to alpha_0 = 0.01, the envelope that was trained;
+2. the planes beyond it, down to the lowest that the system has, `alpha_min`;
+3. that lowest plane with a margin on both ends, as large as one likes. It is added and not
+   multiplied, because a width can be 0.
+
+A `Cut` is one member of the family. The `Scores` of samples are the cuts at which each of
+them is first covered: all that calibration by rank needs to know.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gt2lite._checks import Array, between, vector
+from gt2lite.memberships import ALPHA_0, alpha_of, kappa_of
+
+Interval = Callable[[float | Array], tuple[Array, Array]]
+"""The lower and upper ends (Q,) of a plane alpha, or of one plane per sample, alpha (Q,).
+
+Three attributes are used where it has them, as `gt2lite.system.Planes` does: `alpha_min`, the
+lowest plane, without which the planes end at alpha_0; a method `ends`, which evaluates several
+planes at once; and a method `parts` that yields stretches of rows with intervals of
+their own, for sets too large to be dealt with at once.
+"""
+
+HALVINGS = 40
+"""Bisections for a critical plane: its kappa is known to about 2**-40, below 1e-12."""
+
+
+def covers(y: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> NDArray[np.bool_]:
+    """Return which targets lie in their interval; both ends belong to it, as in Eq. (17).
+
+    >>> covers([0.0, 1.0, 2.0], lower=[0.0, 0.0, 0.0], upper=[1.0, 1.0, 1.0])
+    array([ True,  True, False])
+    """
+    y = vector("y", y)
+    return (vector("lower", lower, y.size) <= y) & (y <= vector("upper", upper, y.size))
+
+
+class Cut(NamedTuple):
+    """One member of a nested family, or one for each of N samples.
+
+    Where a margin is needed, alpha is NaN: the plane is the lowest of the system then.
+    """
+
+    alpha: float | Array
+    margin: float | Array = 0.0
+
+
+def lowest_plane(interval: Interval) -> float:
+    """Return the plane at which the planes of a family end: its `alpha_min`, else alpha_0."""
+    return float(getattr(interval, "alpha_min", ALPHA_0))
+
+
+def cut_ends(interval: Interval, cuts: Sequence[tuple[Cut, Cut]]) -> Array:
+    """Return the ends (2, L, N) of L intervals, each given by the cuts of its two ends.
+
+    Planes that both ends or several intervals have in common are evaluated once.
+    """
+    lowest = lowest_plane(interval)
+    planes = [np.where(np.isnan(c.alpha), lowest, c.alpha) for pair in cuts for c in pair]
+    if all(plane.ndim == 0 for plane in planes):
+        alphas, which = np.unique(planes, return_inverse=True)
+        several = getattr(interval, "ends", None)
+        if several is None:
+            found = np.stack([np.stack(interval(float(a))) for a in alphas], axis=1)
+        else:
+            found = several(alphas)  # (2, planes, N)
+    else:  # a plane of its own for each row
+        kept: dict[bytes, int] = {}
+        which = np.array([kept.setdefault(plane.tobytes(), len(kept)) for plane in planes])
+        first = [int(np.argmax(which == i)) for i in range(len(kept))]
+        found = np.stack([np.stack(interval(planes[i])) for i in first], axis=1)
+    lower, upper = which.reshape(-1, 2).T
+    ends: Array = np.stack([found[0][lower], found[1][upper]])
+    for i, (cut_l, cut_u) in enumerate(cuts):
+        ends[0, i] -= cut_l.margin
+        ends[1, i] += cut_u.margin
+    return ends
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Where in its family each of Q samples is first covered.
+
+    `alpha` is the plane that just covers it, 0 where no plane does; `margin` is what the
+    lowest plane lacks, 0 where some plane covers; `side` is -1 for a target below the
+    intervals that miss it, 1 above them, 0 where none does.
+    """
+
+    alpha: Array  # (Q,)
+    margin: Array  # (Q,)
+    side: Array  # (Q,)
+    alpha_min: float
+
+    def __len__(self) -> int:
+        return self.alpha.size
+
+    def cut(self, k: int) -> Cut:
+        """Return the smallest cut that covers at least `k` samples: the k-th score."""
+        i = self._order[k - 1]
+        alpha = float(self.alpha[i])
+        return Cut(alpha if alpha > 0 else math.nan, float(self.margin[i]))
+
+    def covered(self, cut: Cut) -> NDArray[np.bool_]:
+        """Return which samples (Q,) a cut covers."""
+        if math.isnan(cut.alpha):
+            return (self.alpha > 0) | (self.margin <= cut.margin)
+        return self.alpha >= cut.alpha
+
+    def take(self, rows: Any) -> Scores:
+        """Return the scores of some samples."""
+        return Scores(self.alpha[rows], self.margin[rows], self.side[rows], self.alpha_min)
+
+    @functools.cached_property
+    def lower(self) -> Scores:
+        """The scores of the lower end alone: where it first lies at or below the target.
+
+        In a nested family a target beyond the upper end lies above the lower one at every
+        plane, so that its score here is the smallest there is: alpha 1, no margin.
+        """
+        return self._tail(-1)
+
+    @functools.cached_property
+    def upper(self) -> Scores:
+        """The scores of the upper end alone: where it first lies at or above the target."""
+        return self._tail(1)
+
+    def _tail(self, side: int) -> Scores:
+        beyond = self.side == side
+        return Scores(
+            np.where(beyond, self.alpha, 1.0),
+            np.where(beyond, self.margin, 0.0),
+            np.where(beyond, self.side, 0.0),
+            self.alpha_min,
+        )
+
+    @functools.cached_property
+    def _order(self) -> NDArray[np.intp]:
+        return np.lexsort((self.margin, -self.alpha))  # by plane, then by margin
+
+    def arrays(self) -> dict[str, Array]:
+        """Return the scores as arrays to be stored."""
+        return {
+            "critical_alpha": self.alpha,
+            "margin": self.margin,
+            "side": self.side,
+            "alpha_min": np.array([self.alpha_min]),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> Self:
+        """Return the scores that `arrays` described."""
+        alpha = vector("critical_alpha", arrays["critical_alpha"])
+        margin = vector("margin", arrays["margin"], alpha.size)
+        side = vector("side", arrays["side"], alpha.size)
+        (lowest,) = vector("alpha_min", arrays["alpha_min"], 1)
+        between("alpha_min", lowest, 0, ALPHA_0, closed=True)
+        if not (((alpha == 0) | (alpha >= lowest)) & (alpha <= 1)).all() or (margin < 0).any():
+            raise ValueError("critical_alpha and margin are no scores")
+        return cls(alpha, margin, side, float(lowest))
+
+
+def critical_scores(interval: Interval, y: ArrayLike) -> Scores:
+    """Return where in its family each sample is first covered.
+
+    All samples are bisected in kappa at once, after a look at the envelope, alpha_0. A
+    sample outside it is looked at in the lowest plane next, and either bisected between the
+    two or told the margin that the lowest plane lacks. That makes `HALVINGS + 1`
+    evaluations. The end that covers is kept, so every sample was seen inside its
+    interval at the plane returned, and margins are rounded up.
+
+    Args:
+        interval: a nested family of intervals, of Q samples.
+        y: targets (Q,).
+
+    >>> y = np.array([0.0, 0.5, -1.0, 2.0])
+    >>> def interval(alpha):  # the plane alpha reaches from -kappa to kappa
+    ...     kappa = np.broadcast_to(kappa_of(alpha), y.shape)
+    ...     return -kappa, kappa
+    >>> scores = critical_scores(interval, y)
+    >>> scores.alpha.round(4), scores.margin.round(4)
+    (array([1.    , 0.3162, 0.01  , 0.    ]), array([0., 0., 0., 1.]))
+    """
+    return _scores(interval, y, lowest_plane(interval))
+
+
+def critical_alpha(interval: Interval, y: ArrayLike) -> Array:
+    """Return the narrowest plane of the envelope that covers each sample: its largest alpha.
+
+    These are `critical_scores` without the planes beyond alpha_0.
+
+    Args:
+        interval: a nested family of intervals, of Q samples.
+        y: targets (Q,).
+
+    Returns:
+        (Q,), 1 where even the narrowest plane covers the sample and 0, the
+        limit of alpha for an endless kappa, where the plane alpha_0 does not.
+
+    >>> y = np.array([0.0, 0.5, -1.0, 2.0])
+    >>> def interval(alpha):  # the plane alpha reaches from -kappa to kappa
+    ...     kappa = np.broadcast_to(kappa_of(alpha), y.shape)
+    ...     return -kappa, kappa
+    >>> critical_alpha(interval, y).round(4)
+    array([1.    , 0.3162, 0.01  , 0.    ])
+    """
+    return _scores(interval, y, ALPHA_0).alpha
+
+
+def _scores(interval: Interval, y: ArrayLike, lowest: float) -> Scores:
+    y = vector("y", y)
+    parts: Callable[[], Iterable[tuple[slice, Interval]]] | None = getattr(interval, "parts", None)
+    if parts is None:
+        return _bisect(interval, y, lowest)
+    # what planes have in common is computed once for each stretch
+    found = [_bisect(part, y[rows], lowest) for rows, part in parts()]
+    return Scores(
+        np.concatenate([scores.alpha for scores in found]),
+        np.concatenate([scores.margin for scores in found]),
+        np.concatenate([scores.side for scores in found]),
+        lowest,
+    )
+
+
+def _bisect(interval: Interval, y: Array, lowest: float) -> Scores:
+    side, _ = _look(interval, y, ALPHA_0)
+    outside = side != 0
+    widest = kappa_of(lowest)
+    missed = np.where(outside, 1.0, 0.0)  # kappa, the two ends of the bracket
+    covered = np.where(outside, widest, 1.0)
+    alpha = np.where(outside, 0.0, ALPHA_0)  # that of `covered`, once it was seen to cover
+    margin = np.zeros(y.size)
+    # To stop above the last float leaves the sample a margin that is large against rounding:
+    # the plane still covers it when its ends are computed in another order.
+    for halving in range(HALVINGS):
+        kappa = (missed + covered) / 2
+        tried = np.maximum(alpha_of(kappa), lowest)
+        if halving == 0:  # those outside look at the lowest plane first
+            kappa, tried = np.where(outside, widest, kappa), np.where(outside, lowest, tried)
+        where, end = _look(interval, y, tried)
+        hit = where == 0
+        if halving == 0 and not hit[outside].all():
+            margin = _lacking(y, end, where)
+        side = np.where(hit, side, where)
+        missed, covered = np.where(hit, missed, kappa), np.where(hit, kappa, covered)
+        alpha = np.where(hit, tried, alpha)  # the last kappa, 2**-40, has alpha 1 exactly
+    return Scores(alpha, np.where(alpha == 0, margin, 0.0), side, lowest)
+
+
+def _look(interval: Interval, y: Array, alpha: float | Array) -> tuple[Array, Array]:
+    """Return on which side of their intervals samples are, and the end that they passed."""
+    lower, upper = interval(alpha)
+    lower, upper = vector("lower", lower, y.size), vector("upper", upper, y.size)
+    side = np.where(y < lower, -1.0, np.where(y > upper, 1.0, 0.0))
+    return side, np.where(side < 0, lower, upper)
+
+
+def _lacking(y: Array, end: Array, side: Array) -> Array:
+    """Return the margin that takes each end over its target, the least on a grid of 2**-40.
+
+    On a grid, because samples must be covered by just those margins that reach their own,
+    and because that leaves most of them room for rounding, as the bisection of planes does.
+    """
+    _, exponent = np.frexp(max(np.abs(y).max(), np.abs(end).max(), np.finfo(float).tiny))
+    step = np.ldexp(1.0, int(exponent) - HALVINGS)  # relative to the largest number in sight
+    margin = np.maximum(np.ceil(np.abs(y - end) / step) - 1, 0.0) * step
+    for _ in range(2):
+        short = side * (y - (end + side * margin)) > 0
+        margin = np.where(short, margin + step, margin)
+    return margin
