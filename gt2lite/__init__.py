@@ -11,15 +11,23 @@ package costs no more than reading this file. Where to look for what:
 `starts`        parameters to begin learning with
 `losses`        the dual loss and the aligned one
 `training`      Adam and Algorithm 1
+`levels`        one system for all levels, the rival of calibration
 `calibration`   from a coverage to the alpha-plane that has it
 `metrics`       RMSE, PICP, PINAW, interval score, width at equal coverage
 `datasets`      the four data sets of the paper, scaling, splits
 `estimator`     `GT2Regressor`: all of it in five lines
 `store`         a folder of finished runs
-`experiment`    the paper's protocol, resumable and parallel
+`runner`        many tasks: in parallel, stored as they finish, each once
+`experiment`    the paper's protocol
 `paper`         the published values, and a verdict on each
 `claims`        the paper's claims, and a verdict on each
 `results`       reference results, and how a run compares with them
+`conditional`   coverage by width, by input region, by group
+`rivals`        what people would use instead, by scikit-learn and MAPIE
+`trainings`     trainings that contestants share
+`contestants`   who takes part in the field, and how each is judged
+`comparison`    the field: all contestants on the same splits
+`standings`     tables of the field
 `plots`         every figure
 =============== ==============================================================
 """
@@ -35,10 +43,14 @@ _MODULES = (
     "calibration",
     "chance",
     "claims",
+    "comparison",
+    "conditional",
+    "contestants",
     "datasets",
     "estimator",
     "experiment",
     "kernel",
+    "levels",
     "losses",
     "memberships",
     "metrics",
@@ -46,10 +58,14 @@ _MODULES = (
     "plots",
     "reduction",
     "results",
+    "rivals",
+    "runner",
+    "standings",
     "starts",
     "store",
     "system",
     "training",
+    "trainings",
 )
 _HOMES = {"GT2Regressor": "estimator", "load_dataset": "datasets"}
 
@@ -60,10 +76,14 @@ if TYPE_CHECKING:
         calibration,
         chance,
         claims,
+        comparison,
+        conditional,
+        contestants,
         datasets,
         estimator,
         experiment,
         kernel,
+        levels,
         losses,
         memberships,
         metrics,
@@ -71,10 +91,14 @@ if TYPE_CHECKING:
         plots,
         reduction,
         results,
+        rivals,
+        runner,
+        standings,
         starts,
         store,
         system,
         training,
+        trainings,
     )
     from gt2lite.datasets import load_dataset
     from gt2lite.estimator import GT2Regressor

@@ -5,6 +5,8 @@ machine and the date. A new run is compared with the reference number by number.
 same machine are equal to the last bit; another machine rounds otherwise, and training
 carries such a difference on. How far it grows was measured by moving the start values by
 one unit in the last place (`nudged.csv`), and that measurement sets the tolerance.
+
+What `make bench` measured lies in `bench/`: a JSON file for each script, provenance inside.
 """
 
 from __future__ import annotations
@@ -23,8 +25,8 @@ from gt2lite.experiment import Record, provenance
 
 METRICS = ("rmse", "picp", "pinaw", "interval_score")
 _IDENTITY = ("dataset", "seed", "mode", "model", "level", "method", "step", "interpolation")
-_TEXT = ("dataset", "mode", "model", "method", "interpolation")
-_WHOLE = ("seed", "n_evaluations", "n_cal", "n_test")
+_TEXT = ("dataset", "mode", "model", "method", "interpolation", "split", "contestant", "by", "bin")
+_WHOLE = ("seed", "n_evaluations", "n_cal", "n_test", "n", "covered")
 
 
 class Difference(NamedTuple):
@@ -75,16 +77,39 @@ def reference(name: str = "reference.csv") -> list[Record]:
     return read_records(data_path("results", name))
 
 
-def reference_provenance() -> dict[str, Any]:
-    """Return where the stored results come from."""
-    facts: dict[str, Any] = json.loads(data_path("results", "provenance.json").read_text())
+def reference_provenance(name: str = "provenance.json") -> dict[str, Any]:
+    """Return where the stored results of the reference run, or of another study, come from."""
+    facts: dict[str, Any] = json.loads(data_path("results", name).read_text())
     return facts
 
 
-def write_provenance(folder: Path, **more: Any) -> None:
-    """Write `provenance.json`: commit, versions, machine, date, and what else is to be told."""
+def bench(name: str) -> dict[str, Any]:
+    """Return what a benchmark measured when it was last stored, by `make bench`.
+
+    Args:
+        name: of a script in `benchmarks/`, such as "step".
+
+    Returns:
+        A dict of three: "settings", "results" and "provenance" (commit, versions, machine,
+        date, load).
+    """
+    path = data_path("results", "bench", f"{name}.json")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        there = ", ".join(sorted(file.stem for file in path.parent.glob("*.json"))) or "none"
+        raise FileNotFoundError(
+            f"no benchmark called {name!r} is stored, there are: {there}; "
+            f"`make bench` runs all of them and writes {path.name}"
+        ) from None
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def write_provenance(folder: Path, name: str = "provenance.json", **more: Any) -> None:
+    """Write a file that tells commit, versions, machine, date, and what else is to be told."""
     facts = {"commit": commit_of(folder), **provenance(), **more}
-    (folder / "provenance.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    (folder / name).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
 
 
 def commit_of(folder: Path) -> str:

@@ -42,6 +42,7 @@ MAKERS = (
     "calibration.base",
     "calibration.methods",
     "calibration.exact",
+    "calibration.groups",
     "metrics",
     "datasets",
     "experiment",
@@ -95,8 +96,11 @@ class Store:
 
     @staticmethod
     def key(**determines: Any) -> str:
-        """Return the key of a run from everything that determines it, code included."""
-        full = determines | {"code": code_digest(), "numpy": np.__version__}
+        """Return the key of a run from everything that determines it, code included.
+
+        The code is that of `MAKERS`, unless a `code` is given that stands for other modules.
+        """
+        full = {"code": code_digest()} | determines | {"numpy": np.__version__}
         return hashlib.sha256(json.dumps(full, sort_keys=True).encode()).hexdigest()[:24]
 
     def path(self, key: str) -> Path:
@@ -189,11 +193,16 @@ def _owner() -> str:
     return f"{socket.gethostname()} {os.getpid()}"
 
 
-@functools.cache
 def code_digest() -> str:
     """Return a hash of the code behind a run, which comments and docstrings do not change."""
+    return digest_of(MAKERS)
+
+
+@functools.cache
+def digest_of(modules: tuple[str, ...]) -> str:
+    """Return a hash of the code of some modules of this package."""
     digest = hashlib.sha256()
-    for name in MAKERS:
+    for name in modules:
         path = Path(__file__).parent.joinpath(*name.split(".")).with_suffix(".py")
         digest.update(ast.dump(_without_docstrings(path)).encode())
     return digest.hexdigest()[:24]

@@ -8,7 +8,18 @@ import sys
 import numpy as np
 import pytest
 
-from gt2lite.chance import coverage_p_value, holm, paired_p, welch
+from gt2lite.calibration import CALIBRATORS, Scores, critical_scores
+from gt2lite.chance import (
+    coverage_p_value,
+    holm,
+    paired_half,
+    paired_p,
+    redrawn_coverage,
+    redraws,
+    welch,
+    worst_by_chance,
+)
+from gt2lite.memberships import kappa_of
 
 
 def test_holm_by_hand():
@@ -82,3 +93,54 @@ def test_without_scipy_the_message_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "scipy", None)
     with pytest.raises(ImportError, match=r"needs SciPy.*pip install scipy"):
         welch(1, 1, 5, 2, 1, 5)
+
+
+def test_a_redraw_takes_every_row_at_most_once():
+    for cal, test in redraws(20, 7, 9, 50, np.random.default_rng(0)):
+        assert len(cal) == 7 and len(test) == 9
+        assert len({*cal, *test}) == 16 and max(*cal, *test) < 20
+
+
+def test_redrawn_coverage_is_what_calibrators_do_with_the_rows():
+    rng = np.random.default_rng(0)
+    y = rng.normal(scale=0.6, size=300)
+
+    def family(rows):
+        def interval(alpha):
+            kappa = np.broadcast_to(kappa_of(alpha), (len(rows),))
+            return -kappa, kappa
+
+        return interval
+
+    scores = critical_scores(family(y), y)
+    found = redrawn_coverage(scores, 0.8, 120, 150, 5, np.random.default_rng(1))
+    assert list(found) == list(CALIBRATORS)
+    for i, (cal, test) in enumerate(redraws(300, 120, 150, 5, np.random.default_rng(1))):
+        for method, shares in found.items():
+            calibrator = CALIBRATORS[method]().fit(family(cal), y[cal])
+            lower, upper = calibrator.intervals(family(test), 0.8)
+            assert shares[i] == np.mean((lower <= y[test]) & (y[test] <= upper))
+
+
+def test_where_no_plane_reaches_the_level_the_methods_of_the_paper_end_at_the_widest():
+    alpha = np.repeat([0.5, 0.0], 100)
+    scores = Scores(alpha, np.where(alpha > 0, 0.0, 1.0), np.ones(200), 0.01)
+    found = redrawn_coverage(scores, 0.9, 100, 100, 20, np.random.default_rng(0))
+    for method in ("table", "search"):
+        assert (found[method] < 0.7).all()
+    for method in ("exact", "conformal"):
+        assert (found[method] == 1).all()  # the margin covers all
+
+
+def test_the_worst_of_several_bins_is_below_the_level_by_chance_alone():
+    rng = np.random.default_rng(0)
+    sizes = [5, 20, 147]
+    drawn = np.min([rng.binomial(n, 0.9, size=200_000) / n for n in sizes], axis=0)
+    assert worst_by_chance(sizes, 0.9) == pytest.approx(drawn.mean(), abs=0.001)
+
+
+def test_half_an_interval_is_that_of_scipy():
+    stats = pytest.importorskip("scipy.stats")
+    gaps = np.array([0.3, -0.1, 0.4, 0.2, 0.1])
+    low, high = stats.ttest_1samp(gaps, 0).confidence_interval(0.95)
+    assert paired_half(gaps) == pytest.approx((high - low) / 2)

@@ -84,3 +84,21 @@ def test_the_stored_studies_hold_the_whole_protocol(name):
     assert len(trainings) == 60
     assert {r["mode"] for r in rows} == {"authors" if name == "authors.csv" else "default"}
     assert results.reference_provenance()["command"] == "make study"
+
+
+def test_a_stored_benchmark_is_read_as_it_was_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(results, "data_path", tmp_path.joinpath)
+    whole = {"settings": {"n": 1}, "results": {"a": 0.5}, "provenance": {"machine": "one"}}
+    (tmp_path / "results" / "bench").mkdir(parents=True)
+    (tmp_path / "results" / "bench" / "step.json").write_text(json.dumps(whole), encoding="utf-8")
+    assert results.bench("step") == whole
+
+
+def test_a_benchmark_that_is_not_stored_is_asked_for_kindly(tmp_path, monkeypatch):
+    monkeypatch.setattr(results, "data_path", tmp_path.joinpath)
+    with pytest.raises(FileNotFoundError, match=r"'step' is stored, there are: none; `make bench`"):
+        results.bench("step")
+    (tmp_path / "results" / "bench").mkdir(parents=True)
+    (tmp_path / "results" / "bench" / "cost.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(FileNotFoundError, match="there are: cost; "):
+        results.bench("step")

@@ -1,9 +1,12 @@
-"""Run the paper's protocol and judge it.
+"""Run the paper's protocol and judge it; run the field beside it.
 
 python tools/evidence.py reproduce
     the 60 trainings of the paper, the verdict on each cell and each claim, on the screen
+python tools/evidence.py beyond
+    all contestants of the field on all data sets, and Parkinson with patients kept apart,
+    written to data/results/
 python tools/evidence.py study
-    the same, then the authors' mode and nudged starts, written to data/results/
+    all of that, and the authors' mode and nudged starts, written to data/results/
 
 Runs are kept in _build/store: what was computed is not computed again, and a command that
 was interrupted or killed goes on where it was.
@@ -18,10 +21,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from gt2lite import comparison
 from gt2lite.claims import check_claims
 from gt2lite.experiment import Record, records, run, tasks
 from gt2lite.paper import claims, verdicts, winners
 from gt2lite.results import compare, reference, write_provenance, write_records
+from gt2lite.rivals import versions
 from gt2lite.store import Store
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -70,22 +75,56 @@ def study(store: Store, jobs: int) -> list[Record]:
     write_records(authors, RESULTS / "authors.csv")
     write_records(nudged, RESULTS / "nudged.csv")
     write_provenance(RESULTS, command="make study")
+    beyond(store, jobs)
     return rows
+
+
+def beyond(store: Store, jobs: int) -> list[Record]:
+    """Run the field and write it to data/results/: a row for each level, and one for each bin."""
+    todo = comparison.entries() + comparison.entries(["pm"], split="by_group")
+    clock = time.perf_counter()
+    outcomes = comparison.run(todo, store, n_jobs=jobs)
+    print(f"{len(todo)} entries in the field: {time.perf_counter() - clock:.0f} s")
+    rows = comparison.records(outcomes)
+    write_records(rows, RESULTS / "field.csv")
+    # bins are shown at one level, and widths to the eye's precision
+    shown = [row for row in comparison.counts(outcomes) if row["level"] == 0.90]
+    write_records([row | {"width": round(row["width"], 4)} for row in shown], RESULTS / "bins.csv")
+    write_provenance(
+        RESULTS, "field_provenance.json", command="python tools/evidence.py beyond", **versions()
+    )
+    return rows
+
+
+def report_field(rows: list[Record]) -> None:
+    """Print the width at equal coverage of all contestants, in per cent of the target's range."""
+    print("\nWidth at equal coverage, 90 % (mean over the seeds, % of the target's range)")
+    cells: dict[tuple[str, str, str], list[float]] = {}
+    for row in rows:
+        if row["level"] == 0.90:
+            cell = row["dataset"], row["split"], row["contestant"]
+            cells.setdefault(cell, []).append(100 * row["equal_pinaw"])
+    for (dataset, split, name), widths in cells.items():
+        print(f"  {dataset:4} {split:8} {name:12} {sum(widths) / len(widths):7.2f}")
 
 
 def main(words: Sequence[str] | None = None) -> int:
     """Do what the command line says."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("command", choices=("reproduce", "study"))
+    parser.add_argument("command", choices=("reproduce", "beyond", "study"))
     parser.add_argument("--jobs", type=int, default=-1, help="processes; -1 for one per core")
     parser.add_argument("--store", type=Path, default=ROOT / "_build" / "store")
     given = parser.parse_args(words)
     store = Store(given.store)
+    command = {"reproduce": protocol, "beyond": beyond, "study": study}[given.command]
     try:
-        rows = (protocol if given.command == "reproduce" else study)(store, given.jobs)
+        rows = command(store, given.jobs)
     except KeyboardInterrupt:
         print("\nStopped. What was finished is kept; the same command goes on.", file=sys.stderr)
         return 130
+    if given.command == "beyond":
+        report_field(rows)
+        return 0
     report(rows)
     if (RESULTS / "reference.csv").exists():
         print(

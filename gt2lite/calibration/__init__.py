@@ -39,6 +39,7 @@ from gt2lite.calibration.exact import (
     ConformalCalibrator,
     ExactCalibrator,
     TwoSidedCalibrator,
+    find_cuts,
 )
 from gt2lite.calibration.family import (
     HALVINGS,
@@ -74,6 +75,7 @@ __all__ = [
     "covers",
     "critical_alpha",
     "critical_scores",
+    "find_cuts",
     "rank",
     "restore",
 ]

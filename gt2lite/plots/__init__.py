@@ -14,12 +14,22 @@ from gt2lite.plots.calibration import (
     search_path,
     step_tradeoff,
 )
+from gt2lite.plots.cost import growth_curves, level_costs, time_bars
 from gt2lite.plots.evidence import (
     forest,
     paired_dots,
     power_curves,
     row_shares,
     target_histogram,
+)
+from gt2lite.plots.field import bin_coverage, strips
+from gt2lite.plots.guarantee import (
+    coverage_by_size,
+    coverage_histogram,
+    critical_ranks,
+    group_coverage,
+    tail_misses,
+    width_by_level,
 )
 from gt2lite.plots.interactive import Interactive, alpha_slider, set_3d, switch_point
 from gt2lite.plots.intervals import interval_bands
@@ -32,6 +42,7 @@ from gt2lite.plots.learning import (
     sets_moved,
     start_sets,
 )
+from gt2lite.plots.narrower import promises
 from gt2lite.plots.rules import (
     chosen_weights,
     firing_ranges,
@@ -59,16 +70,23 @@ __all__ = [
     "accuracy_losses",
     "alpha_planes",
     "alpha_slider",
+    "bin_coverage",
     "by_epoch",
     "calibration_curves",
     "chosen_weights",
+    "coverage_by_size",
     "coverage_curves",
+    "coverage_histogram",
     "coverage_laws",
+    "critical_ranks",
     "firing_ranges",
     "forest",
+    "group_coverage",
+    "growth_curves",
     "interpolations",
     "interval_bands",
     "kappa_curve",
+    "level_costs",
     "log_curves",
     "paired_dots",
     "pinball_losses",
@@ -76,6 +94,7 @@ __all__ = [
     "plane_bands",
     "power_curves",
     "primary_membership",
+    "promises",
     "row_shares",
     "rule_lines",
     "rule_sets",
@@ -87,10 +106,14 @@ __all__ = [
     "sets_moved",
     "start_sets",
     "step_tradeoff",
+    "strips",
     "switch_means",
     "switch_point",
+    "tail_misses",
     "target_histogram",
+    "time_bars",
     "use_style",
+    "width_by_level",
     "z_gt2_set",
     "z_gt2_surface",
 ]
