@@ -64,30 +64,27 @@ def lowest_plane(interval: Interval) -> float:
 
 
 def cut_ends(interval: Interval, cuts: Sequence[tuple[Cut, Cut]]) -> Array:
-    """Return the ends (2, L, N) of L intervals, each given by the cuts of its two ends.
-
-    Planes that both ends or several intervals have in common are evaluated once.
-    """
+    """Return the ends (2, L, N) of L intervals, each given by the cuts of its two ends."""
     lowest = lowest_plane(interval)
     planes = [np.where(np.isnan(c.alpha), lowest, c.alpha) for pair in cuts for c in pair]
-    if all(plane.ndim == 0 for plane in planes):
-        alphas, which = np.unique(planes, return_inverse=True)
-        several = getattr(interval, "ends", None)
-        if several is None:
-            found = np.stack([np.stack(interval(float(a))) for a in alphas], axis=1)
-        else:
-            found = several(alphas)  # (2, planes, N)
-    else:  # a plane of its own for each row
-        kept: dict[bytes, int] = {}
-        which = np.array([kept.setdefault(plane.tobytes(), len(kept)) for plane in planes])
-        first = [int(np.argmax(which == i)) for i in range(len(kept))]
-        found = np.stack([np.stack(interval(planes[i])) for i in first], axis=1)
-    lower, upper = which.reshape(-1, 2).T
-    ends: Array = np.stack([found[0][lower], found[1][upper]])
-    for i, (cut_l, cut_u) in enumerate(cuts):
-        ends[0, i] -= cut_l.margin
-        ends[1, i] += cut_u.margin
+    if all(lower is upper for lower, upper in cuts):  # one plane for both ends
+        ends = _evaluate(interval, planes[::2])
+    else:
+        found = _evaluate(interval, planes)  # (2, 2 L, N)
+        ends = np.stack([found[0, ::2], found[1, 1::2]])
+    for i, (lower, upper) in enumerate(cuts):
+        ends[0, i] -= lower.margin
+        ends[1, i] += upper.margin
     return ends
+
+
+def _evaluate(interval: Interval, planes: Sequence[Array]) -> Array:
+    """Return the ends (2, K, N) of K planes, each a number or one for each row (N,)."""
+    several: Callable[[Array], Array] | None = getattr(interval, "ends", None)
+    if several is not None and all(plane.ndim == 0 for plane in planes):
+        return several(np.array(planes))
+    found = [interval(plane if plane.ndim else float(plane)) for plane in planes]
+    return np.stack([np.stack(ends) for ends in found], axis=1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -175,7 +175,8 @@ class GroupCalibrator(Calibration):
         place = {label: i for i, label in enumerate(present)}
         rows = np.array([place[label] for label in labels])
         table = np.array(found)[rows]  # (N, 2 ends, 2 parts)
-        return Cut(table[:, 0, 0], table[:, 0, 1]), Cut(table[:, 1, 0], table[:, 1, 1])
+        lower, upper = Cut(table[:, 0, 0], table[:, 0, 1]), Cut(table[:, 1, 0], table[:, 1, 1])
+        return lower, upper if self.sides == "each" else lower
 
     def _find_all(self, coverage: Any, labels: Sequence[Label]) -> list[tuple[Cut, Cut]]:
         """Return the cuts of groups at a level, and warn where some are the pool's."""
