@@ -10,7 +10,9 @@ package costs no more than reading this file. Where to look for what:
 `system`        parameters and their constraints; output and intervals
 `starts`        parameters to begin learning with
 `losses`        the dual loss and the aligned one
+`gradient`      the gradient of a batch in one flat vector
 `training`      Adam and Algorithm 1
+`presets`       recipes for practice, beside the paper's own
 `levels`        one system for all levels, the rival of calibration
 `calibration`   from a coverage to the alpha-plane that has it
 `metrics`       RMSE, PICP, PINAW, interval score, width at equal coverage
@@ -49,6 +51,7 @@ _MODULES = (
     "datasets",
     "estimator",
     "experiment",
+    "gradient",
     "kernel",
     "levels",
     "losses",
@@ -56,6 +59,7 @@ _MODULES = (
     "metrics",
     "paper",
     "plots",
+    "presets",
     "reduction",
     "results",
     "rivals",
@@ -82,6 +86,7 @@ if TYPE_CHECKING:
         datasets,
         estimator,
         experiment,
+        gradient,
         kernel,
         levels,
         losses,
@@ -89,6 +94,7 @@ if TYPE_CHECKING:
         metrics,
         paper,
         plots,
+        presets,
         reduction,
         results,
         rivals,

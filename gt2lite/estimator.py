@@ -33,6 +33,7 @@ from gt2lite.calibration import (
 from gt2lite.calibration.groups import read_groups
 from gt2lite.datasets import Scaler
 from gt2lite.memberships import ALPHA_0
+from gt2lite.presets import STRONG
 from gt2lite.system import Planes, param_shapes
 from gt2lite.training import Recipe, train
 
@@ -58,6 +59,8 @@ class GT2Regressor(Regressor):
         objective: "dual", the paper's loss, or "aligned", in which every plane learns a
             coverage of its own.
         random_state: seed of start values and row order; None for another one at each fit.
+        keep, validation, schedule, weight_decay, averaging, start, sigma_scale: what goes
+            beyond the paper, see `gt2lite.training.Recipe`; `strong` sets them for you.
 
     Attributes:
         params_: the trained system, a dict of arrays in scaled units.
@@ -87,6 +90,14 @@ class GT2Regressor(Regressor):
         smf: str = "per_input",
         objective: str = "dual",
         random_state: Any = 0,
+        *,
+        keep: str = "last",
+        validation: float = 0.2,
+        schedule: str = "constant",
+        weight_decay: float = 0.0,
+        averaging: float = 0.0,
+        start: str = "per_input",
+        sigma_scale: float = 1.0,
     ) -> None:
         self.n_rules = n_rules
         self.coverage = coverage
@@ -97,6 +108,32 @@ class GT2Regressor(Regressor):
         self.smf = smf
         self.objective = objective
         self.random_state = random_state
+        self.keep = keep
+        self.validation = validation
+        self.schedule = schedule
+        self.weight_decay = weight_decay
+        self.averaging = averaging
+        self.start = start
+        self.sigma_scale = sigma_scale
+
+    @classmethod
+    def strong(cls, **overrides: Any) -> Self:
+        """Return a regressor with the settings of `gt2lite.presets.STRONG`, for practice.
+
+        More rules, every plane aligned with a coverage, and better training: narrower
+        intervals and smaller errors than the paper's recipe, which remains the default. It
+        takes COST. What it gains on which data, the book tells.
+
+        Args:
+            overrides: settings that differ, by name.
+
+        >>> reg = GT2Regressor.strong(random_state=3)
+        >>> reg.objective, reg.random_state
+        ('aligned', 3)
+        """
+        names = cls().get_params()
+        settings = {name: v for name, v in asdict(STRONG).items() if name in names}
+        return cls(**(settings | overrides))
 
     # ------------------------------------------------------------ fit and calibrate
 
@@ -320,6 +357,13 @@ class GT2Regressor(Regressor):
             epochs=EPOCHS if epochs is None else epochs,
             batch_size=self.batch_size,
             learning_rate=self.learning_rate,
+            keep=self.keep,
+            validation=self.validation,
+            schedule=self.schedule,
+            weight_decay=self.weight_decay,
+            averaging=self.averaging,
+            start=self.start,
+            sigma_scale=self.sigma_scale,
         )
 
     def _planes(self, X: Any) -> Planes:

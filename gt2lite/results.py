@@ -25,7 +25,11 @@ from gt2lite.experiment import Record, provenance
 
 METRICS = ("rmse", "picp", "pinaw", "interval_score")
 _IDENTITY = ("dataset", "seed", "mode", "model", "level", "method", "step", "interpolation")
-_TEXT = ("dataset", "mode", "model", "method", "interpolation", "split", "contestant", "by", "bin")
+_TEXT = (
+    *("dataset", "mode", "model", "method", "interpolation"),
+    *("split", "contestant", "by", "bin"),  # of the field
+    *("part", "factor", "value"),  # of the search
+)
 _WHOLE = ("seed", "n_evaluations", "n_cal", "n_test", "n", "covered")
 
 

@@ -54,6 +54,9 @@ class Recipe:
             `learning_rate` in the first step to nearly 0 in the last.
         weight_decay: share of the consequents `a`, `a0` that is taken off in a step, in units of
             the learning rate (decoupled from the gradient).
+        averaging: what is kept is a running mean of the parameters, which in each step gives up a
+            share of ``1 - averaging`` for the newest ones (more in the first steps, so
+            that it does not remember the start); 0 keeps the parameters themselves.
         start: "per_input" or "joint", where rules start, see `gt2lite.starts.init_params`.
         sigma_scale: how wide memberships start, likewise.
         validation: share of the rows that is set aside where `keep` is "validation".
@@ -71,6 +74,7 @@ class Recipe:
     bias_correction: str = "steps"
     schedule: str = "constant"
     weight_decay: float = 0.0
+    averaging: float = 0.0
     start: str = "per_input"
     sigma_scale: float = 1.0
     validation: float = 0.2
@@ -91,6 +95,8 @@ class Recipe:
         between("validation", self.validation, 0, 1)
         if self.weight_decay != 0:
             between("weight_decay", self.weight_decay, 0, 1 / self.learning_rate)
+        if self.averaging != 0:
+            between("averaging", self.averaging, 0, 1)
         make_objective(self.objective, self.coverage, self.alphas)
 
     @property
@@ -139,9 +145,10 @@ def train(
         recipe: how; None for the paper's.
         seed: a seed or a generator; decides start values and the order of the rows.
         start: start values; None draws them by `init_params`.
-        callback: called after each epoch with its number (from 1), its loss and the parameters;
-            these are the ones that training goes on with, so copy what you keep. The loss is
-            the mean over the batches or, where the best are kept, that of all rows at the end.
+        callback: called after each epoch with its number (from 1), its loss and the parameters
+            (their running mean where there is one); training goes on with them, so copy what you
+            keep. The loss is the mean over the batches or, where the epochs are judged, that
+            of the rows that judge them.
         progress: show a progress bar; None shows one on a terminal if tqdm is installed.
 
     Raises:
@@ -171,19 +178,22 @@ def train(
         )
     _check_start(start, recipe, X.shape[1])
     params, flat = flatten(start)
+    kept, mean_flat = flatten(start) if recipe.averaging else (params, flat)
     objective = recipe.planes
     loss = CompiledLoss(objective)
     gradient = BatchGradient(params, objective, loss)
 
     def judge() -> float:
         """Return the loss that decides which epoch is kept."""
-        return loss.value(Planes(params, X_judge).ends(objective.alphas), y_judge)
+        return loss.value(Planes(kept, X_judge).ends(objective.alphas), y_judge)
 
     n_steps = recipe.epochs * max(len(y) // recipe.batch_size, 1)
-    adam = _Adam(flat, recipe, n_steps, first_decayed=flat.size - params["a"].size - params["a0"].size)
+    first_decayed = flat.size - params["a"].size - params["a0"].size
+    adam = _Adam(flat, recipe, n_steps, first_decayed)
+    average = _Average(mean_flat, recipe.averaging) if recipe.averaging else None
     history: list[float] = []
     sound = flat.copy()
-    best, best_loss = sound, math.inf
+    best, best_loss = mean_flat.copy(), math.inf
     with progress_bar(recipe.epochs, "training", "epoch", show=progress) as step_done:
         for epoch in range(1, recipe.epochs + 1):
             seen: list[tuple[Array, Array]] = []  # ends and targets of every batch
@@ -191,6 +201,8 @@ def train(
                 for X_t, y_batch in _batches(X, y, recipe.batch_size, rng):
                     g, ends = gradient(X_t, y_batch)
                     adam.update(g, epoch if recipe.bias_correction == "epochs" else None)
+                    if average is not None:
+                        average.update(flat)
                     seen.append((ends, y_batch))
                 mean = loss.value(*(np.concatenate(v, axis=-1) for v in zip(*seen, strict=True)))
             if not (math.isfinite(mean) and np.isfinite(flat).all()):
@@ -202,13 +214,13 @@ def train(
                 with np.errstate(all="ignore"):
                     mean = judge()
                 if mean < best_loss:
-                    best, best_loss = sound, mean
+                    best, best_loss = mean_flat.copy(), mean
             if callback is not None:
-                callback(epoch, mean, params)
+                callback(epoch, mean, kept)
             step_done(f"loss {mean:.4f}")
     if recipe.keep != "last":
-        flat[:] = best
-    return Trained({name: value.copy() for name, value in params.items()}, np.array(history))
+        mean_flat[:] = best
+    return Trained({name: value.copy() for name, value in kept.items()}, np.array(history))
 
 
 def _set_aside(
@@ -273,6 +285,23 @@ class _Adam:
         if self.recipe.weight_decay:
             self.decayed *= 1 - learning_rate * self.recipe.weight_decay
         self.flat -= change
+
+
+class _Average:
+    """A running mean of one flat vector, in place."""
+
+    def __init__(self, mean: Array, memory: float) -> None:
+        self.mean = mean
+        self.memory = memory
+        self._change = np.empty_like(mean)
+        self.steps = 0
+
+    def update(self, flat: Array) -> None:
+        """Take in the newest values; at first the mean is over about a tenth of all steps."""
+        self.steps += 1
+        np.subtract(flat, self.mean, out=self._change)
+        self._change *= max(1 - self.memory, 10 / (9 + self.steps))
+        self.mean += self._change
 
 
 def _check_start(start: Params, recipe: Recipe, M: int) -> None:

@@ -10,6 +10,7 @@ import pytest
 FOLDER = Path(__file__).resolve().parents[1] / "benchmarks"
 
 SMALL = {
+    "cost": ["--datasets", "pp", "--seeds", "1", "--epochs", "1", "--levels", "3"],
     "growth": ["--rounds", "1", "--smallest", "2"],
     "imports": ["--rounds", "1", "--names", "reduction"],
     "inference": ["--rows", "200", "--rounds", "1"],
@@ -74,6 +75,15 @@ def test_our_reduction_is_exact_where_it_is_timed(tmp_path):
     for line in ours:
         for kind in ("even", "uneven", "sparse"):
             assert line[kind]["error"] < 1e-12 and line[kind]["failed"] == 0
+
+
+def test_levels_by_rank_are_paid_for_once_and_those_by_training_each(tmp_path):
+    found = measured("cost", tmp_path)["pp"]["cost"]
+    first, *further = found["exact"]["evaluations"]
+    assert len(further) == 2 and all(cost == first for cost in further)
+    one, two, three = found["retrain"]["evaluations"]
+    assert two == pytest.approx(2 * one, rel=1e-5) and three == pytest.approx(3 * one, rel=1e-5)
+    assert found["search"]["evaluations"] == sorted(found["search"]["evaluations"])
 
 
 def test_chunks_do_not_show_in_results(tmp_path):

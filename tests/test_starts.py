@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from gt2lite.memberships import log_firing
 from gt2lite.starts import init_params
-from gt2lite.system import Planes
+from gt2lite.system import Planes, constrain
 
 ALPHAS = (0.01, 0.1, 0.5, 0.99, 1.0)
 
@@ -100,6 +101,61 @@ def test_one_sample_is_enough_for_start_values():
     np.testing.assert_array_equal(params["raw_sigma"], np.ones((3, 2)))
 
 
+# Rules at joint clusters
+
+
+def test_joint_clusters_are_found_and_every_rule_stands_in_one():
+    rng = np.random.default_rng(0)
+    at = np.array([[-9.0, 9.0], [0.0, 0.0], [9.0, 9.0], [9.0, -9.0]])
+    X = np.concatenate([place + 0.1 * rng.normal(size=(30, 2)) for place in at])
+    for seed in range(5):
+        c = init_params(X, 4, np.random.default_rng(seed), start="joint")["c"]
+        means = X.reshape(4, 30, 2).mean(axis=1)
+        order = [int(np.argmin(((means - centre) ** 2).sum(axis=1))) for centre in c]
+        assert sorted(order) == [0, 1, 2, 3]
+        np.testing.assert_allclose(c, means[order], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_every_joint_centre_is_the_mean_of_the_rows_nearest_to_it(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(300, 3))
+    c = init_params(X, 8, rng, start="joint")["c"]
+    nearest = ((X[:, None] - c) ** 2).sum(axis=2).argmin(axis=1)
+    means = [X[nearest == j].mean(axis=0) for j in range(8)]
+    np.testing.assert_allclose(c, means, rtol=0, atol=1e-10)
+
+
+def test_a_joint_start_repeats_rows_where_there_are_too_few():
+    X = np.array([[0.0, 1.0], [2.0, 3.0], [0.0, 1.0]])
+    c = init_params(X, 5, np.random.default_rng(0), start="joint")["c"]
+    assert {tuple(row) for row in c} == {(0.0, 1.0), (2.0, 3.0)}
+
+
+def test_a_joint_start_does_not_mind_squares_that_underflow():
+    X = np.array([[0.0], [1e-170], [2e-170], [3e-170]])
+    c = init_params(X, 3, np.random.default_rng(0), start="joint")["c"]
+    assert np.isfinite(c).all() and (c >= 0).all() and (c <= 3e-170).all()
+
+
+def test_sigma_starts_in_multiples_of_the_spread():
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    one, half = (
+        init_params(X, 4, np.random.default_rng(1), sigma_scale=s)["raw_sigma"] for s in (1.0, 0.5)
+    )
+    np.testing.assert_array_equal(half, one / 2)
+
+
+def test_sigma_over_the_root_of_the_inputs_is_the_plain_product():
+    X = np.random.default_rng(0).normal(size=(50, 9))
+    params = init_params(X, 4, np.random.default_rng(1), sigma_scale=1 / 3)
+    z = (X[:, None] - params["c"]) / X.std(axis=0)  # (N, P, M)
+    product = np.exp(-0.5 * z**2).prod(axis=2)
+    theta = constrain(params)
+    _, upper = log_firing(X, theta.c, theta.sigma, theta.s_l, theta.s_r, 0.0)
+    np.testing.assert_allclose(np.exp(upper), product, rtol=1e-10)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -107,6 +163,8 @@ def test_one_sample_is_enough_for_start_values():
         ({"X": np.array([[1.0], [np.nan]])}, "X .*finite"),
         ({"n_rules": 0}, "n_rules must be a whole number"),
         ({"smf": "both"}, "smf must be one of"),
+        ({"start": "anywhere"}, "start must be one of"),
+        ({"sigma_scale": -1}, "sigma_scale must be a number"),
     ],
 )
 def test_bad_arguments_of_the_start_are_named(arguments, message):

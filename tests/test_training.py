@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import math
 import pickle
 import sys
@@ -55,7 +56,16 @@ def textbook(X, y, recipe, seed):
     """Algorithm 1 as one would write it on a blackboard, with autograd through the formulas."""
     rng = np.random.default_rng(seed)
     objective = recipe.planes
-    params = init_params(X, recipe.n_rules, rng, smf=recipe.smf)
+    params = init_params(
+        X,
+        recipe.n_rules,
+        rng,
+        smf=recipe.smf,
+        start=recipe.start,
+        sigma_scale=recipe.sigma_scale,
+    )
+    mean = {name: value.copy() for name, value in params.items()}
+    n_steps = recipe.epochs * (len(y) // recipe.batch_size)
 
     def f(params, X, y):
         return loss(reference_ends(params, X, objective.kappa), y, objective)
@@ -70,15 +80,23 @@ def textbook(X, y, recipe, seed):
             batch = rows[start : start + recipe.batch_size]
             losses.append(f(params, X[batch], y[batch]))
             g = grad(f)(params, X[batch], y[batch])
+            rate = recipe.learning_rate
+            if recipe.schedule == "cosine":
+                rate *= 0.5 + 0.5 * np.cos(np.pi * steps / n_steps)
             steps += 1
             t = steps if recipe.bias_correction == "steps" else epoch
             for name in params:
                 m[name] = 0.9 * m[name] + 0.1 * g[name]
                 v[name] = 0.999 * v[name] + 0.001 * g[name] ** 2
                 m_hat, v_hat = m[name] / (1 - 0.9**t), v[name] / (1 - 0.999**t)
-                params[name] = params[name] - recipe.learning_rate * m_hat / (v_hat**0.5 + 1e-8)
+                decay = recipe.weight_decay if name in ("a", "a0") else 0
+                params[name] = (1 - rate * decay) * params[name] - rate * m_hat / (
+                    v_hat**0.5 + 1e-8
+                )
+                memory = min(recipe.averaging, (steps - 1) / (steps + 9))
+                mean[name] = memory * mean[name] + (1 - memory) * params[name]
         history.append(np.mean(losses))
-    return params, history
+    return mean, history
 
 
 @pytest.mark.parametrize(
@@ -90,6 +108,10 @@ def textbook(X, y, recipe, seed):
         {"bias_correction": "epochs"},
         {"alphas": (0.01, 0.3)},
         {"n_rules": 1},
+        {"schedule": "cosine"},
+        {"weight_decay": 2.0},
+        {"averaging": 0.8},
+        {"start": "joint", "sigma_scale": 0.5},
     ],
     ids=str,
 )
@@ -298,6 +320,93 @@ def test_keep_last_and_best_differ_in_what_is_kept_only():
     assert full_loss(best.params, X, y, recipe) < full_loss(last.params, X, y, recipe)
 
 
+def held_out(N=80, N_more=4000):
+    """Rows to learn from, and many more of the same kind."""
+    X, y = a_table(N=N + N_more)
+    return X[:N], y[:N], X[N:], y[N:]
+
+
+def test_keep_validation_returns_the_epoch_with_the_smallest_loss_over_rows_set_aside():
+    X, y = a_table(N=40)
+    recipe = Recipe(n_rules=6, epochs=40, batch_size=8, learning_rate=0.1, keep="validation")
+    heard = Recorder()
+    trained = train(X, y, recipe, callback=heard)
+    best = int(np.argmin(heard.losses))
+    assert 0 < best < 39  # otherwise this says little
+    assert_same(trained.params, heard.params[best], atol=0)
+    # the losses heard are those of 8 of the rows: no other row has a say
+    rows = np.random.default_rng(0).permutation(40)[:8]
+    losses = [full_loss(params, X[rows], y[rows], recipe) for params in heard.params]
+    np.testing.assert_allclose(heard.losses, losses, rtol=0, atol=1e-12)
+
+
+def test_rows_set_aside_are_not_learnt_from():
+    X, y = a_table(N=40)
+    recipe = Recipe(n_rules=3, epochs=5, batch_size=8, keep="validation")
+    aside = np.random.default_rng(0).permutation(40)[:8]
+    heard, other = Recorder(), Recorder()
+    train(X, y, recipe, callback=heard)
+    changed = y.copy()
+    changed[aside] += 100
+    train(X, changed, recipe, callback=other)
+    for one, two in zip(heard.params, other.params, strict=True):
+        assert_same(one, two, atol=0)
+
+
+def test_validation_guards_against_overfitting():
+    X, y, X_more, y_more = held_out()
+    settings = {"n_rules": 20, "epochs": 150, "batch_size": 8, "learning_rate": 0.05}
+    last, kept = (train(X, y, Recipe(**settings, keep=keep)) for keep in ("last", "validation"))
+    recipe = Recipe(**settings)
+    lost, saved = (full_loss(t.params, X_more, y_more, recipe) for t in (last, kept))
+    assert saved < lost
+
+
+@pytest.mark.parametrize(("share", "n"), [(0.2, 2), (0.001, 1), (0.999, 9)])
+def test_at_least_one_row_is_set_aside_and_one_is_left(share, n):
+    X, y = a_table(N=10)
+    heard = Recorder()
+    recipe = Recipe(n_rules=1, epochs=1, keep="validation", validation=share)
+    train(X, y, recipe, callback=heard)
+    rows = np.random.default_rng(0).permutation(10)[:n]
+    assert heard.losses[0] == pytest.approx(full_loss(heard.params[0], X[rows], y[rows], recipe))
+
+
+def test_one_row_cannot_be_learnt_from_and_set_aside():
+    with pytest.raises(ValueError, match="at least 2 rows, got 1"):
+        train(np.zeros((1, 1)), np.zeros(1), Recipe(keep="validation"))
+
+
+def test_the_cosine_ends_in_small_steps():
+    X, y = a_table(N=64)
+    heard = Recorder()
+    recipe = Recipe(n_rules=3, epochs=40, learning_rate=0.01, schedule="cosine")
+    train(X, y, recipe, callback=heard)
+    moves = [np.abs(b["c"] - a["c"]).max() for a, b in itertools.pairwise(heard.params)]
+    assert moves[-1] < 0.01 * max(moves)
+
+
+def test_weight_decay_shrinks_the_consequents_and_them_alone():
+    X, y = a_table(N=64)
+    settings = {"n_rules": 3, "epochs": 200, "learning_rate": 0.01}
+    plain, decayed = (train(X, y, Recipe(**settings, weight_decay=w)) for w in (0, 1.0))
+    size = [np.linalg.norm(t.params["a"]) for t in (plain, decayed)]
+    assert size[1] < 0.8 * size[0]
+    # with one rule nothing pulls at the other parameters, and they stay as they were
+    X, still = np.full((4, 1), 3.0), Recipe(n_rules=1, epochs=1, weight_decay=500)
+    end, start = train(X, np.zeros(4), still).params, init_params(X, 1, np.random.default_rng(0))
+    for name in ("c", "raw_sigma", "raw_l", "raw_r"):
+        np.testing.assert_array_equal(end[name], start[name])
+
+
+def test_the_mean_of_parameters_is_kept_and_training_does_not_notice():
+    X, y = a_table()
+    settings = {"n_rules": 3, "epochs": 10, "learning_rate": 0.05}
+    plain, mean = (train(X, y, Recipe(**settings, averaging=a)) for a in (0.0, 0.9))
+    np.testing.assert_array_equal(plain.history, mean.history)
+    assert np.abs(plain.params["a"] - mean.params["a"]).max() > 1e-4
+
+
 def test_bias_correction_by_epochs_is_another_training():
     X, y = a_table(N=200)
     settings = {"n_rules": 3, "epochs": 3}
@@ -319,6 +428,11 @@ def test_the_default_recipe_is_the_papers():
         learning_rate=1e-3,
         keep="last",
         bias_correction="steps",
+        schedule="constant",
+        weight_decay=0.0,
+        averaging=0.0,
+        start="per_input",
+        sigma_scale=1.0,
     )
     np.testing.assert_array_equal(Recipe().planes.alphas, [0.01, 0.5, 1])
     with pytest.raises(FrozenInstanceError):
@@ -341,6 +455,15 @@ def test_the_default_recipe_is_the_papers():
         ("smf", None),
         ("keep", "first"),
         ("bias_correction", "none"),
+        ("schedule", "linear"),
+        ("weight_decay", -0.1),
+        ("weight_decay", 1001),  # times the learning rate: more than all of it
+        ("averaging", 1),
+        ("averaging", -0.1),
+        ("start", "random"),
+        ("sigma_scale", 0),
+        ("validation", 0),
+        ("validation", 1),
         ("alphas", (0.5, 1.0)),
         ("alphas", (0.01, 2.0)),
         ("alphas", 0.01),

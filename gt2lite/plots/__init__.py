@@ -52,6 +52,7 @@ from gt2lite.plots.rules import (
     rule_sets,
     switch_means,
 )
+from gt2lite.plots.search import factor_steps, rule_curves
 from gt2lite.plots.sets import (
     alpha_planes,
     kappa_curve,
@@ -79,6 +80,7 @@ __all__ = [
     "coverage_histogram",
     "coverage_laws",
     "critical_ranks",
+    "factor_steps",
     "firing_ranges",
     "forest",
     "group_coverage",
@@ -96,6 +98,7 @@ __all__ = [
     "primary_membership",
     "promises",
     "row_shares",
+    "rule_curves",
     "rule_lines",
     "rule_sets",
     "rules_along",

@@ -1,0 +1,148 @@
+r"""One system for all levels: the level is an input, and drawn at random in training.
+
+The way that calibration competes with, simultaneous quantile regression (Tagasovska and
+Lopez-Paz, 2019). The inputs get one more column, which tells the level :math:`\phi` of each row.
+In training it is drawn anew for every row and epoch from U(0.01, 0.99), and the two ends of
+the plane alpha_0 learn the quantiles ``(1 - phi)/2`` and ``(1 + phi)/2`` of whatever was drawn; the
+output learns as always. Afterwards the interval at a level is that of the plane alpha_0 with the
+level in the column. Nothing nests the intervals of different levels, and nothing
+guarantees their coverage.
+
+The column holds :math:`\operatorname{artanh} \phi`, half the logistic quantile of
+``(1 + phi)/2``, scaled like any other input: where noise has about that shape the ends of
+the interval are straight lines in it, while in phi itself they bend away at the high levels
+that matter most.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from gt2lite._checks import Array, between, matrix, vector
+from gt2lite.gradient import BatchGradient, flatten
+from gt2lite.losses import CompiledLoss
+from gt2lite.memberships import ALPHA_0
+from gt2lite.starts import init_params
+from gt2lite.system import Params, Planes
+from gt2lite.training import DivergenceError, Recipe, Trained, _Adam, _advice, _batches
+
+LOWEST, HIGHEST = 0.01, 0.99
+"""The levels that are learnt."""
+
+_GRID = np.arctanh(np.linspace(LOWEST, HIGHEST, 1001))
+_MEAN, _STD = float(_GRID.mean()), float(_GRID.std())
+
+
+def with_level(X: Array, coverage: float | Array) -> Array:
+    """Return the inputs of a system for all levels (N, M + 1): the level is the last column.
+
+    Args:
+        X: scaled inputs (N, M).
+        coverage: a level in [0.01, 0.99], or one for each row (N,).
+    """
+    X = matrix("X", X)
+    if np.ndim(coverage) == 0:
+        between("coverage", coverage, LOWEST, HIGHEST, closed=True)
+        coverage = np.full(len(X), coverage)
+    phi = vector("coverage", coverage, len(X))
+    return np.column_stack([X, (np.arctanh(phi) - _MEAN) / _STD])
+
+
+def interval(params: Params, X: Array, coverage: float) -> tuple[Array, Array]:
+    """Return lower and upper ends (N,) at a level, of a system that `train_levels` made.
+
+    Args:
+        params: the system.
+        X: scaled inputs (N, M).
+        coverage: the level, in [0.01, 0.99].
+    """
+    return Planes(params, with_level(X, coverage))(ALPHA_0)
+
+
+def train_levels(
+    X: Array, y: Array, recipe: Recipe | None = None, *, seed: int | np.random.Generator = 0
+) -> Trained:
+    """Train a system for all levels.
+
+    Args:
+        X: scaled inputs (N, M).
+        y: scaled targets (N,).
+        recipe: how; None for the paper's. Its coverage plays no part, and objectives and ways
+            to keep parameters other than the paper's are not on offer.
+        seed: a seed or a generator; decides start values, levels and the order of the rows.
+
+    Returns:
+        A system with M + 1 inputs, see `with_level`, and the mean loss of each epoch.
+
+    Raises:
+        DivergenceError: when the loss is no longer finite.
+
+    >>> X = np.linspace(-1, 1, 200)[:, None]
+    >>> y = X[:, 0] + np.random.default_rng(0).normal(size=200)
+    >>> params, _ = train_levels(X, y, Recipe(n_rules=3, epochs=30, learning_rate=0.02))
+    >>> widths = [np.mean(np.subtract(*interval(params, X, phi)[::-1])) for phi in (0.5, 0.9)]
+    >>> bool(widths[0] < widths[1])
+    True
+    """
+    recipe = recipe or Recipe()
+    _check(recipe)
+    X = matrix("X", X)
+    y = vector("y", y, len(X))
+    rng = np.random.default_rng(seed)
+
+    def drawn() -> Array:
+        return with_level(X, rng.uniform(LOWEST, HIGHEST, len(X)))
+
+    start = init_params(
+        drawn(),
+        recipe.n_rules,
+        rng,
+        smf=recipe.smf,
+        start=recipe.start,
+        sigma_scale=recipe.sigma_scale,
+    )
+    params, flat = flatten(start)
+    loss = _LevelLoss(recipe.planes)
+    gradient = BatchGradient(params, recipe.planes, loss)
+    n_steps = recipe.epochs * max(len(y) // recipe.batch_size, 1)
+    first_decayed = flat.size - params["a"].size - params["a0"].size
+    adam = _Adam(flat, recipe, n_steps, first_decayed)
+    history: list[float] = []
+    for epoch in range(1, recipe.epochs + 1):
+        sound = flat.copy()
+        seen: list[tuple[Array, Array, Array]] = []  # ends, targets and levels of every batch
+        with np.errstate(all="ignore"):  # what goes wrong shows in the loss
+            for X_t, y_batch in _batches(drawn(), y, recipe.batch_size, rng):
+                phi = np.tanh(_MEAN + _STD * X_t[-1])
+                loss.ask(phi)
+                g, ends = gradient(X_t, y_batch)
+                adam.update(g)
+                seen.append((ends, y_batch, phi))
+            all_ends, all_y, all_phi = (np.concatenate(v, axis=-1) for v in zip(*seen, strict=True))
+            loss.ask(all_phi)
+            mean = loss.value(all_ends, all_y)
+        if not (math.isfinite(mean) and np.isfinite(flat).all()):
+            flat[:] = sound
+            raise DivergenceError(_advice(epoch, recipe), params, np.array(history))
+        history.append(mean)
+    return Trained({name: value.copy() for name, value in params.items()}, np.array(history))
+
+
+class _LevelLoss(CompiledLoss):
+    """The dual loss with a level of its own for each row."""
+
+    def ask(self, phi: Array) -> None:
+        """Set the levels (B,) of the batch that comes next."""
+        self._tau = np.stack([1 - phi, 1 + phi])[:, None, :] / 2  # (2, 1, B)
+
+
+def _check(recipe: Recipe) -> None:
+    offered = {"objective": "dual", "keep": "last", "bias_correction": "steps", "averaging": 0}
+    for name, wanted in offered.items():
+        if getattr(recipe, name) != wanted:
+            raise ValueError(
+                f"recipe must have {name}={wanted!r} for all levels at once, "
+                f"got {getattr(recipe, name)!r}"
+            )

@@ -1,0 +1,21 @@
+"""Recipes for practice, beside the paper's own, which is the default of `gt2lite.training.Recipe`.
+
+They are apart from the code that trains: what is stored of a run depends on its recipe, and not
+on which recipes have a name.
+"""
+
+from __future__ import annotations
+
+from gt2lite.training import Recipe
+
+STRONG = Recipe(
+    n_rules=30,
+    objective="aligned",
+    epochs=100,
+    learning_rate=5e-3,
+    schedule="cosine",
+    weight_decay=0.1,
+    start="joint",
+    sigma_scale=0.7,
+)
+"""The recipe that came out of a search inside the training parts of all four data sets."""

@@ -1,0 +1,95 @@
+"""Facts about `GT2Regressor.strong`: the preset for practice, apart from the paper's recipe."""
+
+import json
+import math
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+
+from gt2lite import GT2Regressor
+from gt2lite.presets import STRONG
+from gt2lite.results import reference, reference_provenance
+from gt2lite.training import Recipe
+
+FAST = {"n_rules": 3, "epochs": 3}
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    return X, np.sin(2 * X[:, 0]) * X[:, 1] + 0.1 * rng.normal(size=300)
+
+
+def test_the_preset_is_the_recipe_that_the_search_found():
+    found = reference_provenance("search_provenance.json")["recipe"]
+    assert json.loads(json.dumps(asdict(STRONG))) == found
+
+
+def test_the_recipe_has_the_best_score_among_those_tried_on_more_seeds():
+    finalists = {
+        row["value"]: row["score"] for row in reference("search.csv") if row["part"] == "final"
+    }
+    assert len(finalists) == 2
+    assert min(finalists.values()) < 1  # of the paper's recipe
+
+
+def test_the_preset_trains_by_that_recipe(data):
+    reg = GT2Regressor.strong(n_rules=3, epochs=2).fit(*data)
+    assert asdict(reg.recipe_) == asdict(STRONG) | {"n_rules": 3, "epochs": 2}
+
+
+def test_the_default_is_still_the_papers(data):
+    assert GT2Regressor(epochs=100).fit(*data).recipe_ == Recipe()
+
+
+def test_overrides_come_first():
+    reg = GT2Regressor.strong(n_rules=7, objective="dual", random_state=5)
+    assert (reg.n_rules, reg.objective, reg.random_state) == (7, "dual", 5)
+    with pytest.raises(TypeError, match="rules"):
+        GT2Regressor.strong(rules=7)
+
+
+def test_a_subclass_gets_its_own():
+    class Mine(GT2Regressor):
+        pass
+
+    assert type(Mine.strong()) is Mine
+
+
+def test_the_preset_fits_better_than_the_papers_recipe(data):
+    X, y = data
+    paper = GT2Regressor(epochs=60).fit(X[:200], y[:200])
+    strong = GT2Regressor.strong(n_rules=10, epochs=60).fit(X[:200], y[:200])
+    assert strong.score(X[200:], y[200:]) > paper.score(X[200:], y[200:])
+
+
+def test_every_setting_survives_the_file(data, tmp_path):
+    X, y = data
+    changed = {"keep": "validation", "validation": 0.3, "averaging": 0.5, "weight_decay": 0.2}
+    reg = GT2Regressor.strong(**FAST, **changed).fit(X, y).calibrate(X, y, method="exact")
+    reg.save(tmp_path / "model.npz")
+    again = GT2Regressor.load(tmp_path / "model.npz")
+    assert again.get_params() == reg.get_params()
+    assert again.recipe_ == reg.recipe_
+    np.testing.assert_array_equal(
+        again.predict_interval(X, coverage=0.9), reg.predict_interval(X, coverage=0.9)
+    )
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("keep", "first"),
+        ("validation", 1.5),
+        ("schedule", "steep"),
+        ("weight_decay", -1),
+        ("averaging", math.nan),
+        ("start", None),
+        ("sigma_scale", "wide"),
+    ],
+)
+def test_a_bad_setting_is_named(data, setting, value):
+    with pytest.raises(ValueError, match=f"^{setting} must"):
+        GT2Regressor.strong(**{**FAST, setting: value}).fit(*data)
