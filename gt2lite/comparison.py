@@ -21,6 +21,7 @@ from gt2lite.chance import paired_half, paired_p
 from gt2lite.contestants import Contestant, Direct, Outside, Point, System, judge
 from gt2lite.datasets import DATASETS, checksum
 from gt2lite.experiment import SEEDS, Record, n_values, provenance
+from gt2lite.presets import STRONG
 from gt2lite.rivals import boosted_mean, boosted_quantiles, linear_quantiles
 from gt2lite.store import Store, digest_of
 from gt2lite.training import Recipe
@@ -30,6 +31,7 @@ CONTESTANTS: dict[str, Contestant] = {
     "paper": System("GT2-FLS", Recipe()),
     "paper_point": Point("GT2-FLS, output only", System("", Recipe())),
     "aligned": System("GT2-FLS, aligned", Recipe(objective="aligned")),
+    "strong": System("GT2-FLS, strong", STRONG),
     "direct": Direct("GT2-FLS per level"),
     "direct_85": Direct("GT2-FLS per level, 85 %", calibrated=False),
     "gb_cqr": Outside("boosted quantiles", boosted_quantiles),
@@ -64,8 +66,8 @@ class Entry(Setting):
     @property
     def cost(self) -> float:
         """How long it takes, in no particular unit: those that tune take longest."""
-        weight = {"gb_cqr": 10, "gb_split": 2, "linear_cqr": 0.3}.get(self.contestant, 1)
-        return weight * n_values(self.dataset) * self.effort
+        weights = {"gb_cqr": 10, "strong": 10, "gb_split": 2, "linear_cqr": 0.3}
+        return weights.get(self.contestant, 1) * n_values(self.dataset) * self.effort
 
     @property
     def label(self) -> str:

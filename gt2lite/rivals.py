@@ -254,8 +254,8 @@ class ConformalisedQuantiles(Rival):
 
     def predict_interval(self, X: Array, coverage: float) -> Ends:
         """Return the lower and upper ends (N,) for a level."""
-        # one margin for both ends, as in the method's own paper: it keeps the level itself,
-        # where a margin for each end would keep the two tails, at the price of some width
+        # one margin for both ends, as in the method's own paper: it is the family that is moved
+        # to equal coverage; a margin for each end would keep the two tails, at about the same width
         return _ends(_conformalized(self._conformal, coverage), X, symmetric_correction=True)
 
     def family(self, X: Array, coverage: float) -> Ends:

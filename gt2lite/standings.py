@@ -13,8 +13,9 @@ import numpy as np
 
 from gt2lite._checks import Array
 from gt2lite.comparison import CONTESTANTS, paired
-from gt2lite.contestants import Outside
+from gt2lite.contestants import Contestant, Direct, Outside, Point, System
 from gt2lite.experiment import Record
+from gt2lite.rivals import boosted_mean
 
 Values = dict[str, dict[str, Array]]
 """Contestant, data set, and one number for each seed (seeds,)."""
@@ -36,6 +37,42 @@ def is_fuzzy(name: str) -> bool:
     (True, False)
     """
     return not isinstance(CONTESTANTS[name], Outside)
+
+
+def who_table(names: Iterable[str]) -> str:
+    """Return a Markdown table of contestants: what they learn, and where intervals come from."""
+    lines = ["| | learns | its interval | a further level needs |", "|---|---|---|---|"]
+    for name in names:
+        lines.append(f"| {title(name)} | " + " | ".join(_told(CONTESTANTS[name])) + " |")
+    return "\n".join(lines)
+
+
+def _told(who: Contestant) -> tuple[str, str, str]:
+    plane, margin = "a plane, chosen by `conformal`", "and one margin for all rows"
+    look, training = "a look at a sorted list", "another training"
+    if isinstance(who, Outside):
+        if who.make is boosted_mean:
+            return "the mean, by boosted trees", f"the mean {margin}", look
+        kind = "by boosted trees" if who.boosted else "linear in the inputs"
+        return f"two quantiles, {kind}", f"the two {margin}", "two more trainings"
+    if isinstance(who, Direct):
+        if who.calibrated:
+            return "the level asked for", plane, training
+        return (
+            "the same on 85 % of the rows, as in the paper",
+            "the widest plane as it is",
+            training,
+        )
+    system = who.system if isinstance(who, Point) else who
+    assert isinstance(system, System)
+    recipe = system.recipe
+    what = (
+        "a coverage of its own for every plane"
+        if recipe.objective == "aligned"
+        else (f"{100 * recipe.coverage:.0f} % for the widest plane")
+    )
+    learns = f"{what}; {recipe.n_rules} rules"
+    return learns, f"the output {margin}" if isinstance(who, Point) else plane, look
 
 
 def values_of(
@@ -77,14 +114,16 @@ def standings_table(
         mark_best: whether the smallest of a column is printed bold.
     """
     datasets = list(dict.fromkeys(name for of_one in values.values() for name in of_one))
-    best = {dataset: best_of(values, dataset) for dataset in datasets if mark_best}
+    means = {name: {d: float(v.mean()) for d, v in values[name].items()} for name in values}
+    best = {d: min(of_one[d] for of_one in means.values() if d in of_one) for d in datasets}
     lines = ["| | " + " | ".join(name.upper() for name in datasets) + " |"]
     lines.append("|---|" + "---|" * len(datasets))
-    for name, of_one in values.items():
+    for name, of_one in means.items():
         cells = []
         for dataset in datasets:
-            text = form.format(scale * of_one[dataset].mean()) if dataset in of_one else ""
-            cells.append(f"**{text}**" if best.get(dataset) == name else text)
+            text = form.format(scale * of_one[dataset]) if dataset in of_one else ""
+            first = mark_best and of_one.get(dataset) == best[dataset]
+            cells.append(f"**{text}**" if first else text)
         lines.append(f"| {title(name)} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 

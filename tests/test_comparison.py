@@ -208,8 +208,8 @@ def test_the_key_of_an_entry_depends_on_everything_that_matters(monkeypatch):
 
 def test_another_contestant_changes_no_key_of_those_that_are_there(monkeypatch):
     before = [entry.key for entry in entries(["aids"], [0])]
-    strong = contestants.System("strong", Recipe(n_rules=30))
-    monkeypatch.setitem(CONTESTANTS, "strong", strong)
+    mine = contestants.System("mine", Recipe(n_rules=30))
+    monkeypatch.setitem(CONTESTANTS, "mine", mine)
     assert [entry.key for entry in entries(["aids"], [0], NAMES)] == before
     assert len(entries(["aids"], [0])) == len(before) + 1
 

@@ -6,6 +6,7 @@ import math
 import pytest
 
 from gt2lite import results
+from gt2lite.comparison import entries
 from gt2lite.results import METRICS, compare, read_records, write_provenance, write_records
 
 
@@ -102,3 +103,24 @@ def test_a_benchmark_that_is_not_stored_is_asked_for_kindly(tmp_path, monkeypatc
     (tmp_path / "results" / "bench" / "cost.json").write_text("{}", encoding="utf-8")
     with pytest.raises(FileNotFoundError, match="there are: cost; "):
         results.bench("step")
+
+
+def test_the_stored_field_holds_all_contestants_on_all_splits_and_every_row_in_its_bins():
+    def cells(rows):
+        return {(r["dataset"], r["split"], r["seed"], r["contestant"]) for r in rows}
+
+    rows, bins = results.reference("field.csv"), results.reference("bins.csv")
+    every = entries() + entries(["pm"], split="by_group")
+    wanted = {(e.dataset, e.split, e.seed, e.contestant) for e in every}
+    assert cells(rows) == cells(bins) == wanted
+    sums = {}
+    for one in bins:
+        cell = (one["dataset"], one["split"], one["seed"], one["contestant"], one["by"])
+        n, covered = sums.get(cell, (0, 0))
+        sums[cell] = n + one["n"], covered + one["covered"]
+    for row in rows:
+        if row["level"] == 0.9:
+            cell = (row["dataset"], row["split"], row["seed"], row["contestant"])
+            for by in ("width", "region", "rarity"):
+                assert sums[*cell, by] == (row["n_test"], round(row["picp"] * row["n_test"]))
+    assert {"mapie", "scikit-learn"} <= set(results.reference_provenance("field_provenance.json"))

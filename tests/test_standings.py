@@ -19,6 +19,7 @@ from gt2lite.standings import (
     standings_table,
     title,
     values_of,
+    who_table,
 )
 from gt2lite.training import Recipe
 
@@ -101,6 +102,16 @@ def test_bins_are_pooled_over_the_seeds_in_the_order_of_their_numbers():
     found = pooled(counts, "paper", "pm", "group")
     assert found == {"9": (2, 2), "10": (10, 8)} and list(found) == ["9", "10"]
     assert_array_equal(shares(found), [1.0, 0.8])
+
+
+def test_every_contestant_is_told_apart_from_the_others(monkeypatch):
+    strong = System("strong", Recipe(n_rules=40, objective="aligned"))
+    monkeypatch.setitem(CONTESTANTS, "strong", strong)
+    lines = who_table(CONTESTANTS).splitlines()[2:]
+    assert len(lines) == len({line.split("|", 2)[2] for line in lines}) == len(CONTESTANTS)
+    told = dict(zip(CONTESTANTS, lines, strict=True))
+    assert "99 %" in told["paper"] and "40 rules" in told["strong"]
+    assert "two more trainings" in told["gb_cqr"] and "sorted list" in told["gb_split"]
 
 
 def test_only_those_that_are_no_rivals_are_fuzzy():
