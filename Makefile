@@ -23,7 +23,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup test lint type book pdf chapter reproduce study bench data lock clean distclean
+.PHONY: help setup test lint type book pdf chapter reproduce search study bench data lock clean distclean
 
 help: ## List the commands
 	@echo "Usage: make COMMAND"
@@ -45,6 +45,9 @@ chapter: $(VENV)/.stamp ## Run one chapter: NAME=01_type2_sets PARAMS="sigma=2 s
 
 reproduce: $(VENV)/.stamp ## Train all 60 systems of the paper, judge every cell and claim
 	@$(PY) tools/evidence.py reproduce $(ARGS)
+
+search: $(VENV)/.stamp ## Search for the settings of GT2Regressor.strong: writes data/results/search.csv
+	@$(PY) tools/search.py $(ARGS)
 
 study: $(VENV)/.stamp ## The same and what is too long for the book: writes data/results/
 	@$(PY) tools/evidence.py study $(ARGS)

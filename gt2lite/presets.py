@@ -9,13 +9,12 @@ from __future__ import annotations
 from gt2lite.training import Recipe
 
 STRONG = Recipe(
-    n_rules=30,
+    n_rules=100,
     objective="aligned",
-    epochs=100,
-    learning_rate=5e-3,
+    epochs=40,
+    batch_size=32,
+    learning_rate=1e-2,
     schedule="cosine",
-    weight_decay=0.1,
     start="joint",
-    sigma_scale=0.7,
 )
 """The recipe that came out of a search inside the training parts of all four data sets."""
