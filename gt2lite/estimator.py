@@ -120,9 +120,10 @@ class GT2Regressor(Regressor):
     def strong(cls, **overrides: Any) -> Self:
         """Return a regressor with the settings of `gt2lite.presets.STRONG`, for practice.
 
-        More rules, every plane aligned with a coverage, and better training: narrower
-        intervals and smaller errors than the paper's recipe, which remains the default. It
-        takes COST. What it gains on which data, the book tells.
+        A hundred rules, every plane with a coverage to learn, and another training than the
+        paper's, which remains the default. It takes about five seconds for 1,000 rows on one
+        core, some five times as long. How much narrower intervals become depends on the
+        data; the book shows four sets.
 
         Args:
             overrides: settings that differ, by name.
