@@ -49,8 +49,9 @@ reproduce: $(VENV)/.stamp ## Train all 60 systems of the paper, judge every cell
 search: $(VENV)/.stamp ## Search for the settings of GT2Regressor.strong: writes data/results/search.csv
 	@$(PY) tools/search.py $(ARGS)
 
-study: $(VENV)/.stamp ## The same and what is too long for the book: writes data/results/
+study: $(VENV)/.stamp ## All that is too long for the book, the search included: writes data/results/
 	@$(PY) tools/evidence.py study $(ARGS)
+	@$(PY) tools/search.py $(ARGS)
 
 lint: $(VENV)/.stamp ## Check style, formatting, clean notebooks, workflows
 	@$(PY) -m ruff check --quiet .
