@@ -20,7 +20,7 @@ COLAB_CELL = """\
 # Colab brings Python but not this package. Elsewhere this cell does nothing.
 if "google.colab" in str(get_ipython()):
     %pip install -q "gt2lite[plot,sklearn,parallel] @ git+https://github.com/gt2lite/gt2lite"
-    %pip install -q "myst-nb>=1.4,<2"
+    %pip install -q "myst-nb>=1.4,<2" "mapie>=1.6"
 """
 """The cell before the parameters of every chapter, tagged ``remove-cell``: no page shows it."""
 
