@@ -11,7 +11,9 @@ guarantees their coverage.
 The column holds :math:`\operatorname{artanh} \phi`, half the logistic quantile of
 ``(1 + phi)/2``, scaled like any other input: where noise has about that shape the ends of
 the interval are straight lines in it, while in phi itself they bend away at the high levels
-that matter most.
+that matter most. (The first hint came from one run that was judged on test rows of seed 0; the
+form was then compared with phi itself by training on the 70 % and judging on the calibration
+part, seeds 0 and 1, and covered more of what it should on White Wine and Power Plant.)
 """
 
 from __future__ import annotations
