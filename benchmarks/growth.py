@@ -17,7 +17,7 @@ import _measure
 import numpy as np
 
 from gt2lite import losses, starts, system
-from gt2lite.gradient import BatchGradient
+from gt2lite.gradient import BatchGradient, Flat
 from gt2lite.memberships import alpha_of
 
 BASE = {"rows": 4000, "inputs": 11, "rules": 10, "planes": 1, "batch": 64}
@@ -56,7 +56,7 @@ def step(sizes: dict[str, int]) -> Callable[[], object]:
     params, X = drawn(sizes["batch"], sizes["inputs"], sizes["rules"])
     alphas = alpha_of(np.linspace(1, 0.2, sizes["planes"]))
     objective = losses.make_objective("aligned", 0.99, tuple(alphas))
-    gradient = BatchGradient(params, objective)
+    gradient = BatchGradient(Flat(params), objective)
     X_t, y = np.ascontiguousarray(X.T), X[:, 0].copy()
 
     def call() -> None:

@@ -18,7 +18,7 @@ import autograd
 import numpy as np
 
 from gt2lite import losses, starts, system, training
-from gt2lite.gradient import BatchGradient, flatten
+from gt2lite.gradient import BatchGradient, Flat
 
 TOLERANCE = 1e-9
 RATE = 1e-3
@@ -46,8 +46,8 @@ class Problem:
 
 def ours(problem: Problem) -> tuple[Gradient, Step]:
     """Return our gradient and our epoch: the inner loop of `training.train`."""
-    params, flat = flatten(problem.params)
-    gradient = BatchGradient(params, problem.objective)
+    flat = Flat(problem.params)
+    gradient = BatchGradient(flat, problem.objective)
     adam = _adam(flat)
 
     def epoch() -> None:
@@ -58,18 +58,13 @@ def ours(problem: Problem) -> tuple[Gradient, Step]:
     X_t, y = problem.batches[0]
     g, ends = gradient(X_t, y)
     value = losses.CompiledLoss(problem.objective).value(ends, y)
-    return (value, _named(g, params)), epoch
+    named = Flat(problem.params)
+    named.vector[:] = g
+    return (value, named.params), epoch
 
 
-def _adam(flat: np.ndarray) -> training._Adam:
-    return training._Adam(flat, training.Recipe(learning_rate=RATE), n_steps=1, first_decayed=0)
-
-
-def _named(flat: np.ndarray, params: system.Params) -> system.Params:
-    """Return the parts of a flat gradient by the name of their parameters."""
-    ends = np.cumsum([v.size for v in params.values()])[:-1]
-    parts = np.split(flat.copy(), ends)
-    return {name: g.reshape(v.shape) for (name, v), g in zip(params.items(), parts, strict=True)}
+def _adam(flat: Flat) -> training._Adam:
+    return training._Adam(flat, training.Recipe(learning_rate=RATE), n_steps=1)
 
 
 def ours_by_train(problem: Problem) -> Step:
@@ -88,7 +83,8 @@ def ours_by_train(problem: Problem) -> Step:
 def by_autograd(problem: Problem) -> tuple[Gradient, Step]:
     """Return gradient and epoch of the readable formulation under plain autograd."""
     objective = problem.objective
-    params, flat = flatten(problem.params)
+    flat = Flat(problem.params)
+    params = flat.params
     adam = _adam(flat)
 
     def loss(params: system.Params, X: np.ndarray, y: np.ndarray) -> Any:
@@ -100,7 +96,7 @@ def by_autograd(problem: Problem) -> tuple[Gradient, Step]:
     def epoch() -> None:
         for X, y in batches:
             _, g = gradient(params, X, y)
-            adam.update(np.concatenate([g[name].ravel() for name in params]))
+            adam.update(np.concatenate([g[name].ravel(order="F") for name in params]))
 
     value, g = gradient(params, *batches[0])
     return (float(value), g), epoch

@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.intp]
-BoolArray = NDArray[np.bool_]
 
 
 def one_of(name: str, value: Any, options: Iterable[str]) -> str:

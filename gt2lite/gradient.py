@@ -9,9 +9,54 @@ from __future__ import annotations
 import numpy as np
 
 from gt2lite._checks import Array
-from gt2lite.kernel import Scratch, count_wide, fire, pull_back_planes, reduce_planes
+from gt2lite.kernel import (
+    Fired,
+    Theta,
+    Wide,
+    count_wide,
+    fire,
+    pull_back_planes,
+    reduce_planes,
+)
 from gt2lite.losses import CompiledLoss, Objective
-from gt2lite.system import Params, constrain, pull_back_constraints
+from gt2lite.system import Params, sigmoid
+
+
+class Flat:
+    """A copy of the parameters of a system as views into one flat vector.
+
+    Matrices (P, M) lie there column by column, which is how `kernel` reads them, the two kinds
+    of shares follow each other, and so do slopes and intercepts of the consequents.
+
+    Attributes:
+        vector: all numbers.
+        params: the parameters, as views.
+        raw_shares: `raw_l` and `raw_r` as one view, (2, M) or (2, 1).
+        b: `a` and `a0` as one view (P, M + 1).
+
+    >>> flat = Flat({"c": np.array([[1.0, 2.0]]), "raw_sigma": np.ones((1, 2)),
+    ...     "raw_l": np.zeros(2), "raw_r": np.ones(2), "a": np.array([[3.0, 4.0]]),
+    ...     "a0": np.array([5.0])})
+    >>> flat.vector
+    array([1., 2., 1., 1., 0., 0., 1., 1., 3., 4., 5.])
+    >>> flat.vector[-1] = 6
+    >>> flat.params["a0"], flat.b
+    (array([6.]), array([[3., 4., 6.]]))
+    """
+
+    def __init__(self, params: Params) -> None:
+        c, _, raw_l, raw_r, a, a0 = params.values()
+        self.vector = np.concatenate([value.ravel(order="F") for value in params.values()])
+        ends = np.cumsum([value.size for value in params.values()])
+        self.params = {
+            name: part.reshape(value.shape, order="F")
+            for (name, value), part in zip(
+                params.items(), np.split(self.vector, ends[:-1]), strict=True
+            )
+        }
+        shares = self.vector[2 * c.size :][: raw_l.size + raw_r.size]
+        self.raw_shares = shares.reshape(2, -1)
+        self.b = self.vector[-a.size - a0.size :].reshape(len(a0), -1, order="F")
 
 
 class BatchGradient:
@@ -20,53 +65,79 @@ class BatchGradient:
     Callers silence the warnings of NumPy, once, where the cost of that does not count.
 
     Args:
-        params: the system; its arrays are looked at anew in every call.
+        flat: the system; its numbers are looked at anew in every call.
         objective: planes and levels.
         loss: the loss; None for that of the objective.
 
     >>> params = {"c": np.zeros((1, 1)), "raw_sigma": np.ones((1, 1)), "raw_l": np.zeros(1),
     ...           "raw_r": np.zeros(1), "a": np.zeros((1, 1)), "a0": np.zeros(1)}
     >>> objective = Objective(np.array([1.0]), np.array([0.0]), np.array([]))
-    >>> gradient = BatchGradient(params, objective)
+    >>> gradient = BatchGradient(Flat(params), objective)
     >>> X_t, y = np.zeros((1, 2)), np.array([0.3, 0.3])
-    >>> flat, ends = gradient(X_t, y)  # of log cosh: the slope of a0 is -tanh(0.3)
-    >>> flat.round(4) + 0.0, ends.shape
+    >>> g, ends = gradient(X_t, y)  # of log cosh: the slope of a0 is -tanh(0.3)
+    >>> g.round(4) + 0.0, ends.shape
     (array([ 0.    ,  0.    ,  0.    ,  0.    ,  0.    , -0.2913]), (2, 1, 2))
     """
 
     def __init__(
-        self, params: Params, objective: Objective, loss: CompiledLoss | None = None
+        self, flat: Flat, objective: Objective, loss: CompiledLoss | None = None
     ) -> None:
-        self._params = params
+        self._flat = flat
         self._kappa = objective.kappa[:, None]
         self._n_wide = count_wide(self._kappa)
         self._loss = loss or CompiledLoss(objective)
-        self._scratch = Scratch()
-        self._parts, self._flat = flatten(params)
+        self._fired: Fired | None = None
+        self._wide: Wide | None = None
+        self._g = Flat(flat.params)
+        M = flat.params["c"].shape[1]
+        self._g_shares = np.empty((2, M))
+        params = self._g.params
+        self._g_theta = Theta(params["c"], params["raw_sigma"], *self._g_shares, self._g.b)
 
     def __call__(self, X_t: Array, y: Array) -> tuple[Array, Array]:
-        """Return the flat gradient, good until the next call, and the ends (2, K, B).
+        """Return the gradient, in the order of the flat vector, and the ends (2, K, B).
+
+        The gradient is good until the next call.
 
         Args:
             X_t: scaled inputs (M, B).
             y: scaled targets (B,).
         """
-        theta = constrain(self._params)
-        fired = fire(theta, X_t, self._scratch)
-        reduced = reduce_planes(theta, fired, self._kappa, self._scratch, n_wide=self._n_wide)
-        g_ends = self._loss.gradient(reduced.ends, y)
-        g_theta = pull_back_planes(theta, fired, reduced, g_ends, self._scratch)
-        for name, g in pull_back_constraints(self._params, theta, g_theta).items():
-            self._parts[name][...] = g
-        return self._flat, reduced.ends
+        fired, wide = self._memory(y.size)
+        theta, shares = self._constrain()
+        fire(theta, X_t, fired)
+        ends = reduce_planes(theta, fired, self._kappa, wide)
+        g_ends = self._loss.gradient(ends, y)
+        pull_back_planes(theta, fired, wide, ends, g_ends, self._g_theta)
+        self._pull_back_constraints(shares)
+        return self._g.vector, ends
 
+    def _memory(self, B: int) -> tuple[Fired, Wide | None]:
+        """Return what batches of that size are computed in."""
+        if self._fired is None or self._fired.shape[2] != B:
+            P, M = self._flat.params["c"].shape
+            self._fired = Fired(M, P, B)
+            self._wide = Wide(self._n_wide, M, P, B) if self._n_wide else None
+        return self._fired, self._wide
 
-def flatten(params: Params) -> tuple[Params, Array]:
-    """Return a copy of the parameters as views into one flat vector, and that vector."""
-    flat = np.concatenate([value.ravel() for value in params.values()])
-    ends = np.cumsum([value.size for value in params.values()])
-    parts = np.split(flat, ends[:-1])  # views
-    return {
-        name: part.reshape(value.shape)
-        for (name, value), part in zip(params.items(), parts, strict=True)
-    }, flat
+    def _constrain(self) -> tuple[Theta, Array]:
+        """Return what `system.constrain` makes of the parameters, and the shares (2, M or 1).
+
+        But for the absolute value of `raw_sigma`: as only squares of sigma matter, the sign
+        may stay, and the gradient is that of `raw_sigma`.
+        """
+        flat = self._flat
+        shares = sigmoid(flat.raw_shares)
+        s_l, s_r = shares
+        if s_l.size == 1:
+            s_l, s_r = np.repeat(shares, self._g_shares.shape[1], axis=1)
+        return Theta(flat.params["c"], flat.params["raw_sigma"], s_l, s_r, flat.b), shares
+
+    def _pull_back_constraints(self, shares: Array) -> None:
+        """Complete the gradient: that by shares is to become that by `raw_shares`."""
+        slope = 1.0 - shares
+        slope *= shares  # of the sigmoid
+        g = self._g_shares
+        if shares.shape[1] < g.shape[1]:  # one share for all inputs
+            g = g.sum(axis=1, keepdims=True)
+        np.multiply(g, slope, out=self._g.raw_shares)

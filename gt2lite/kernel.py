@@ -5,11 +5,12 @@ is the **last** axis of every array and the rules come before it, so that each N
 runs over long contiguous rows, and what belongs to an input or a plane is one number for
 P x B of them::
 
-    X_t     (M, B)        inputs, transposed
+    X       (2, M, B)     inputs, transposed, and ones
+    z       (M, P, B)     distances from the centres: a line in x for each input and rule
     mu      (M, P, B)     primary memberships: the same for every plane
     log_f   (P, B)        their log-product: the firing at alpha = 1
     u       (K, M, P, B)  upper memberships of the K planes that have a width, over 1 - t
-    f_*     (K, P, B)     firings
+    firings (K, 2, P, B)  upper and lower ones
     ends    (2, K, B)     lower and upper ends
 
 Planes of type 1 (kappa = 0) come last, as they do where alphas rise.
@@ -26,6 +27,12 @@ undercut, and ``prod_m (1 - t)`` are far from underflow; otherwise they come fro
 logarithms, relative to the largest in their row. Either way a sample at 1e6 standard
 deviations has finite ends.
 
+A training step handles so few numbers that it is NumPy's calls that cost, and in a call
+the start of every row. Therefore small matrix products stand in for two kinds of call.
+Sums are products with ones. And where a number is to be added to each row, as in z and u, a pair
+(factor, number) is multiplied by a pair of rows (values, ones), which BLAS does for a third of
+the price. The result is the same: a product with 1 is exact.
+
 Numbers may underflow on the way, by design: callers run these functions inside
 ``np.errstate(all="ignore")``, once, where the cost of that does not count.
 
@@ -35,111 +42,112 @@ backward pass needs.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from autograd.extend import defvjp_argnums, primitive
 
 from gt2lite._checks import Array, IntArray
-from gt2lite.reduction import find_ends, pull_back, sort_rules
+from gt2lite.reduction import PlainMean, Reduction, aligned, ones, sort_rules
 
 _SAFE_PRODUCT = 1e-200
+_COMMON_FACTOR = 1e-40  # firings may be larger than 1 by so much
 _LEAST_ROOM = 2.0**-53  # 1 - t where t is 1 to the last bit
 _LOWEST_LOG = -1e300  # keeps differences of logarithms finite where squares overflow
+_SHORT_ROW = 4096  # rows of memberships (P x B) for which a product is cheaper than an addition
 
 
 class Theta(NamedTuple):
     """The parameters of a system as the formulas use them, constraints applied."""
 
     c: Array  # (P, M) centres
-    sigma: Array  # (P, M) widths, positive
+    sigma: Array  # (P, M) widths; only their squares matter, so a sign does no harm
     s_l: Array  # (M,) share of the room below mu, in (0, 1)
     s_r: Array  # (M,) share of the room above mu, in (0, 1)
-    a: Array  # (P, M) slopes of the consequents
-    a0: Array  # (P,) their intercepts
+    b: Array  # (P, M + 1) slopes of the consequents and, last, their intercepts
+
+    @property
+    def a(self) -> Array:
+        """The slopes (P, M)."""
+        return self.b[:, :-1]
+
+    @property
+    def a0(self) -> Array:
+        """The intercepts (P,)."""
+        return self.b[:, -1]
 
 
-class Fired(NamedTuple):
-    """What a batch does to the rules, whatever the plane."""
+class Fired:
+    """What a batch does to the rules, whatever the plane; filled by `fire`, again and again."""
 
-    X_t: Array  # (M, B)
-    scale: Array  # (M, P) 1 / sigma, over the root of 2M
-    z: Array  # (M, P, B) distance from the centres, such that ln mu = -z**2
-    mu: Array  # (M, P, B)
-    log_f: Array  # (P, B)
-    top: Array  # (B,) the largest log_f
-    f: Array  # (P, B) exp(log_f - top)
-    y: Array  # (P, B) consequents
-    positions: IntArray  # (P, B) what sorts them, see `reduction.sort_rules`
-
-
-class Reduced(NamedTuple):
-    """The planes of a batch: their ends, and what the backward pass needs of them."""
-
-    ends: Array  # (2, K, B)
-    spread: Spread | None  # what belongs to the planes that have a width
-    w: Array | None  # (P, B) weights of the type-1 planes, their sum is 1
-
-
-class Spread(NamedTuple):
-    """The K' planes that have a width."""
-
-    kappa: Array  # (K', 1) or (K', B)
-    room: Array  # (2, K', M, 1 or B) 1 - kappa * s, lower and upper
-    u: Array  # (K', M, P, B) upper memberships over their room
-    f_lower: Array  # (K', P, B), up to a factor for each row
-    f_upper: Array  # (K', P, B), likewise
-    ends: Array  # (2, K', B)
+    def __init__(self, M: int, P: int, B: int) -> None:
+        self.shape = M, P, B
+        self.X = aligned((2, M, B))
+        self.X[1] = 1
+        self.X_pairs = self.X.swapaxes(0, 1)  # (M, 2, B)
+        self.X_and_ones = self.X.reshape(2 * M, B)[: M + 1]
+        self.scale = aligned((M, P))  # 1 / sigma, over the root of 2M
+        self.lines = aligned((2, M, P))  # z = lines[0] * x + lines[1]
+        self.line_pairs = self.lines.transpose(1, 2, 0)  # (M, P, 2)
+        self.z = aligned((M, P, B))  # distance from the centres, such that ln mu = -z**2
+        is_short = P * B <= _SHORT_ROW
+        mu = aligned((2 if is_short else 1, M, P, B))
+        mu[1:] = 1
+        self.mu = mu[0]
+        self.mu_rows = self.mu.reshape(M, P * B)
+        self.mu_pairs = mu.reshape(2, M, P * B).swapaxes(0, 1) if is_short else None  # (M, 2, P B)
+        self.log_f = aligned((P, B))
+        self.f = aligned((P, B))  # exp(log_f), over `unit`
+        self.unit: Array | float = 1.0  # (B,) the largest exp(log_f) where that is tiny
+        self.total = aligned((B,))  # the sum of f
+        self.y = aligned((2, P, B))  # consequents and their negatives
+        self.positions: IntArray = np.empty((0, 0), dtype=int)  # (P, B), see `sort_rules`
 
 
-class Scratch:
-    """Arrays that are used again at every step, by name: memory that stays warm.
+class Wide(Reduction):
+    """The K planes of a batch that have a width; filled by `reduce_planes`, again and again."""
 
-    What `fire` and `reduce_planes` return is then good until the next step only.
-    """
-
-    def __init__(self) -> None:
-        self._kept: dict[str, Array] = {}
-
-    def __call__(self, name: str, shape: tuple[int, ...]) -> Array:
-        """Return an array of that shape; its content is arbitrary."""
-        array = self._kept.get(name)
-        if array is None or array.shape != shape:
-            array = self._kept[name] = np.empty(shape)
-        return array
+    def __init__(self, K: int, M: int, P: int, B: int) -> None:
+        super().__init__(K, P, B)
+        self.kappa: Array = np.empty((K, 1))  # (K, 1) or (K, B)
+        self.shares = aligned((3, K, M, 1))  # t, then the room 1 - kappa s below and above mu
+        self.u = aligned((K, M, P, B))  # upper memberships over their room
+        self.u_rows = self.u.reshape(K * M, P * B)
+        self.u_by_input = self.u.reshape(K, M, P * B).swapaxes(0, 1)
+        self.sums = aligned((M, K, 2))  # u = sums[:, :, 0] * mu + sums[:, :, 1] * 1
+        self.sums[:] = 1
+        self.added = self.sums[:, :, 1].T  # (K, M)
 
 
-def _fresh(name: str, shape: tuple[int, ...]) -> Array:
-    return np.empty(shape)
+def fire(theta: Theta, X_t: Array, fired: Fired) -> None:
+    """Put memberships, type-1 firings and consequents of a batch `X_t` (M, B) into `fired`."""
+    c, sigma, _, _, b = theta
+    M, P, B = fired.shape
+    fired.X[0] = X_t
+    scale, lines, z, mu, f = fired.scale, fired.lines, fired.z, fired.mu, fired.f
+    np.divide((2.0 * M) ** -0.5, sigma.T, out=scale)
+    np.negative(scale, out=lines[0])
+    np.multiply(c.T, scale, out=lines[1])
+    np.matmul(fired.line_pairs, fired.X_pairs, out=z)  # (c - x) / sigma, to scale
 
-
-Allocate = Callable[[str, tuple[int, ...]], Array]
-
-
-def fire(theta: Theta, X_t: Array, new: Allocate = _fresh) -> Fired:
-    """Return memberships, type-1 firings and consequents of a batch `X_t` (M, B).
-
-    `new` provides the large arrays: fresh ones, or those of a `Scratch`.
-    """
-    c, sigma, _, _, a, a0 = theta
-    M, B = X_t.shape
-    shape = (M, len(c), B)
-    z = np.subtract(X_t[:, None], c.T[:, :, None], out=new("z", shape))
-    scale = (2.0 * M) ** -0.5 / np.ascontiguousarray(sigma.T)
-    z *= scale[:, :, None]
-    mu = np.multiply(z, z, out=new("mu", shape))
+    np.multiply(z, z, out=mu)
     np.negative(mu, out=mu)
-    log_f = np.add.reduce(mu, axis=0)  # (P, B)
+    np.dot(ones(M), fired.mu_rows, out=fired.log_f.reshape(P * B))
     np.exp(mu, out=mu)
-    np.maximum(log_f, _LOWEST_LOG, out=log_f)
-    top = np.maximum.reduce(log_f, axis=0)
-    f = log_f - top
-    np.exp(f, out=f)
-    y = a @ X_t
-    y += a0[:, None]
-    return Fired(X_t, scale, z, mu, log_f, top, f, y, sort_rules(y))
+    np.exp(fired.log_f, out=f)
+    fired.unit = 1.0
+    np.dot(ones(P), f, out=fired.total)
+    if not np.minimum.reduce(fired.total) > _SAFE_PRODUCT:
+        np.maximum(fired.log_f, _LOWEST_LOG, out=fired.log_f)
+        top = np.maximum.reduce(fired.log_f, axis=0)
+        np.exp(fired.log_f - top, out=f)
+        fired.unit = np.exp(top)
+        np.dot(ones(P), f, out=fired.total)
+
+    y = fired.y[0]
+    np.dot(b, fired.X_and_ones, out=y)
+    np.negative(y, out=fired.y[1])
+    fired.positions = sort_rules(y)
 
 
 def count_wide(kappa: Array) -> int:
@@ -147,112 +155,133 @@ def count_wide(kappa: Array) -> int:
     return int(np.count_nonzero(kappa.any(axis=1)))
 
 
-def reduce_planes(
-    theta: Theta,
-    fired: Fired,
-    kappa: Array,
-    new: Allocate = _fresh,
-    *,
-    n_wide: int | None = None,
-) -> Reduced:
-    """Return the ends of the planes `kappa`: (K, 1), or (K, B) for planes that vary by sample.
+def reduce_planes(theta: Theta, fired: Fired, kappa: Array, wide: Wide | None) -> Array:
+    """Return the ends (2, K, B) of planes.
 
-    `n_wide` is `count_wide(kappa)`, from a caller who knows it.
+    Args:
+        theta: the system.
+        fired: what `fire` made of the batch.
+        kappa: the planes: (K, 1), or (K, B) for planes that vary by sample.
+        wide: memory for those that have a width, the first ones; None where there are none.
     """
-    if n_wide is None:
-        n_wide = count_wide(kappa)
-    ends = np.empty((2, kappa.shape[0], fired.y.shape[1]))
-    w = spread = None
+    n_wide = 0 if wide is None else wide.K
+    ends = np.empty((2, len(kappa), len(fired.total)))
     if n_wide < len(kappa):
-        w = fired.f / np.add.reduce(fired.f, axis=0)
-        ends[:, n_wide:] = np.add.reduce(w * fired.y, axis=0)
-    if n_wide:
-        spread = _spread(theta, fired, kappa[:n_wide], new)
-        ends[:, :n_wide] = spread.ends
-    return Reduced(ends, spread, w)
+        mean = np.dot(ones(len(fired.f)), fired.f * fired.y[0])
+        mean /= fired.total
+        ends[:, n_wide:] = mean
+    if wide is not None:
+        _widen(theta, fired, kappa[:n_wide], wide)
+        ends[0, :n_wide] = wide.lower_ends[0]
+        np.negative(wide.lower_ends[1], out=ends[1, :n_wide])
+    return ends
 
 
-def _spread(theta: Theta, fired: Fired, kappa: Array, new: Allocate) -> Spread:
-    """Return the planes that have a width: `kappa` (K', 1 or B) is nowhere 0 for a whole plane."""
-    M, P, B = fired.mu.shape
-    shares = np.empty((3, len(kappa), M, kappa.shape[1]))  # t, then the room below and above mu
+def _widen(theta: Theta, fired: Fired, kappa: Array, wide: Wide) -> None:
+    """Reduce the planes `kappa` (K, 1 or B), of which none is 0 for all samples."""
+    M, _, B = fired.shape
+    wide.kappa = kappa
+    if wide.shares.shape[3] != kappa.shape[1]:
+        wide.shares = aligned((3, len(kappa), M, kappa.shape[1]))
+    shares = wide.shares
     t, room = shares[0], shares[1:]
-    np.multiply(kappa[:, None], theta.s_r[:, None], out=t)
     np.multiply(kappa[:, None], theta.s_l[:, None], out=room[0])
+    np.multiply(kappa[:, None], theta.s_r[:, None], out=t)
     room[1] = t
     np.subtract(1.0, room, out=room)
     np.maximum(room, _LEAST_ROOM, out=room)
-    u = new("u", (len(kappa), M, P, B))
-    np.add(fired.mu, (t / room[1])[:, :, None], out=u)
-    _, lower, upper = products = np.multiply.reduce(shares, axis=2)  # (K', 1 or B) each
-    if safe := bool(products.min() > _SAFE_PRODUCT):
-        f_lower = fired.f * (lower * np.exp(fired.top))[:, None]  # (K', P, B)
-        f_upper = np.multiply.reduce(u, axis=1)
-        f_upper *= upper[:, None]
+    products = np.multiply.reduce(shares, axis=2)  # (3, K, 1 or B)
+
+    if fired.mu_pairs is not None and kappa.shape[1] == 1:
+        np.divide(t[..., 0], room[1, ..., 0], out=wide.added)
+        np.matmul(wide.sums, fired.mu_pairs, out=wide.u_by_input)
+    else:
+        np.add(fired.mu, (t / room[1])[:, :, None], out=wide.u)
+
+    least = np.minimum.reduce(products, axis=None)
+    if safe := bool(least > _SAFE_PRODUCT):
+        np.multiply.reduce(wide.u, axis=1, out=wide.upper)
+        lower = products[1] * fired.unit
+        if least > _COMMON_FACTOR:  # the lower firings take over what the upper ones lack
+            lower /= products[2]
+        else:
+            wide.upper *= products[2][:, None]
+        np.multiply(fired.f, lower[:, None], out=wide.lower)
     else:
         log_u = np.logaddexp(np.log(room[1])[:, :, None] - fired.z**2, np.log(t)[:, :, None])
-        log_upper = np.maximum(np.add.reduce(log_u, axis=1), _LOWEST_LOG)  # (K', P, B)
+        log_upper = np.maximum(np.add.reduce(log_u, axis=1), _LOWEST_LOG)  # (K, P, B)
+        log_lower = np.maximum(fired.log_f, _LOWEST_LOG) + np.log(room[0]).sum(axis=1)[:, None]
         top = log_upper.max(axis=1, keepdims=True)
-        f_lower = np.exp(fired.log_f + np.log(room[0]).sum(axis=1)[:, None] - top)
-        f_upper = np.exp(log_upper - top)
-    ends = find_ends(f_lower, f_upper, fired.y, fired.positions, all_fire=safe)
-    return Spread(kappa, room, u, f_lower, f_upper, ends)
+        np.exp(log_upper - top, out=wide.upper)
+        np.exp(log_lower - top, out=wide.lower)
+    wide.find_lower_ends(fired.y[0], fired.positions, all_fire=safe)
 
 
 def pull_back_planes(
-    theta: Theta, fired: Fired, reduced: Reduced, g_ends: Array, new: Allocate = _fresh
-) -> Theta:
-    """Return the gradient with respect to every parameter, given that of the ends (2, K, B).
+    theta: Theta, fired: Fired, wide: Wide | None, ends: Array, g_ends: Array, out: Theta
+) -> None:
+    """Put the gradient with respect to every parameter into `out`, given that of the ends.
 
-    Planes must not vary by sample: `kappa` is (K', 1).
+    Planes must not vary by sample. The upper memberships in `wide` are lost.
+
+    Args:
+        theta: the system.
+        fired: what `fire` made of the batch.
+        wide: what `reduce_planes` made of it.
+        ends: what it returned, (2, K, B).
+        g_ends: the gradient with respect to them.
+        out: arrays for the result.
     """
-    M, P, B = fired.mu.shape
-    g_y = g_log_f = np.zeros((P, B))  # g_log_f: through type-1 and lower firings
-    g_sl, g_sr = np.zeros(M), np.zeros(M)
+    M, P, B = fired.shape
+    y, z = fired.y, fired.z
+    n_wide = 0 if wide is None else wide.K
+    plain = None
+    if n_wide < g_ends.shape[1]:
+        g = g_ends[0, n_wide] + g_ends[1, n_wide]
+        for k in range(n_wide + 1, g_ends.shape[1]):
+            g += g_ends[0, k] + g_ends[1, k]
+        plain = PlainMean(fired.f, ends[0, n_wide], g)
 
-    n_wide = 0 if reduced.spread is None else len(reduced.spread.kappa)
-    if reduced.w is not None:
-        g_y = reduced.w * np.add.reduce(g_ends[:, n_wide:], axis=(0, 1))
-        g_log_f = g_y * (fired.y - reduced.ends[0, n_wide])
-    if reduced.spread is not None:
-        kappa, room, u, f_lower, f_upper, ends = reduced.spread
-        g_f, g_yk = pull_back(g_ends[:, :n_wide], f_lower, f_upper, fired.y, ends, logs=True)
-        g_yk += g_y
-        g_y = g_yk
-        for lower in g_f[0]:
-            g_log_f = g_log_f + lower
-        g_u = np.divide(g_f[1][:, None], u, out=new("u", u.shape))  # with a Scratch in place of u
-        ones = _ones(P * B)
-        in_all = g_f.reshape(2, n_wide, P * B) @ ones  # (2, K')
-        by_input = g_u.reshape(n_wide, M, P * B) @ ones  # (K', M)
+    if wide is None:
+        assert plain is not None
+        g_y = plain.w * (plain.g / fired.total)
+        g_log_mu = np.tile(g_y * (y[0] - plain.mean), (M, 1, 1))
+        out.s_l[:] = out.s_r[:] = 0.0
+    else:
+        g_f, g_log_f, g_y = wide.pull_back(g_ends[:, :n_wide], y, plain=plain, logs=True)
+        g_log_f += np.dot(ones(n_wide), g_f[0].reshape(n_wide, P * B)).reshape(P, B)
+        g_u = np.divide(g_f[1][:, None], wide.u, out=wide.u)
+
         # ln f_lower = sum_m ln(1 - kappa s_l) + log_f
         # ln f_upper = sum_m ln(1 - t) + ln u, and u = mu - 1 + 1 / (1 - t)
-        slopes = kappa / room[..., 0]  # (2, K', M)
-        by_input /= room[1, ..., 0]
-        by_input -= in_all[1][:, None]
+        in_all = np.dot(g_f.reshape(2 * n_wide, P * B), ones(P * B))
+        by_input = np.dot(wide.u_rows, ones(P * B)).reshape(n_wide, M)
+        room = wide.shares[1:, :, :, 0]  # (2, K, M)
+        slopes = wide.kappa / room
+        by_input /= room[1]
+        by_input -= in_all[n_wide:, None]
         by_input *= slopes[1]
-        g_sl, g_sr = -in_all[0] @ slopes[0], np.add.reduce(by_input, axis=0)
+        np.dot(-in_all[:n_wide], slopes[0], out=out.s_l)
+        np.dot(ones(n_wide), by_input, out=out.s_r)
+
         g_log_mu = g_u[0]  # by mu, until it is multiplied by it
         for other in g_u[1:]:
             g_log_mu += other
         g_log_mu *= fired.mu
         g_log_mu += g_log_f
-    else:
-        g_log_mu = np.tile(g_log_f, (M, 1, 1))
 
-    g_z = np.multiply(g_log_mu, fired.z, out=g_log_mu)  # but for a factor -2
-    slope = 2.0 * fired.scale
-    g_c = np.add.reduce(g_z, axis=2)
-    g_c *= slope
-    slope *= (2.0 * M) ** 0.5
-    g_sigma = np.vecdot(g_z, fired.z)
-    g_sigma *= slope
-    return Theta(g_c.T, g_sigma.T, g_sl, g_sr, g_y @ fired.X_t.T, np.add.reduce(g_y, axis=1))
-
-
-@functools.lru_cache(maxsize=16)
-def _ones(n: int) -> Array:
-    return np.ones(n)
+    g_z = np.multiply(g_log_mu, z, out=g_log_mu)  # but for a factor -2
+    g_lines = np.empty((2, M, P))
+    np.matmul(fired.X_pairs, g_z.swapaxes(1, 2), out=g_lines.swapaxes(0, 1))
+    g_lines *= -2.0
+    # the lines are -scale and c * scale
+    by_slope, by_offset = g_lines
+    np.multiply(by_offset, fired.scale, out=out.c.T)
+    by_offset *= theta.c.T
+    by_slope -= by_offset
+    by_slope *= fired.scale
+    np.divide(by_slope, theta.sigma.T, out=out.sigma.T)
+    np.dot(fired.X_and_ones, g_y.T, out=out.b.T)
 
 
 def plane_ends(theta: Theta, X: Array, kappa: Array) -> Array:
@@ -272,24 +301,32 @@ def _plane_ends(
     sigma: Array,
     s_l: Array,
     s_r: Array,
-    a: Array,
-    a0: Array,
+    b: Array,
     X: Array,
     kappa: Array,
     tape: dict[str, Any],
 ) -> Array:
-    theta = Theta(c, sigma, s_l, s_r, a, a0)
+    theta = Theta(c, sigma, s_l, s_r, b)
+    sizes = X.shape[1], len(c), len(X)
+    n_wide = count_wide(kappa[:, None])
+    fired, wide = Fired(*sizes), Wide(n_wide, *sizes) if n_wide else None
     with np.errstate(all="ignore"):
-        fired = fire(theta, np.ascontiguousarray(X.T))
-        reduced = reduce_planes(theta, fired, kappa[:, None])
-    tape.update(theta=theta, fired=fired, reduced=reduced)
-    return reduced.ends
+        fire(theta, X.T, fired)
+        ends = reduce_planes(theta, fired, kappa[:, None], wide)
+    tape.update(theta=theta, fired=fired, wide=wide, ends=ends)
+    return ends
 
 
 def _plane_ends_vjp(argnums: Any, ans: Any, args: Any, kwargs: Any) -> Any:
+    tape = args[7]
+
     def vjp(g: Array) -> tuple[Array, ...]:
+        grads = Theta(*(np.empty(value.shape, order="F") for value in tape["theta"]))
+        u = None if tape["wide"] is None else tape["wide"].u.copy()
         with np.errstate(all="ignore"):
-            grads = pull_back_planes(**args[8], g_ends=g)
+            pull_back_planes(**tape, g_ends=g, out=grads)
+        if u is not None:
+            tape["wide"].u[:] = u  # for another call
         return tuple(grads[i] for i in argnums)
 
     return vjp

@@ -23,7 +23,7 @@ import math
 import numpy as np
 
 from gt2lite._checks import Array, between, matrix, vector
-from gt2lite.gradient import BatchGradient, flatten
+from gt2lite.gradient import BatchGradient, Flat
 from gt2lite.losses import CompiledLoss
 from gt2lite.memberships import ALPHA_0
 from gt2lite.starts import init_params
@@ -105,15 +105,14 @@ def train_levels(
         start=recipe.start,
         sigma_scale=recipe.sigma_scale,
     )
-    params, flat = flatten(start)
+    flat = Flat(start)
     loss = _LevelLoss(recipe.planes)
-    gradient = BatchGradient(params, recipe.planes, loss)
+    gradient = BatchGradient(flat, recipe.planes, loss)
     n_steps = recipe.epochs * max(len(y) // recipe.batch_size, 1)
-    first_decayed = flat.size - params["a"].size - params["a0"].size
-    adam = _Adam(flat, recipe, n_steps, first_decayed)
+    adam = _Adam(flat, recipe, n_steps)
     history: list[float] = []
     for epoch in range(1, recipe.epochs + 1):
-        sound = flat.copy()
+        sound = flat.vector.copy()
         seen: list[tuple[Array, Array, Array]] = []  # ends, targets and levels of every batch
         with np.errstate(all="ignore"):  # what goes wrong shows in the loss
             for X_t, y_batch in _batches(drawn(), y, recipe.batch_size, rng):
@@ -125,11 +124,11 @@ def train_levels(
             all_ends, all_y, all_phi = (np.concatenate(v, axis=-1) for v in zip(*seen, strict=True))
             loss.ask(all_phi)
             mean = loss.value(all_ends, all_y)
-        if not (math.isfinite(mean) and np.isfinite(flat).all()):
-            flat[:] = sound
-            raise DivergenceError(_advice(epoch, recipe), params, np.array(history))
+        if not (math.isfinite(mean) and np.isfinite(flat.vector).all()):
+            flat.vector[:] = sound
+            raise DivergenceError(_advice(epoch, recipe), flat.params, np.array(history))
         history.append(mean)
-    return Trained({name: value.copy() for name, value in params.items()}, np.array(history))
+    return Trained({name: value.copy() for name, value in flat.params.items()}, np.array(history))
 
 
 class _LevelLoss(CompiledLoss):
@@ -137,7 +136,7 @@ class _LevelLoss(CompiledLoss):
 
     def ask(self, phi: Array) -> None:
         """Set the levels (B,) of the batch that comes next."""
-        self._tau = np.stack([1 - phi, 1 + phi])[:, None, :] / 2  # (2, 1, B)
+        self._lean = np.stack([-phi, phi])[:, None, :] / 2  # (2, 1, B)
 
 
 def _check(recipe: Recipe) -> None:

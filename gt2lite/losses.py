@@ -125,9 +125,10 @@ class CompiledLoss:
 
     def __init__(self, objective: Objective) -> None:
         alphas, _, levels = objective
-        self._weights = alphas / (2 * alphas.sum())  # (K,)
-        self._column = -self._weights[:, None]
-        self._tau = onp.stack([1 - levels, 1 + levels])[:, :, None] / 2  # (2, K', 1)
+        weights = alphas / (2 * alphas.sum())
+        self._weights = onp.concatenate([weights, weights])  # (2K,) of lower and upper ends
+        self._column = self._weights.reshape(2, -1, 1)
+        self._lean = onp.stack([-levels, levels])[:, :, None] / 2  # (2, K', 1) tau - 1/2
         self._n_learn = levels.size
 
     def value(self, ends: Array, y: Array) -> float:
@@ -135,19 +136,24 @@ class CompiledLoss:
         size = onp.abs(self._error(ends, y))
         total = (size + onp.log1p(onp.exp(-2 * size))).sum() - y.size * math.log(2)  # `log_cosh`
         gap = y - ends[:, : self._n_learn]  # (2, K', N)
-        total += ((self._tau - (gap < 0)) * gap).sum()
+        total += ((onp.copysign(0.5, gap) + self._lean) * gap).sum()  # `pinball`
         return float(total) / y.size
 
     def gradient(self, ends: Array, y: Array) -> Array:
         """Return the gradient with respect to the ends (2, K, N)."""
-        g_ends = onp.empty_like(ends)
-        g_ends[:] = self._column * onp.tanh(self._error(ends, y))
-        learn = g_ends[:, : self._n_learn]
-        learn -= self._tau
-        learn += y < ends[:, : self._n_learn]
+        error = self._error(ends, y)
+        onp.tanh(error, out=error)
+        g_ends = self._column * error
+        # a pinball loss has the slope tau - 1 where its end is above the target, else tau
+        slope = y - ends[:, : self._n_learn]
+        onp.copysign(0.5, slope, out=slope)
+        slope += self._lean
+        g_ends[:, : self._n_learn] -= slope
         g_ends /= y.size
         return g_ends
 
     def _error(self, ends: Array, y: Array) -> Array:
-        output: Array = self._weights @ (ends[0] + ends[1])
-        return y - output
+        """Return output minus target."""
+        error = onp.dot(self._weights, ends.reshape(-1, y.size))
+        error -= y
+        return error

@@ -16,26 +16,43 @@ iteration) and `enumerate_weights` (all 2^P choices, which is what is meant by e
 from __future__ import annotations
 
 import functools
-from typing import Any
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 from autograd.extend import defvjp_argnums, primitive
 from numpy.typing import ArrayLike
 
-from gt2lite._checks import Array, BoolArray, IntArray
+from gt2lite._checks import Array, IntArray
 
 MATRIX_SUMS_UP_TO = 16
 """Number of rules up to which one small matrix product is cheaper than a running sum."""
 
 
 # consequents so near to an end, relative to it, count as equal to it
-_AT_THE_END = np.array([1e-14, -1e-14])[:, None, None]
-_TINY = 1e-280
+_AT_THE_END = 1e-14
+_TINY = 1e-294
+_CACHE_LINE = 64  # bytes: where vectors of a processor like to start
 _BLOCK_ROWS = 2048  # rows reduced at once: few enough for a cache, enough to be worth a call
 
 
 # The core: K planes, then rules, then the batch, so that every step is one pass over
-# contiguous memory.
+# contiguous memory. The upper end of y is minus the lower end of -y: the core knows lower
+# ends only, in pairs (2, K, B), that of y and that of -y.
+
+
+def aligned(shape: tuple[int, ...]) -> Array:
+    """Return a new array, of arbitrary content, that starts with a line of the cache."""
+    size = 8 * math.prod(shape)
+    raw = np.empty(size + _CACHE_LINE, dtype=np.uint8)
+    start = -raw.ctypes.data % _CACHE_LINE
+    return raw[start : start + size].view(float).reshape(shape)
+
+
+@functools.lru_cache(maxsize=16)
+def ones(n: int) -> Array:
+    """Return n ones: a sum is cheapest as a product with them."""
+    return np.ones(n)
 
 
 def sort_rules(y: Array) -> IntArray:
@@ -57,54 +74,135 @@ def _columns(B: int) -> IntArray:
     return np.arange(B)
 
 
-def find_ends(
-    f_lower: Array, f_upper: Array, y: Array, positions: IntArray, *, all_fire: bool = False
-) -> Array:
-    """Return both ends (2, K, B) for firings (K, P, B) and consequents `y` (P, B).
+class Reduction:
+    """The type reduction of K planes for B samples and P rules, in memory that is used again.
 
-    Callers silence the warnings of NumPy: 0/0 occurs here, and is dealt with.
-
-    Args:
-        f_lower: lower firing strengths.
-        f_upper: upper ones.
-        y: consequents.
-        positions: what sorts them, see `sort_rules`.
-        all_fire: promises that `f_upper` is positive everywhere, which saves a look.
+    Fill `upper` and `lower`, then call `find_lower_ends` and, for gradients, `pull_back`. What
+    they return is good until they are called again. Callers silence the warnings of NumPy:
+    0/0 occurs here, and is dealt with.
     """
-    K, P, B = f_upper.shape
-    terms = np.empty((2, K, 2, P, B))  # weight and moment; upper and lower firings
-    f_upper.reshape(K, -1).take(positions, axis=1, out=terms[0, :, 0], mode="clip")
-    f_lower.reshape(K, -1).take(positions, axis=1, out=terms[0, :, 1], mode="clip")
-    np.multiply(terms[0], y.take(positions), out=terms[1])
 
-    W, moment = _switched_sums(terms.reshape(2, K, 2 * P, B))  # (K, 2P, B): P for either end
-    moment /= W
-    below, above = moment[:, :P], moment[:, P:]
-    if not all_fire:  # 0/0 must not win
-        np.copyto(below, np.inf, where=W[:, :P] <= 0)
-        np.copyto(above, -np.inf, where=W[:, P:] <= 0)
-    ends = np.empty((2, K, B))
-    np.minimum.reduce(below, axis=1, out=ends[0])
-    np.maximum.reduce(above, axis=1, out=ends[1])
-    return ends
+    def __init__(self, K: int, P: int, B: int) -> None:
+        self.K, self.P, self.B = K, P, B
+        self.firings = aligned((K, 2, P, B))
+        self.upper, self.lower = self.firings[:, 0], self.firings[:, 1]  # (K, P, B)
+        self._rows = self.firings.reshape(2 * K, P * B)
+        terms = aligned((2, 2 * K, P, B))  # weight and moment; by plane, upper and lower firings
+        self._weights, self._moments = terms
+        self._terms = terms.reshape(2, K, 2 * P, B)
+        self._sums = aligned((2, K, 2 * P, B))
+        self._W, self._means = self._sums
+        self.lower_ends = aligned((2, K, B))  # of y and of -y
+        self._lower_ends_by_plane = self.lower_ends.swapaxes(0, 1)
+
+    def find_lower_ends(self, y: Array, positions: IntArray, *, all_fire: bool = False) -> Array:
+        """Return the lower ends (2, K, B) of `y` and of `-y`.
+
+        Args:
+            y: consequents (P, B).
+            positions: what sorts them, see `sort_rules`.
+            all_fire: promises that upper firings are positive everywhere, which saves a look.
+        """
+        self._rows.take(positions, axis=1, out=self._weights, mode="clip")
+        np.multiply(self._weights, y.take(positions), out=self._moments)
+        _switched_sums(self._terms, self._sums)
+        means = self._means  # (K, 2P, B): P candidates for either end
+        means /= self._W
+        if not all_fire:
+            np.copyto(means, np.inf, where=self._W <= 0)  # 0/0 must not win
+        candidates = means.reshape(self.K, 2, self.P, self.B)
+        np.minimum.reduce(candidates, axis=2, out=self._lower_ends_by_plane)
+        return self.lower_ends
+
+    def pull_back(
+        self, g_ends: Array, y: Array, *, plain: PlainMean | None = None, logs: bool = False
+    ) -> PulledBack:
+        r"""Return the gradients with respect to firings and consequents.
+
+        With the switch point held, an end ``y_e = sum(w * y) / W`` has
+
+        .. math:: \partial y_e/\partial w_p = (y_p - y_e) / W, \qquad
+                  \partial y_e/\partial y_p = w_p / W .
+
+        In a lower end the rules whose consequent lies below it weigh in with their upper firing.
+        A consequent *at* the end may take either; it takes the upper one, also where rounding
+        has put the end a few units beside it, so that some rule always does.
+
+        Args:
+            g_ends: the gradient with respect to lower and upper ends (2, K, B).
+            y: consequents and their negatives (2, P, B).
+            plain: a mean that is pulled back along with the ends.
+            logs: whether gradients are with respect to the logarithms of firings and weights.
+        """
+        d, w, share, d_ends, w_ends, takes_upper, g_f = self._for_gradients
+        np.subtract(y[:, None], self.lower_ends[:, :, None], out=d_ends)
+        near = np.abs(self.lower_ends)
+        near *= _AT_THE_END
+        near += _TINY
+        np.less_equal(d_ends, near[:, :, None], out=takes_upper)
+        np.multiply(takes_upper, self.upper - self.lower, out=w_ends)
+        w_ends += self.lower
+        share[:-1] = g_ends.reshape(-1, self.B)
+        if plain is None:
+            d[-1], w[-1], share[-1] = 0.0, 1.0, 0.0
+        else:
+            np.subtract(y[0], plain.mean, out=d[-1])
+            w[-1], share[-1] = plain.w, plain.g
+
+        share /= np.add.reduce(w, axis=1)
+        w *= share[:, None]
+        d *= w if logs else share[:, None]
+        # d_ends[1] is a distance in -y: the two ends pull in opposite directions
+        by_both, by_upper = g_f
+        np.subtract(d_ends[0], d_ends[1], out=by_both)
+        d_ends *= takes_upper
+        np.subtract(d_ends[0], d_ends[1], out=by_upper)
+        by_both -= by_upper  # now by the lower ones
+        g_y = np.dot(ones(len(w)), w.reshape(len(w), -1)).reshape(y.shape[1:])
+        return PulledBack(g_f, d[-1], g_y)
+
+    @functools.cached_property
+    def _for_gradients(self) -> tuple[Array, ...]:
+        K, P, B = self.K, self.P, self.B
+        n = 2 * K + 1  # all ends and a plain mean
+        d, w = aligned((n, P, B)), aligned((n, P, B))
+        by_end = (2, K, P, B)
+        d_ends, w_ends = d[:-1].reshape(by_end), w[:-1].reshape(by_end)
+        return d, w, aligned((n, B)), d_ends, w_ends, aligned(by_end), aligned(by_end)
 
 
-def _switched_sums(terms: Array) -> Array:
-    """Return the sums over rules for all switch points, from `terms` (2, K, 2P, B).
+class PlainMean(NamedTuple):
+    """A weighted mean of the same consequents without any choice: the plane alpha = 1."""
+
+    w: Array  # (P, B) weights
+    mean: Array  # (B,)
+    g: Array  # (B,) the gradient with respect to it
+
+
+class PulledBack(NamedTuple):
+    """Gradients with respect to what the ends are made of."""
+
+    firings: Array  # (2, K, P, B) by lower firings, by upper ones
+    plain: Array  # (P, B) by the weights of the plain mean; 0 without one
+    y: Array  # (P, B) by the consequents
+
+
+def _switched_sums(terms: Array, sums: Array) -> None:
+    """Put the sums over rules for all switch points, from `terms` (2, K, 2P, B), into `sums`.
 
     Row j < P of the result is for the lower end: upper firing for ranks 0..j and lower
     for the rest. Row P + j is for the upper end: lower firing for ranks below j and
-    upper for the rest. The two choices left out (all lower) can never be the best ones,
-    and are the ones that may have no weight at all.
+    upper for the rest, with the moment negated. The two choices left out (all lower) can never
+    be the best ones, and are the ones that may have no weight at all.
 
     Sums are built from terms of one sign, never as total minus prefix: with firings that
     span many orders of magnitude that would cancel to nothing but rounding error.
     """
     P = terms.shape[2] // 2
     if P <= MATRIX_SUMS_UP_TO:
-        return _switch_matrix(P) @ terms
+        np.matmul(_switch_matrices(P), terms, out=sums)
+        return
     upper, lower = terms[:, :, :P], terms[:, :, P:]
-    sums = np.empty_like(terms)
     for rows, small, large in (
         (sums[:, :, :P], upper, _shifted(lower, -1)),
         (sums[:, :, P:], _shifted(lower, 1), upper),
@@ -117,7 +215,7 @@ def _switched_sums(terms: Array) -> Array:
         for j in range(P - 1, -1, -1):
             run += large[:, :, j]
             rows[:, :, j] += run
-    return sums
+    np.negative(sums[1, :, P:], out=sums[1, :, P:])
 
 
 def _shifted(terms: Array, by: int) -> Array:
@@ -131,51 +229,13 @@ def _shifted(terms: Array, by: int) -> Array:
 
 
 @functools.cache
-def _switch_matrix(P: int) -> Array:
-    """Return the matrix (2P, 2P) of zeros and ones that forms all switched sums."""
+def _switch_matrices(P: int) -> Array:
+    """Return the matrices (2, 1, 2P, 2P) that form all switched sums: of weights, of moments."""
     upto, below = np.tri(P), np.tri(P, k=-1)
-    return np.block([[upto, 1 - upto], [1 - below, below]])
-
-
-def takes_upper(y: Array, ends: Array) -> BoolArray:
-    """Return which rules weigh in the ends (2, K, B) with their upper firing: (2, K, P, B).
-
-    In the lower end those whose consequent lies below it, in the upper end those above. A
-    consequent *at* an end may take either firing; it takes the upper one, also where
-    rounding has put the end a few units beside it, so that some rule always does.
-    """
-    limit = np.maximum(np.abs(ends), _TINY)
-    limit *= _AT_THE_END
-    limit += ends
-    chosen = np.empty((*ends.shape[:2], *y.shape), dtype=bool)
-    np.less_equal(y, limit[0][:, None], out=chosen[0])
-    np.greater_equal(y, limit[1][:, None], out=chosen[1])
-    return chosen
-
-
-def pull_back(
-    g_ends: Array, f_lower: Array, f_upper: Array, y: Array, ends: Array, *, logs: bool = False
-) -> tuple[Array, Array]:
-    r"""Return the gradients with respect to the firings (2, K, P, B) and `y` (P, B).
-
-    Those of the firings, lower ones first, are with respect to their logarithms if `logs` says so.
-    With the switch point held, an end ``y_e = sum(w * y) / W`` has
-
-    .. math:: \partial y_e/\partial w_p = (y_p - y_e) / W, \qquad
-              \partial y_e/\partial y_p = w_p / W .
-    """
-    chosen = takes_upper(y, ends)  # (2, K, P, B)
-    w = np.where(chosen, f_upper, f_lower)
-    share = (g_ends / np.add.reduce(w, axis=2))[:, :, None]  # (2, K, 1, B)
-    w *= share
-    g = y - ends[:, :, None]
-    g *= w if logs else share
-    g_f = np.empty_like(g)
-    np.add(g[0], g[1], out=g_f[0])
-    g *= chosen
-    np.add(g[0], g[1], out=g_f[1])
-    g_f[0] -= g_f[1]
-    return g_f, np.add.reduce(w.reshape(-1, *y.shape), axis=0)
+    of_weights = np.block([[upto, 1 - upto], [1 - below, below]])
+    of_moments = of_weights.copy()
+    of_moments[P:] *= -1
+    return np.stack([of_weights, of_moments])[:, None]
 
 
 # The public face: rules last, any leading axes, checked, differentiable.
@@ -224,11 +284,12 @@ def _type_reduce(f_lower: Any, f_upper: Any, y: Any, tape: list[Any]) -> Array:
             raise ValueError(
                 f"f_upper must be positive for some rule in every row; row {row} is all 0"
             )
-        lo, up = (lo / top)[None], (up / top)[None]  # the ends do not depend on a common factor
+        reduction = Reduction(1, *yy.shape)
+        reduction.upper[0], reduction.lower[0] = up / top, lo / top  # a common factor cancels
         with np.errstate(all="ignore"):
-            found = find_ends(lo, up, yy, sort_rules(yy))
-        ends[:, part] = found[:, 0]
-        tape.append((part, top, (lo, up, yy, found)))
+            found = reduction.find_lower_ends(yy, sort_rules(yy))
+        ends[0, part], ends[1, part] = found[0, 0], -found[1, 0]
+        tape.append((part, top, np.stack([yy, -yy]), reduction))
     return ends.reshape(2, *shape[:-1])
 
 
@@ -238,8 +299,8 @@ def _type_reduce_vjp(argnums: Any, ans: Any, args: Any, kwargs: Any) -> Any:
     def vjp(g: Array) -> tuple[Array, ...]:
         g = g.reshape(2, 1, -1)
         grads = np.empty((3, g.shape[2], shape[-1]))  # (3, B, P)
-        for part, top, saved in args[3]:
-            g_f, g_y = pull_back(g[:, :, part], *saved)
+        for part, top, y, reduction in args[3]:
+            g_f, _, g_y = reduction.pull_back(g[:, :, part], y)
             grads[:2, part] = (g_f[:, 0] / top).swapaxes(1, 2)
             grads[2, part] = g_y.T
         return tuple(_unbroadcast(grads[i].reshape(shape), np.shape(args[i])) for i in argnums)

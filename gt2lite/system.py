@@ -24,7 +24,7 @@ import numpy as onp
 from autograd.extend import defvjp, primitive
 
 from gt2lite._checks import Array, matrix, one_of, vector
-from gt2lite.kernel import Fired, Scratch, Theta, fire, reduce_planes
+from gt2lite.kernel import Fired, Theta, Wide, fire, reduce_planes
 from gt2lite.memberships import ALPHA_0, alpha_of, kappa_of, log_firing
 from gt2lite.reduction import type_reduce
 
@@ -60,39 +60,19 @@ def constrain(params: Params) -> Theta:
     if s_l.shape[0] < params["c"].shape[1]:
         ones = onp.ones(params["c"].shape[1])
         s_l, s_r = s_l * ones, s_r * ones
-    return Theta(
-        params["c"],
-        np.abs(params["raw_sigma"]),
-        s_l,
-        s_r,
-        params["a"],
-        params["a0"],
-    )
+    b = np.concatenate([params["a"], params["a0"][:, None]], axis=1)
+    return Theta(params["c"], np.abs(params["raw_sigma"]), s_l, s_r, b)
 
 
-def pull_back_constraints(params: Params, theta: Theta, g: Theta) -> Params:
-    """Return the gradient with respect to the free parameters, given that of `theta`."""
-    g_l = g.s_l * theta.s_l * (1 - theta.s_l)
-    g_r = g.s_r * theta.s_r * (1 - theta.s_r)
-    scalar = params["raw_l"].size < g_l.size
-    return {
-        "c": g.c,
-        "raw_sigma": g.sigma * onp.sign(params["raw_sigma"]),
-        "raw_l": g_l.sum(keepdims=True) if scalar else g_l,
-        "raw_r": g_r.sum(keepdims=True) if scalar else g_r,
-        "a": g.a,
-        "a0": g.a0,
-    }
-
-
-@primitive
-def _sigmoid(raw: Array) -> Array:
+def sigmoid(raw: Array) -> Array:
+    """Return the share in (0, 1) that stands for any real number."""
     s = onp.tanh(0.5 * raw)  # this form does not overflow
     s += 1
     s *= 0.5
     return s
 
 
+_sigmoid = primitive(sigmoid)
 defvjp(_sigmoid, lambda s, raw: lambda g: g * s * (1 - s))
 
 
@@ -210,28 +190,34 @@ class Planes:
 
     def _ends(self, kappa: Array) -> Array:  # kappa (K, 1) or (K, N)
         ends = onp.empty((2, kappa.shape[0], self.X.shape[0]))
-        scratch = Scratch()
+        wide = None
         with onp.errstate(all="ignore"):
-            for rows, fired in self._chunks(scratch):
+            for rows, fired in self._chunks():
+                if wide is None or wide.B != fired.shape[2]:
+                    wide = Wide(1, *fired.shape)
                 k = kappa if kappa.shape[1] == 1 else kappa[:, rows]
                 for i in range(len(kappa)):  # one plane at a time: chunks are made for the cache
-                    reduced = reduce_planes(self._theta, fired, k[i : i + 1], scratch)
-                    ends[:, i, rows] = reduced.ends[:, 0]
+                    memory = wide if k[i].any() else None
+                    ends[:, i : i + 1, rows] = reduce_planes(
+                        self._theta, fired, k[i : i + 1], memory
+                    )
         return ends
 
-    def _chunks(self, scratch: Scratch) -> Iterator[tuple[slice, Fired]]:
-        N, per_row = self.X.shape[0], self.params["c"].size
-        size = max(_CHUNK_ELEMENTS // per_row, 1)
-        keep = N * per_row <= _CACHE_ELEMENTS
+    def _chunks(self) -> Iterator[tuple[slice, Fired]]:
+        N, (P, M) = self.X.shape[0], self.params["c"].shape
+        size = max(_CHUNK_ELEMENTS // (P * M), 1)
+        keep = N * P * M <= _CACHE_ELEMENTS
+        fired = None
         for start in range(0, N, size):
             rows = slice(start, min(start + size, N))
-            fired = self._kept.get(start)
-            if fired is None:
-                X_t = onp.ascontiguousarray(self.X[rows].T)
+            if start in self._kept:
+                fired = self._kept[start]
+            else:
+                if fired is None or keep or fired.shape[2] != rows.stop - start:
+                    fired = Fired(M, P, rows.stop - start)
+                fire(self._theta, self.X[rows].T, fired)
                 if keep:
-                    fired = self._kept[start] = fire(self._theta, X_t)
-                else:
-                    fired = fire(self._theta, X_t, scratch)
+                    self._kept[start] = fired
             yield rows, fired
 
     def __getstate__(self) -> dict[str, Any]:

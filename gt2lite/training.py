@@ -17,7 +17,7 @@ import numpy as np
 
 from gt2lite._checks import Array, between, matrix, one_of, vector, whole
 from gt2lite._progress import progress_bar
-from gt2lite.gradient import BatchGradient, flatten
+from gt2lite.gradient import BatchGradient, Flat
 from gt2lite.losses import OBJECTIVES, CompiledLoss, Objective, make_objective
 from gt2lite.starts import STARTS, init_params
 from gt2lite.system import (
@@ -30,6 +30,7 @@ from gt2lite.system import (
 Callback = Callable[[int, float, Params], None]
 
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8  # Adam, as everybody sets it
+_STEPS_OF_MOMENTS = np.array([[1 - BETA_1], [1 - BETA_2]])
 
 
 @dataclass(frozen=True)
@@ -177,23 +178,22 @@ def train(
             sigma_scale=recipe.sigma_scale,
         )
     _check_start(start, recipe, X.shape[1])
-    params, flat = flatten(start)
-    kept, mean_flat = flatten(start) if recipe.averaging else (params, flat)
+    moving = Flat(start)
+    kept = Flat(start) if recipe.averaging else moving
     objective = recipe.planes
     loss = CompiledLoss(objective)
-    gradient = BatchGradient(params, objective, loss)
+    gradient = BatchGradient(moving, objective, loss)
 
     def judge() -> float:
         """Return the loss that decides which epoch is kept."""
-        return loss.value(Planes(kept, X_judge).ends(objective.alphas), y_judge)
+        return loss.value(Planes(kept.params, X_judge).ends(objective.alphas), y_judge)
 
     n_steps = recipe.epochs * max(len(y) // recipe.batch_size, 1)
-    first_decayed = flat.size - params["a"].size - params["a0"].size
-    adam = _Adam(flat, recipe, n_steps, first_decayed)
-    average = _Average(mean_flat, recipe.averaging) if recipe.averaging else None
+    adam = _Adam(moving, recipe, n_steps)
+    average = _Average(kept.vector, recipe.averaging) if recipe.averaging else None
     history: list[float] = []
-    sound = flat.copy()
-    best, best_loss = mean_flat.copy(), math.inf
+    sound = moving.vector.copy()
+    best, best_loss = kept.vector.copy(), math.inf
     with progress_bar(recipe.epochs, "training", "epoch", show=progress) as step_done:
         for epoch in range(1, recipe.epochs + 1):
             seen: list[tuple[Array, Array]] = []  # ends and targets of every batch
@@ -202,25 +202,25 @@ def train(
                     g, ends = gradient(X_t, y_batch)
                     adam.update(g, epoch if recipe.bias_correction == "epochs" else None)
                     if average is not None:
-                        average.update(flat)
+                        average.update(moving.vector)
                     seen.append((ends, y_batch))
                 mean = loss.value(*(np.concatenate(v, axis=-1) for v in zip(*seen, strict=True)))
-            if not (math.isfinite(mean) and np.isfinite(flat).all()):
-                flat[:] = sound
-                raise DivergenceError(_advice(epoch, recipe), params, np.array(history))
+            if not (math.isfinite(mean) and np.isfinite(moving.vector).all()):
+                moving.vector[:] = sound
+                raise DivergenceError(_advice(epoch, recipe), moving.params, np.array(history))
             history.append(mean)
-            sound = flat.copy()
+            sound = moving.vector.copy()
             if recipe.keep != "last":
                 with np.errstate(all="ignore"):
                     mean = judge()
                 if mean < best_loss:
-                    best, best_loss = mean_flat.copy(), mean
+                    best, best_loss = kept.vector.copy(), mean
             if callback is not None:
-                callback(epoch, mean, kept)
+                callback(epoch, mean, kept.params)
             step_done(f"loss {mean:.4f}")
     if recipe.keep != "last":
-        mean_flat[:] = best
-    return Trained({name: value.copy() for name, value in kept.items()}, np.array(history))
+        kept.vector[:] = best
+    return Trained({name: value.copy() for name, value in kept.params.items()}, np.array(history))
 
 
 def _set_aside(
@@ -246,20 +246,25 @@ def _batches(X: Array, y: Array, size: int, rng: np.random.Generator) -> Iterabl
 class _Adam:
     """Adam on one flat vector, in place and without new arrays.
 
+    The two moments and what they move towards, the gradient and its square, are rows of one
+    array each: half as many calls.
+
     Args:
         flat: what is moved.
         recipe: learning rate, schedule and weight decay.
         n_steps: how many steps there will be, for the schedule.
-        first_decayed: index from which on `flat` decays.
     """
 
-    def __init__(self, flat: Array, recipe: Recipe, n_steps: int, first_decayed: int) -> None:
-        self.flat = flat
+    def __init__(self, flat: Flat, recipe: Recipe, n_steps: int) -> None:
+        self.vector = flat.vector
         self.recipe = recipe
         self.n_steps = n_steps
-        self.decayed = flat[first_decayed:]
-        self.m, self.v = np.zeros_like(flat), np.zeros_like(flat)
-        self._change, self._root = np.empty_like(flat), np.empty_like(flat)
+        first = self.vector.size - sum(flat.params[name].size for name in ("a", "a0"))
+        self.decayed = self.vector[first:]
+        self.moments = np.zeros((2, self.vector.size))
+        self._buffer = np.empty_like(self.moments)
+        self._m, self._v = self.moments
+        self._change, self._root = self._buffer
         self.steps = 0
 
     def update(self, g: Array, count: int | None = None) -> None:
@@ -269,22 +274,21 @@ class _Adam:
             learning_rate *= (1 + math.cos(math.pi * self.steps / self.n_steps)) / 2
         self.steps += 1
         t = self.steps if count is None else count
-        change, root = self._change, self._root
-        np.subtract(g, self.m, out=change)
-        change *= 1 - BETA_1
-        self.m += change
-        np.multiply(g, g, out=change)
-        change -= self.v
-        change *= 1 - BETA_2
-        self.v += change
-        np.divide(self.v, 1 - BETA_2**t, out=root)
-        np.sqrt(root, out=root)
-        root += EPSILON
-        np.multiply(self.m, learning_rate / (1 - BETA_1**t), out=change)
+        buffer, change, root = self._buffer, self._change, self._root
+        change[:] = g
+        np.multiply(g, g, out=root)
+        buffer -= self.moments
+        buffer *= _STEPS_OF_MOMENTS
+        self.moments += buffer
+
+        spread = math.sqrt(1 - BETA_2**t)  # the corrections, moved out of the root and in one
+        np.sqrt(self._v, out=root)
+        root += EPSILON * spread
+        np.multiply(self._m, learning_rate * spread / (1 - BETA_1**t), out=change)
         change /= root
         if self.recipe.weight_decay:
             self.decayed *= 1 - learning_rate * self.recipe.weight_decay
-        self.flat -= change
+        self.vector -= change
 
 
 class _Average:

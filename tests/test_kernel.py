@@ -6,15 +6,15 @@ autograd, and against differences of the loss itself.
 
 from __future__ import annotations
 
-import autograd.numpy as anp
 import numpy as np
 import pytest
 from autograd import grad, make_vjp
 from gradients import check_gradient, one_sided
 
-from gt2lite.kernel import Theta, plane_ends
+from gt2lite.gradient import BatchGradient, Flat
+from gt2lite.kernel import plane_ends
 from gt2lite.losses import Objective, loss, loss_and_gradient, make_objective
-from gt2lite.system import constrain, param_shapes, pull_back_constraints, reference_ends
+from gt2lite.system import constrain, param_shapes, reference_ends
 
 
 def a_problem(N=5, M=3, P=4, smf="per_input", far=1.0, alike=1.0, seed=4):
@@ -189,20 +189,36 @@ def test_gradient_where_consequents_tie_lies_between_the_one_sided_ones(end):
         assert (found[name] <= np.maximum(below, above) + 1e-6).all(), name
 
 
+def test_the_flat_gradient_of_a_training_step_is_that_of_plain_autograd(case):
+    params, X, y, objective = case
+    flat = Flat(params)
+    with np.errstate(all="ignore"):
+        found, ends = BatchGradient(flat, objective)(np.ascontiguousarray(X.T), y)
+    reference = reference_ends(params, X, objective.kappa)
+    np.testing.assert_allclose(ends, reference, rtol=0, atol=1e-12 * np.abs(reference).max())
+    g = grad(lambda p: loss(reference_ends(p, X, objective.kappa), y, objective))(params)
+    by_name = Flat(params)
+    by_name.vector[:] = found
+    for name, expected in g.items():
+        tolerance = {"rtol": 1e-10, "atol": 1e-10 * np.abs(expected).max() + 1e-14}
+        np.testing.assert_allclose(by_name.params[name], expected, err_msg=name, **tolerance)
+
+
 @pytest.mark.parametrize("smf", ["per_input", "scalar"])
-def test_the_constraints_are_pulled_back_as_autograd_would(smf):
+def test_flat_parameters_are_views_of_one_vector_and_a_copy(smf):
     params, _, _ = a_problem(smf=smf)
-    theta = constrain(params)
-    rng = np.random.default_rng(2)
-    g = Theta(*(rng.normal(size=value.shape) for value in theta))
-    expected = grad(lambda p: sum(anp.sum(u * v) for u, v in zip(g, constrain(p), strict=True)))(
-        params
-    )
-    found = pull_back_constraints(params, theta, g)
-    assert list(found) == list(params)
+    before = {name: value.copy() for name, value in params.items()}
+    flat = Flat(params)
     for name, value in params.items():
-        assert found[name].shape == value.shape
-        np.testing.assert_allclose(found[name], expected[name], rtol=0, atol=1e-14)
+        np.testing.assert_array_equal(flat.params[name], value)
+    np.testing.assert_array_equal(flat.raw_shares, [params["raw_l"], params["raw_r"]])
+    np.testing.assert_array_equal(flat.b, np.column_stack([params["a"], params["a0"]]))
+    flat.vector += 1
+    for name, value in before.items():
+        np.testing.assert_array_equal(params[name], value)
+        np.testing.assert_array_equal(flat.params[name], value + 1)
+    np.testing.assert_array_equal(flat.raw_shares[1], before["raw_r"] + 1)
+    np.testing.assert_array_equal(flat.b[:, -1], before["a0"] + 1)
 
 
 # The checker can fail
