@@ -18,6 +18,7 @@ import numpy as np
 
 from gt2lite import losses, starts, system
 from gt2lite.gradient import BatchGradient, Flat
+from gt2lite.kernel import quiet
 from gt2lite.memberships import alpha_of
 
 BASE = {"rows": 4000, "inputs": 11, "rules": 10, "planes": 1, "batch": 64}
@@ -60,7 +61,7 @@ def step(sizes: dict[str, int]) -> Callable[[], object]:
     X_t, y = np.ascontiguousarray(X.T), X[:, 0].copy()
 
     def call() -> None:
-        with np.errstate(all="ignore"):
+        with quiet():
             gradient(X_t, y)
 
     return call

@@ -19,6 +19,7 @@ import numpy as np
 
 from gt2lite import losses, starts, system, training
 from gt2lite.gradient import BatchGradient, Flat
+from gt2lite.kernel import quiet
 
 TOLERANCE = 1e-9
 RATE = 1e-3
@@ -51,7 +52,7 @@ def ours(problem: Problem) -> tuple[Gradient, Step]:
     adam = _adam(flat)
 
     def epoch() -> None:
-        with np.errstate(all="ignore"):
+        with quiet():
             for X_t, y in problem.batches:
                 adam.update(gradient(X_t, y)[0])
 

@@ -19,7 +19,7 @@ from gt2lite.kernel import (
     reduce_planes,
 )
 from gt2lite.losses import CompiledLoss, Objective
-from gt2lite.system import Params, sigmoid
+from gt2lite.system import PARAM_NAMES, Params, sigmoid
 
 
 class Flat:
@@ -45,24 +45,22 @@ class Flat:
     """
 
     def __init__(self, params: Params) -> None:
-        c, _, raw_l, raw_r, a, a0 = params.values()
-        self.vector = np.concatenate([value.ravel(order="F") for value in params.values()])
-        ends = np.cumsum([value.size for value in params.values()])
+        arrays = [params[name] for name in PARAM_NAMES]
+        self.vector = np.concatenate([value.ravel(order="F") for value in arrays])
+        starts = np.cumsum([0] + [value.size for value in arrays])
         self.params = {
-            name: part.reshape(value.shape, order="F")
-            for (name, value), part in zip(
-                params.items(), np.split(self.vector, ends[:-1]), strict=True
-            )
+            name: self.vector[start : start + value.size].reshape(value.shape, order="F")
+            for name, value, start in zip(PARAM_NAMES, arrays, starts[:-1], strict=True)
         }
-        shares = self.vector[2 * c.size :][: raw_l.size + raw_r.size]
-        self.raw_shares = shares.reshape(2, -1)
-        self.b = self.vector[-a.size - a0.size :].reshape(len(a0), -1, order="F")
+        _, _, raw_l, _, a, _ = starts[:-1]
+        self.raw_shares = self.vector[raw_l:a].reshape(2, -1)
+        self.b = self.vector[a:].reshape(len(params["a0"]), -1, order="F")
 
 
 class BatchGradient:
     """The gradient of batches under one objective, at parameters that may move meanwhile.
 
-    Callers silence the warnings of NumPy, once, where the cost of that does not count.
+    Callers run it inside `kernel.quiet`, entered where the cost of that does not count.
 
     Args:
         flat: the system; its numbers are looked at anew in every call.
@@ -79,9 +77,7 @@ class BatchGradient:
     (array([ 0.    ,  0.    ,  0.    ,  0.    ,  0.    , -0.2913]), (2, 1, 2))
     """
 
-    def __init__(
-        self, flat: Flat, objective: Objective, loss: CompiledLoss | None = None
-    ) -> None:
+    def __init__(self, flat: Flat, objective: Objective, loss: CompiledLoss | None = None) -> None:
         self._flat = flat
         self._kappa = objective.kappa[:, None]
         self._n_wide = count_wide(self._kappa)
@@ -89,10 +85,10 @@ class BatchGradient:
         self._fired: Fired | None = None
         self._wide: Wide | None = None
         self._g = Flat(flat.params)
-        M = flat.params["c"].shape[1]
-        self._g_shares = np.empty((2, M))
-        params = self._g.params
-        self._g_theta = Theta(params["c"], params["raw_sigma"], *self._g_shares, self._g.b)
+        c, raw_sigma = self._g.params["c"], self._g.params["raw_sigma"]
+        self._P, self._M = len(c), len(c.T)
+        self._g_shares = np.empty((2, self._M))
+        self._g_theta = Theta(c, raw_sigma, self._g_shares[0], self._g_shares[1], self._g.b)
 
     def __call__(self, X_t: Array, y: Array) -> tuple[Array, Array]:
         """Return the gradient, in the order of the flat vector, and the ends (2, K, B).
@@ -115,9 +111,9 @@ class BatchGradient:
     def _memory(self, B: int) -> tuple[Fired, Wide | None]:
         """Return what batches of that size are computed in."""
         if self._fired is None or self._fired.shape[2] != B:
-            P, M = self._flat.params["c"].shape
-            self._fired = Fired(M, P, B)
-            self._wide = Wide(self._n_wide, M, P, B) if self._n_wide else None
+            sizes = self._M, self._P, B
+            self._fired = Fired(*sizes)
+            self._wide = Wide(self._n_wide, *sizes) if self._n_wide else None
         return self._fired, self._wide
 
     def _constrain(self) -> tuple[Theta, Array]:
@@ -128,16 +124,16 @@ class BatchGradient:
         """
         flat = self._flat
         shares = sigmoid(flat.raw_shares)
-        s_l, s_r = shares
-        if s_l.size == 1:
-            s_l, s_r = np.repeat(shares, self._g_shares.shape[1], axis=1)
-        return Theta(flat.params["c"], flat.params["raw_sigma"], s_l, s_r, flat.b), shares
+        s: Array = shares
+        if shares.shape[1] < self._M:  # one share for all inputs
+            s = np.repeat(shares, self._M, axis=1)
+        return Theta(flat.params["c"], flat.params["raw_sigma"], s[0], s[1], flat.b), shares
 
     def _pull_back_constraints(self, shares: Array) -> None:
         """Complete the gradient: that by shares is to become that by `raw_shares`."""
         slope = 1.0 - shares
         slope *= shares  # of the sigmoid
         g = self._g_shares
-        if shares.shape[1] < g.shape[1]:  # one share for all inputs
+        if shares.shape[1] < self._M:  # one share for all inputs
             g = g.sum(axis=1, keepdims=True)
         np.multiply(g, slope, out=self._g.raw_shares)

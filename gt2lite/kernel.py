@@ -5,8 +5,8 @@ is the **last** axis of every array and the rules come before it, so that each N
 runs over long contiguous rows, and what belongs to an input or a plane is one number for
 P x B of them::
 
-    X       (2, M, B)     inputs, transposed, and ones
-    z       (M, P, B)     distances from the centres: a line in x for each input and rule
+    X_t     (M, B)        inputs, transposed
+    z       (M, P, B)     distances from the centres
     mu      (M, P, B)     primary memberships: the same for every plane
     log_f   (P, B)        their log-product: the firing at alpha = 1
     u       (K, M, P, B)  upper memberships of the K planes that have a width, over 1 - t
@@ -27,14 +27,15 @@ undercut, and ``prod_m (1 - t)`` are far from underflow; otherwise they come fro
 logarithms, relative to the largest in their row. Either way a sample at 1e6 standard
 deviations has finite ends.
 
-A training step handles so few numbers that it is NumPy's calls that cost, and in a call
-the start of every row. Therefore small matrix products stand in for two kinds of call.
-Sums are products with ones. And where a number is to be added to each row, as in z and u, a pair
-(factor, number) is multiplied by a pair of rows (values, ones), which BLAS does for a third of
-the price. The result is the same: a product with 1 is exact.
+A training step handles so few numbers that what costs is less the arithmetic than the
+calls, and in a call the start of every row. Therefore
 
-Numbers may underflow on the way, by design: callers run these functions inside
-``np.errstate(all="ignore")``, once, where the cost of that does not count.
+- memory is made once, with all its views, and used in every step (`Fired`, `Wide`);
+- sums are products with ones, and z, a line in x for each input and rule, is a product of
+  (scale, offset) and (x, -1), all by BLAS: a third of the price of two calls with short rows;
+- calls run inside `quiet`, which also keeps NumPy from copying short rows into its buffers.
+
+Numbers may underflow on the way, by design; `quiet` is also what silences that.
 
 `plane_ends` hooks both passes into autograd, as a primitive that keeps what the
 backward pass needs.
@@ -42,6 +43,8 @@ backward pass needs.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,11 +53,33 @@ from autograd.extend import defvjp_argnums, primitive
 from gt2lite._checks import Array, IntArray
 from gt2lite.reduction import PlainMean, Reduction, aligned, ones, sort_rules
 
+BUFFER = 640
+"""Numbers in NumPy's buffer: a row of the paper's recipe, 10 rules and 64 samples."""
+
 _SAFE_PRODUCT = 1e-200
 _COMMON_FACTOR = 1e-40  # firings may be larger than 1 by so much
 _LEAST_ROOM = 2.0**-53  # 1 - t where t is 1 to the last bit
 _LOWEST_LOG = -1e300  # keeps differences of logarithms finite where squares overflow
-_SHORT_ROW = 4096  # rows of memberships (P x B) for which a product is cheaper than an addition
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Set NumPy up for the functions of this module: no warnings, and a small buffer.
+
+    NumPy collects rows that are broadcast in a buffer of 8,192 numbers if they fit, which takes
+    longer than to compute with them; rows that are longer than the buffer it takes as they are.
+
+    >>> with quiet():
+    ...     np.getbufsize() == BUFFER and np.geterr()["divide"]
+    'ignore'
+    """
+    before = np.getbufsize()
+    with np.errstate(all="ignore"):
+        np.setbufsize(BUFFER)
+        try:
+            yield
+        finally:
+            np.setbufsize(before)
 
 
 class Theta(NamedTuple):
@@ -82,20 +107,17 @@ class Fired:
 
     def __init__(self, M: int, P: int, B: int) -> None:
         self.shape = M, P, B
-        self.X = aligned((2, M, B))
-        self.X[1] = 1
-        self.X_pairs = self.X.swapaxes(0, 1)  # (M, 2, B)
-        self.X_and_ones = self.X.reshape(2 * M, B)[: M + 1]
-        self.scale = aligned((M, P))  # 1 / sigma, over the root of 2M
-        self.lines = aligned((2, M, P))  # z = lines[0] * x + lines[1]
-        self.line_pairs = self.lines.transpose(1, 2, 0)  # (M, P, 2)
-        self.z = aligned((M, P, B))  # distance from the centres, such that ln mu = -z**2
-        is_short = P * B <= _SHORT_ROW
-        mu = aligned((2 if is_short else 1, M, P, B))
-        mu[1:] = 1
-        self.mu = mu[0]
+        X = aligned((2, M + 1, B))  # inputs and a row of ones; then rows of -1
+        X[0, M], X[1] = 1, -1
+        self.X_t = X[0, :M]
+        self.X_and_ones = X[0]
+        self.X_pairs = X[:, :M].swapaxes(0, 1)  # (M, 2, B)
+        lines = aligned((2, M, P))  # z = scale * x - offset
+        self.scale, self.offset = lines  # 1 / sigma, over the root of M; and times c
+        self.line_pairs = lines.transpose(1, 2, 0)  # (M, P, 2)
+        self.z = aligned((M, P, B))  # distance from the centres, such that ln mu = -z**2 / 2
+        self.mu = aligned((M, P, B))
         self.mu_rows = self.mu.reshape(M, P * B)
-        self.mu_pairs = mu.reshape(2, M, P * B).swapaxes(0, 1) if is_short else None  # (M, 2, P B)
         self.log_f = aligned((P, B))
         self.f = aligned((P, B))  # exp(log_f), over `unit`
         self.unit: Array | float = 1.0  # (B,) the largest exp(log_f) where that is tiny
@@ -113,25 +135,20 @@ class Wide(Reduction):
         self.shares = aligned((3, K, M, 1))  # t, then the room 1 - kappa s below and above mu
         self.u = aligned((K, M, P, B))  # upper memberships over their room
         self.u_rows = self.u.reshape(K * M, P * B)
-        self.u_by_input = self.u.reshape(K, M, P * B).swapaxes(0, 1)
-        self.sums = aligned((M, K, 2))  # u = sums[:, :, 0] * mu + sums[:, :, 1] * 1
-        self.sums[:] = 1
-        self.added = self.sums[:, :, 1].T  # (K, M)
 
 
 def fire(theta: Theta, X_t: Array, fired: Fired) -> None:
     """Put memberships, type-1 firings and consequents of a batch `X_t` (M, B) into `fired`."""
     c, sigma, _, _, b = theta
     M, P, B = fired.shape
-    fired.X[0] = X_t
-    scale, lines, z, mu, f = fired.scale, fired.lines, fired.z, fired.mu, fired.f
-    np.divide((2.0 * M) ** -0.5, sigma.T, out=scale)
-    np.negative(scale, out=lines[0])
-    np.multiply(c.T, scale, out=lines[1])
-    np.matmul(fired.line_pairs, fired.X_pairs, out=z)  # (c - x) / sigma, to scale
+    z, mu, f = fired.z, fired.mu, fired.f
+    fired.X_t[:] = X_t
+    np.divide(M**-0.5, sigma.T, out=fired.scale)
+    np.multiply(c.T, fired.scale, out=fired.offset)
+    np.matmul(fired.line_pairs, fired.X_pairs, out=z)
 
     np.multiply(z, z, out=mu)
-    np.negative(mu, out=mu)
+    mu *= -0.5
     np.dot(ones(M), fired.mu_rows, out=fired.log_f.reshape(P * B))
     np.exp(mu, out=mu)
     np.exp(fired.log_f, out=f)
@@ -179,7 +196,7 @@ def reduce_planes(theta: Theta, fired: Fired, kappa: Array, wide: Wide | None) -
 
 def _widen(theta: Theta, fired: Fired, kappa: Array, wide: Wide) -> None:
     """Reduce the planes `kappa` (K, 1 or B), of which none is 0 for all samples."""
-    M, _, B = fired.shape
+    M = fired.shape[0]
     wide.kappa = kappa
     if wide.shares.shape[3] != kappa.shape[1]:
         wide.shares = aligned((3, len(kappa), M, kappa.shape[1]))
@@ -189,17 +206,14 @@ def _widen(theta: Theta, fired: Fired, kappa: Array, wide: Wide) -> None:
     np.multiply(kappa[:, None], theta.s_r[:, None], out=t)
     room[1] = t
     np.subtract(1.0, room, out=room)
-    np.maximum(room, _LEAST_ROOM, out=room)
     products = np.multiply.reduce(shares, axis=2)  # (3, K, 1 or B)
-
-    if fired.mu_pairs is not None and kappa.shape[1] == 1:
-        np.divide(t[..., 0], room[1, ..., 0], out=wide.added)
-        np.matmul(wide.sums, fired.mu_pairs, out=wide.u_by_input)
-    else:
-        np.add(fired.mu, (t / room[1])[:, :, None], out=wide.u)
-
     least = np.minimum.reduce(products, axis=None)
-    if safe := bool(least > _SAFE_PRODUCT):
+    is_safe = bool(least > _SAFE_PRODUCT)
+    if not is_safe:
+        np.maximum(room, _LEAST_ROOM, out=room)
+
+    np.add(fired.mu, (t / room[1])[:, :, None], out=wide.u)
+    if is_safe:
         np.multiply.reduce(wide.u, axis=1, out=wide.upper)
         lower = products[1] * fired.unit
         if least > _COMMON_FACTOR:  # the lower firings take over what the upper ones lack
@@ -208,13 +222,13 @@ def _widen(theta: Theta, fired: Fired, kappa: Array, wide: Wide) -> None:
             wide.upper *= products[2][:, None]
         np.multiply(fired.f, lower[:, None], out=wide.lower)
     else:
-        log_u = np.logaddexp(np.log(room[1])[:, :, None] - fired.z**2, np.log(t)[:, :, None])
+        log_u = np.logaddexp(np.log(room[1])[:, :, None] - fired.z**2 / 2, np.log(t)[:, :, None])
         log_upper = np.maximum(np.add.reduce(log_u, axis=1), _LOWEST_LOG)  # (K, P, B)
         log_lower = np.maximum(fired.log_f, _LOWEST_LOG) + np.log(room[0]).sum(axis=1)[:, None]
         top = log_upper.max(axis=1, keepdims=True)
         np.exp(log_upper - top, out=wide.upper)
         np.exp(log_lower - top, out=wide.lower)
-    wide.find_lower_ends(fired.y[0], fired.positions, all_fire=safe)
+    wide.find_lower_ends(fired.y[0], fired.positions, all_fire=is_safe)
 
 
 def pull_back_planes(
@@ -249,7 +263,8 @@ def pull_back_planes(
         out.s_l[:] = out.s_r[:] = 0.0
     else:
         g_f, g_log_f, g_y = wide.pull_back(g_ends[:, :n_wide], y, plain=plain, logs=True)
-        g_log_f += np.dot(ones(n_wide), g_f[0].reshape(n_wide, P * B)).reshape(P, B)
+        for by_lower in g_f[0]:
+            g_log_f += by_lower
         g_u = np.divide(g_f[1][:, None], wide.u, out=wide.u)
 
         # ln f_lower = sum_m ln(1 - kappa s_l) + log_f
@@ -270,17 +285,15 @@ def pull_back_planes(
         g_log_mu *= fired.mu
         g_log_mu += g_log_f
 
-    g_z = np.multiply(g_log_mu, z, out=g_log_mu)  # but for a factor -2
-    g_lines = np.empty((2, M, P))
+    g_z = np.multiply(g_log_mu, z, out=g_log_mu)  # but for the sign
+    by_scale, by_offset = g_lines = np.empty((2, M, P))
     np.matmul(fired.X_pairs, g_z.swapaxes(1, 2), out=g_lines.swapaxes(0, 1))
-    g_lines *= -2.0
-    # the lines are -scale and c * scale
-    by_slope, by_offset = g_lines
-    np.multiply(by_offset, fired.scale, out=out.c.T)
+    by_offset *= fired.scale  # = -g_c
+    np.negative(by_offset, out=out.c.T)
+    by_scale *= fired.scale
     by_offset *= theta.c.T
-    by_slope -= by_offset
-    by_slope *= fired.scale
-    np.divide(by_slope, theta.sigma.T, out=out.sigma.T)
+    by_scale += by_offset
+    np.divide(by_scale, theta.sigma.T, out=out.sigma.T)
     np.dot(fired.X_and_ones, g_y.T, out=out.b.T)
 
 
@@ -310,7 +323,7 @@ def _plane_ends(
     sizes = X.shape[1], len(c), len(X)
     n_wide = count_wide(kappa[:, None])
     fired, wide = Fired(*sizes), Wide(n_wide, *sizes) if n_wide else None
-    with np.errstate(all="ignore"):
+    with quiet():
         fire(theta, X.T, fired)
         ends = reduce_planes(theta, fired, kappa[:, None], wide)
     tape.update(theta=theta, fired=fired, wide=wide, ends=ends)
@@ -323,7 +336,7 @@ def _plane_ends_vjp(argnums: Any, ans: Any, args: Any, kwargs: Any) -> Any:
     def vjp(g: Array) -> tuple[Array, ...]:
         grads = Theta(*(np.empty(value.shape, order="F") for value in tape["theta"]))
         u = None if tape["wide"] is None else tape["wide"].u.copy()
-        with np.errstate(all="ignore"):
+        with quiet():
             pull_back_planes(**tape, g_ends=g, out=grads)
         if u is not None:
             tape["wide"].u[:] = u  # for another call

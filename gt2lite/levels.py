@@ -24,6 +24,7 @@ import numpy as np
 
 from gt2lite._checks import Array, between, matrix, vector
 from gt2lite.gradient import BatchGradient, Flat
+from gt2lite.kernel import quiet
 from gt2lite.losses import CompiledLoss
 from gt2lite.memberships import ALPHA_0
 from gt2lite.starts import init_params
@@ -114,7 +115,7 @@ def train_levels(
     for epoch in range(1, recipe.epochs + 1):
         sound = flat.vector.copy()
         seen: list[tuple[Array, Array, Array]] = []  # ends, targets and levels of every batch
-        with np.errstate(all="ignore"):  # what goes wrong shows in the loss
+        with quiet():  # what goes wrong shows in the loss
             for X_t, y_batch in _batches(drawn(), y, recipe.batch_size, rng):
                 phi = np.tanh(_MEAN + _STD * X_t[-1])
                 loss.ask(phi)

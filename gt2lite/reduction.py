@@ -134,32 +134,34 @@ class Reduction:
             plain: a mean that is pulled back along with the ends.
             logs: whether gradients are with respect to the logarithms of firings and weights.
         """
-        d, w, share, d_ends, w_ends, takes_upper, g_f = self._for_gradients
-        np.subtract(y[:, None], self.lower_ends[:, :, None], out=d_ends)
-        near = np.abs(self.lower_ends)
-        near *= _AT_THE_END
-        near += _TINY
-        np.less_equal(d_ends, near[:, :, None], out=takes_upper)
-        np.multiply(takes_upper, self.upper - self.lower, out=w_ends)
-        w_ends += self.lower
-        share[:-1] = g_ends.reshape(-1, self.B)
+        d, w, share, d_ends, w_ends, below, g_f = self._for_gradients
+        edge = np.abs(self.lower_ends)
+        edge *= _AT_THE_END
+        edge += _TINY
+        edge += self.lower_ends
+        np.subtract(y[:, None], edge[:, :, None], out=d_ends)
+        np.multiply(d_ends, -np.inf, out=w_ends)  # inf below the edge, -inf above, nan at it
+        np.fmin(w_ends, self.upper, out=w_ends)
+        np.fmax(w_ends, self.lower, out=w_ends)
+        np.minimum(d_ends, 0.0, out=below)
         if plain is None:
             d[-1], w[-1], share[-1] = 0.0, 1.0, 0.0
         else:
             np.subtract(y[0], plain.mean, out=d[-1])
             w[-1], share[-1] = plain.w, plain.g
 
-        share /= np.add.reduce(w, axis=1)
+        W = np.add.reduce(w, axis=1)
+        np.divide(g_ends, W[:-1].reshape(g_ends.shape), out=share[:-1].reshape(g_ends.shape))
+        share[-1] /= W[-1]
         w *= share[:, None]
-        d *= w if logs else share[:, None]
+        factor = w if logs else share[:, None]
+        d *= factor
+        below *= factor[:-1].reshape(2, self.K, -1, self.B)
         # d_ends[1] is a distance in -y: the two ends pull in opposite directions
-        by_both, by_upper = g_f
-        np.subtract(d_ends[0], d_ends[1], out=by_both)
-        d_ends *= takes_upper
-        np.subtract(d_ends[0], d_ends[1], out=by_upper)
-        by_both -= by_upper  # now by the lower ones
-        g_y = np.dot(ones(len(w)), w.reshape(len(w), -1)).reshape(y.shape[1:])
-        return PulledBack(g_f, d[-1], g_y)
+        np.subtract(d_ends[0], d_ends[1], out=g_f[0])  # by both firings
+        np.subtract(below[0], below[1], out=g_f[1])
+        g_f[0] -= g_f[1]
+        return PulledBack(g_f, d[-1], np.add.reduce(w, axis=0))
 
     @functools.cached_property
     def _for_gradients(self) -> tuple[Array, ...]:
@@ -275,6 +277,7 @@ def _type_reduce(f_lower: Any, f_upper: Any, y: Any, tape: list[Any]) -> Array:
     rows = [np.broadcast_to(v, shape).reshape(-1, P) for v in arrays]  # (B, P) each
     ends = np.empty((2, len(rows[0])))
     block = _BLOCK_ROWS
+    reduction = None
     for start in range(0, len(rows[0]), block):
         part = slice(start, start + block)
         lo, up, yy = (np.ascontiguousarray(v[part].T) for v in rows)  # (P, block)
@@ -284,12 +287,14 @@ def _type_reduce(f_lower: Any, f_upper: Any, y: Any, tape: list[Any]) -> Array:
             raise ValueError(
                 f"f_upper must be positive for some rule in every row; row {row} is all 0"
             )
-        reduction = Reduction(1, *yy.shape)
-        reduction.upper[0], reduction.lower[0] = up / top, lo / top  # a common factor cancels
+        if reduction is None or yy.shape[1] != reduction.B:
+            reduction = Reduction(1, *yy.shape)
+        np.divide(up, top, out=reduction.upper[0])  # a common factor does not matter
+        np.divide(lo, top, out=reduction.lower[0])
         with np.errstate(all="ignore"):
             found = reduction.find_lower_ends(yy, sort_rules(yy))
         ends[0, part], ends[1, part] = found[0, 0], -found[1, 0]
-        tape.append((part, top, np.stack([yy, -yy]), reduction))
+        tape.append((part, top, yy, reduction.firings.copy(), found.copy()))
     return ends.reshape(2, *shape[:-1])
 
 
@@ -299,8 +304,11 @@ def _type_reduce_vjp(argnums: Any, ans: Any, args: Any, kwargs: Any) -> Any:
     def vjp(g: Array) -> tuple[Array, ...]:
         g = g.reshape(2, 1, -1)
         grads = np.empty((3, g.shape[2], shape[-1]))  # (3, B, P)
-        for part, top, y, reduction in args[3]:
-            g_f, _, g_y = reduction.pull_back(g[:, :, part], y)
+        for part, top, y, firings, lower_ends in args[3]:
+            reduction = Reduction(1, *y.shape)
+            reduction.firings[:], reduction.lower_ends[:] = firings, lower_ends
+            with np.errstate(all="ignore"):
+                g_f, _, g_y = reduction.pull_back(g[:, :, part], np.stack([y, -y]))
             grads[:2, part] = (g_f[:, 0] / top).swapaxes(1, 2)
             grads[2, part] = g_y.T
         return tuple(_unbroadcast(grads[i].reshape(shape), np.shape(args[i])) for i in argnums)

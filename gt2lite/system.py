@@ -24,12 +24,13 @@ import numpy as onp
 from autograd.extend import defvjp, primitive
 
 from gt2lite._checks import Array, matrix, one_of, vector
-from gt2lite.kernel import Fired, Theta, Wide, fire, reduce_planes
+from gt2lite.kernel import Fired, Theta, Wide, fire, quiet, reduce_planes
 from gt2lite.memberships import ALPHA_0, alpha_of, kappa_of, log_firing
 from gt2lite.reduction import type_reduce
 
 Params = dict[str, Array]
 
+PARAM_NAMES = ("c", "raw_sigma", "raw_l", "raw_r", "a", "a0")
 SMF_MODES = ("per_input", "scalar")
 
 _CHUNK_ELEMENTS = 2**17  # memberships handled at once: about a megabyte, fits a cache
@@ -39,14 +40,8 @@ _CACHE_ELEMENTS = 2**22  # memberships kept between planes: about a hundred mega
 def param_shapes(P: int, M: int, smf: str) -> dict[str, tuple[int, ...]]:
     """Return the name and shape of every parameter, in the order in which they are kept."""
     shares = (M,) if one_of("smf", smf, SMF_MODES) == "per_input" else (1,)
-    return {
-        "c": (P, M),
-        "raw_sigma": (P, M),
-        "raw_l": shares,
-        "raw_r": shares,
-        "a": (P, M),
-        "a0": (P,),
-    }
+    shapes = (P, M), (P, M), shares, shares, (P, M), (P,)
+    return dict(zip(PARAM_NAMES, shapes, strict=True))
 
 
 def n_parameters(params: Params) -> int:
@@ -191,9 +186,9 @@ class Planes:
     def _ends(self, kappa: Array) -> Array:  # kappa (K, 1) or (K, N)
         ends = onp.empty((2, kappa.shape[0], self.X.shape[0]))
         wide = None
-        with onp.errstate(all="ignore"):
+        with quiet():
             for rows, fired in self._chunks():
-                if wide is None or wide.B != fired.shape[2]:
+                if wide is None or fired.shape[2] != wide.B:
                     wide = Wide(1, *fired.shape)
                 k = kappa if kappa.shape[1] == 1 else kappa[:, rows]
                 for i in range(len(kappa)):  # one plane at a time: chunks are made for the cache

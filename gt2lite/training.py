@@ -18,6 +18,7 @@ import numpy as np
 from gt2lite._checks import Array, between, matrix, one_of, vector, whole
 from gt2lite._progress import progress_bar
 from gt2lite.gradient import BatchGradient, Flat
+from gt2lite.kernel import quiet
 from gt2lite.losses import OBJECTIVES, CompiledLoss, Objective, make_objective
 from gt2lite.starts import STARTS, init_params
 from gt2lite.system import (
@@ -197,7 +198,7 @@ def train(
     with progress_bar(recipe.epochs, "training", "epoch", show=progress) as step_done:
         for epoch in range(1, recipe.epochs + 1):
             seen: list[tuple[Array, Array]] = []  # ends and targets of every batch
-            with np.errstate(all="ignore"):  # what goes wrong shows in the loss
+            with quiet():  # what goes wrong shows in the loss
                 for X_t, y_batch in _batches(X, y, recipe.batch_size, rng):
                     g, ends = gradient(X_t, y_batch)
                     adam.update(g, epoch if recipe.bias_correction == "epochs" else None)
@@ -211,7 +212,7 @@ def train(
             history.append(mean)
             sound = moving.vector.copy()
             if recipe.keep != "last":
-                with np.errstate(all="ignore"):
+                with quiet():
                     mean = judge()
                 if mean < best_loss:
                     best, best_loss = kept.vector.copy(), mean

@@ -12,7 +12,7 @@ from autograd import grad, make_vjp
 from gradients import check_gradient, one_sided
 
 from gt2lite.gradient import BatchGradient, Flat
-from gt2lite.kernel import plane_ends
+from gt2lite.kernel import plane_ends, quiet
 from gt2lite.losses import Objective, loss, loss_and_gradient, make_objective
 from gt2lite.system import constrain, param_shapes, reference_ends
 
@@ -192,7 +192,7 @@ def test_gradient_where_consequents_tie_lies_between_the_one_sided_ones(end):
 def test_the_flat_gradient_of_a_training_step_is_that_of_plain_autograd(case):
     params, X, y, objective = case
     flat = Flat(params)
-    with np.errstate(all="ignore"):
+    with quiet():
         found, ends = BatchGradient(flat, objective)(np.ascontiguousarray(X.T), y)
     reference = reference_ends(params, X, objective.kappa)
     np.testing.assert_allclose(ends, reference, rtol=0, atol=1e-12 * np.abs(reference).max())

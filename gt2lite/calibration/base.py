@@ -151,15 +151,8 @@ class Calibration(ABC):
     ) -> Self: ...
 
 
-@dataclass(eq=False)
-class Calibrator(Calibration):
-    """What the four methods share: `fit` to a calibration set, then ask for planes.
-
-    The fields of a subclass are its options. A level that is out of reach gets
-    a `CoverageError`, a set of fewer than 100 samples a `SmallCalibrationWarning`.
-    """
-
-    method: ClassVar[str]
+class PooledCalibration(Calibration):
+    """A calibration that learns from all samples alike."""
 
     def fit(self, interval: Interval, y: ArrayLike) -> Self:
         """Learn the relation of plane and coverage from a calibration set.
@@ -174,6 +167,20 @@ class Calibrator(Calibration):
         self._learn(interval, y)
         self._n_samples = y.size
         return self
+
+    @abstractmethod
+    def _learn(self, interval: Interval, y: Array) -> None: ...
+
+
+@dataclass(eq=False)
+class Calibrator(PooledCalibration):
+    """What the four methods share: `fit` to a calibration set, then ask for planes.
+
+    The fields of a subclass are its options. A level that is out of reach gets
+    a `CoverageError`, a set of fewer than 100 samples a `SmallCalibrationWarning`.
+    """
+
+    method: ClassVar[str]
 
     @overload
     def alpha(self, coverage: float) -> float: ...
@@ -263,9 +270,6 @@ class Calibrator(Calibration):
                 'coverage, or calibrate by "exact" or "conformal", which go beyond that plane'
             )
         return level
-
-    @abstractmethod
-    def _learn(self, interval: Interval, y: Array) -> None: ...
 
     @abstractmethod
     def _n_covered(self, alpha: float) -> int: ...

@@ -15,14 +15,13 @@ from numpy.typing import ArrayLike
 
 from gt2lite._checks import Array, between, one_of, vector
 from gt2lite.calibration.base import (
-    Calibration,
     Calibrator,
     CoverageError,
+    PooledCalibration,
     ReportRow,
     highest_level,
     plain_fraction,
     refuse_groups,
-    warn_if_few,
 )
 from gt2lite.calibration.family import HALVINGS, Cut, Interval, Scores, critical_scores
 
@@ -161,7 +160,7 @@ class ConformalCalibrator(ExactCalibrator):
 
 
 @dataclass(eq=False)
-class TwoSidedCalibrator(Calibration):
+class TwoSidedCalibrator(PooledCalibration):
     r"""Calibration by rank with a plane of its own for each end.
 
     The lower end is cut where it lies at or below the target for a share of
@@ -191,20 +190,6 @@ class TwoSidedCalibrator(Calibration):
 
     def __post_init__(self) -> None:
         one_of("method", self.method, RANKED)
-
-    def fit(self, interval: Interval, y: ArrayLike) -> Self:
-        """Learn where samples are first covered, from the calibration set.
-
-        Args:
-            interval: the intervals of the Q calibration samples as a function of alpha.
-            y: their targets (Q,).
-        """
-        y = vector("y", y)
-        warn_if_few(y.size)
-        self._n_samples = 0
-        self._scores = critical_scores(interval, y)
-        self._n_samples = y.size
-        return self
 
     def alpha(self, coverage: float | Sequence[float] | Array) -> Array:
         """Return the planes of the lower and upper end: (2,), or (2, L) for L levels.
@@ -259,6 +244,9 @@ class TwoSidedCalibrator(Calibration):
         levels = [coverage] if np.ndim(coverage) == 0 else vector("coverage", coverage)
         pairs = np.array([[cut[part] for cut in self._cuts(c, None)] for c in levels]).T  # (2, L)
         return pairs[:, 0] if np.ndim(coverage) == 0 else pairs
+
+    def _learn(self, interval: Interval, y: Array) -> None:
+        self._scores = critical_scores(interval, y)
 
     def _cuts(self, coverage: Any, groups: ArrayLike | None) -> tuple[Cut, Cut]:
         refuse_groups(groups)
