@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 
 from gt2lite._checks import Array, IntArray
 
-MATRIX_SUMS_UP_TO = 16
+MATRIX_SUMS_UP_TO = 128
 """Number of rules up to which one small matrix product is cheaper than a running sum."""
 
 

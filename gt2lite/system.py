@@ -103,9 +103,10 @@ def _value(x: Any) -> Array:
 class Planes:
     """The planes of a system at the rows of `X`: intervals as a function of alpha.
 
-    Memberships do not depend on the plane. They are computed once and kept where they
-    fit into a modest amount of memory; for more rows they are recomputed, chunk by
-    chunk, so that memory stays bounded.
+    Memberships do not depend on the plane: one question about many planes computes them once,
+    chunk by chunk. From the second question on they are kept, where they fit into a modest
+    amount of memory; for more rows they are recomputed, so that memory stays bounded. (Not
+    from the first one on, because fresh memory costs more than what is computed into it.)
 
     Args:
         params: the system.
@@ -129,6 +130,7 @@ class Planes:
             raise ValueError(f"X must have {M} columns, as in training; it has {self.X.shape[1]}")
         self._theta = constrain(params)
         self._kept: dict[int, Fired] = {}
+        self._was_asked = False
 
     def __call__(self, alpha: float | Array) -> tuple[Array, Array]:
         """Return lower and upper ends (N,) of one plane, or of a plane for each row (N,)."""
@@ -201,7 +203,8 @@ class Planes:
     def _chunks(self) -> Iterator[tuple[slice, Fired]]:
         N, (P, M) = self.X.shape[0], self.params["c"].shape
         size = max(_CHUNK_ELEMENTS // (P * M), 1)
-        keep = N * P * M <= _CACHE_ELEMENTS
+        keep = self._was_asked and N * P * M <= _CACHE_ELEMENTS
+        self._was_asked = True
         fired = None
         for start in range(0, N, size):
             rows = slice(start, min(start + size, N))

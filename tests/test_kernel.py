@@ -61,6 +61,7 @@ CASES = {
     "one rule": ({"P": 1}, ALIGNED),
     "two rules": ({"P": 2}, DUAL),
     "many rules": ({"P": 20}, ALIGNED),
+    "very many rules": ({"P": 140}, ALIGNED),
     "one input": ({"M": 1}, DUAL),
     "one input, scalar": ({"M": 1, "smf": "scalar"}, ALIGNED),
     "one sample": ({"N": 1}, ALIGNED),

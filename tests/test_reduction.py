@@ -12,7 +12,17 @@ from gradients import check_gradient, one_sided
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from gt2lite import reduction
 from gt2lite.reduction import enumerate_weights, karnik_mendel, type_reduce
+
+
+@pytest.fixture(scope="module", autouse=True, params=["matrix products", "running sums"])
+def _sums(request):
+    """All facts hold for either way to sum, which is otherwise chosen by the number of rules."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "running sums":
+            patch.setattr(reduction, "MATRIX_SUMS_UP_TO", 0)
+        yield
 
 
 def assert_ends(found, expected, y):
