@@ -166,8 +166,8 @@ def difference(one: Gradient, other: Gradient) -> float:
     return max(abs(one[0] - other[0]), max(gaps) / size)
 
 
-def main(words: Sequence[str] | None = None) -> None:
-    """Check, time, print, write."""
+def main(words: Sequence[str] | None = None, name: str = "step") -> None:
+    """Check, time, print, write to a file of that name."""
     parser = _measure.options(__doc__)
     parser.add_argument("--rules", type=int, default=10)
     parser.add_argument("--inputs", type=int, default=11)
@@ -185,47 +185,48 @@ def main(words: Sequence[str] | None = None) -> None:
     epochs["gt2lite, train"] = ours_by_train(dual)
     gradients["autograd"], epochs["autograd"] = by_autograd(dual)
     if _measure.competitor("jax"):
-        name = "JAX jit"
-        gradients[name], epochs[name], _ = by_jax(dual, readable=True)
-        name = "JAX jit, closed forms"
-        gradients[name], epochs[name], scan = by_jax(dual, readable=False)
+        row = "JAX jit"
+        gradients[row], epochs[row], _ = by_jax(dual, readable=True)
+        row = "JAX jit, closed forms"
+        gradients[row], epochs[row], scan = by_jax(dual, readable=False)
         epochs["JAX scan, closed forms"] = scan
     if _measure.competitor("torch"):
         gradients["PyTorch"], epochs["PyTorch"] = by_torch(dual)
     _, epochs["gt2lite, aligned"] = ours(aligned)
 
-    off = {name: difference(gradients["autograd"], g) for name, g in gradients.items()}
-    for name, gap in off.items():
+    off = {program: difference(gradients["autograd"], g) for program, g in gradients.items()}
+    for program, gap in off.items():
         if not gap < TOLERANCE:
-            raise SystemExit(f"{name} computes something else: it is off by {gap:.1e}")
+            raise SystemExit(f"{program} computes something else: it is off by {gap:.1e}")
 
     seconds = _measure.take_turns(epochs, args.rounds)
-    seconds = {name: [s / args.steps for s in turns] for name, turns in seconds.items()}
+    seconds = {program: [s / args.steps for s in turns] for program, turns in seconds.items()}
     rows = {
-        name: {
+        program: {
             **_measure.summary(turns),
             "ours_over_this": _measure.ratio(seconds["gt2lite"], turns),
-            "difference": off.get(name),
+            "difference": off.get(program),
         }
-        for name, turns in seconds.items()
+        for program, turns in seconds.items()
     }
     print(f"One step: {args.rules} rules, {args.inputs} inputs, batch {args.batch}, dual loss")
     _measure.table(
         ("", "us", "quartiles", "ours / this", "difference"),
         [
             (
-                name,
+                program,
                 1e6 * row["seconds"],
                 f"{1e6 * row['quartile_1']:.0f}-{1e6 * row['quartile_3']:.0f}",
                 row["ours_over_this"],
                 row["difference"],
             )
-            for name, row in rows.items()
+            for program, row in rows.items()
         ],
     )
     names = ("rules", "inputs", "batch", "steps", "rounds")
-    settings = {name: getattr(args, name) for name in names}
-    _measure.write("step", args.out, settings, rows, ("jax", "jaxlib", "torch"))
+    settings = {size: getattr(args, size) for size in names}
+    settings["simd"] = np.show_config(mode="dicts")["SIMD Extensions"]["found"]
+    _measure.write(name, args.out, settings, rows, ("jax", "jaxlib", "torch"))
 
 
 if __name__ == "__main__":

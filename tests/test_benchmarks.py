@@ -29,6 +29,7 @@ SMALL = {
         "--rounds=1",
     ],
     "step": ["--rounds", "1", "--steps", "2", "--batch", "8"],
+    "step_avx2": ["--rounds", "1", "--steps", "2", "--batch", "8"],
 }
 
 pytestmark = pytest.mark.slow
@@ -62,8 +63,9 @@ def test_a_script_writes_numbers_and_where_they_come_from(name, tmp_path):
     assert measured(name, tmp_path)
 
 
-def test_all_compute_the_same_step(tmp_path):
-    steps = measured("step", tmp_path)
+@pytest.mark.parametrize("name", ["step", "step_avx2"])
+def test_all_compute_the_same_step(name, tmp_path):
+    steps = measured(name, tmp_path)
     assert {"gt2lite", "autograd"} <= steps.keys()
     assert all(row["difference"] is None or row["difference"] < 1e-9 for row in steps.values())
 
