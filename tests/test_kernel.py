@@ -6,6 +6,8 @@ autograd, and against differences of the loss itself.
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import pytest
 from autograd import grad, make_vjp
@@ -220,6 +222,16 @@ def test_flat_parameters_are_views_of_one_vector_and_a_copy(smf):
         np.testing.assert_array_equal(flat.params[name], value + 1)
     np.testing.assert_array_equal(flat.raw_shares[1], before["raw_r"] + 1)
     np.testing.assert_array_equal(flat.b[:, -1], before["a0"] + 1)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_quiet_puts_numpy_back_as_it_was(fails):
+    before = np.getbufsize(), np.geterr()
+    with contextlib.suppress(RuntimeError), quiet():
+        assert np.geterr()["invalid"] == "ignore"
+        if fails:
+            raise RuntimeError
+    assert (np.getbufsize(), np.geterr()) == before
 
 
 # The checker can fail
