@@ -320,12 +320,6 @@ def test_keep_last_and_best_differ_in_what_is_kept_only():
     assert full_loss(best.params, X, y, recipe) < full_loss(last.params, X, y, recipe)
 
 
-def held_out(N=80, N_more=4000):
-    """Rows to learn from, and many more of the same kind."""
-    X, y = a_table(N=N + N_more)
-    return X[:N], y[:N], X[N:], y[N:]
-
-
 def test_keep_validation_returns_the_epoch_with_the_smallest_loss_over_rows_set_aside():
     X, y = a_table(N=40)
     recipe = Recipe(n_rules=6, epochs=40, batch_size=8, learning_rate=0.1, keep="validation")
@@ -354,12 +348,18 @@ def test_rows_set_aside_are_not_learnt_from():
 
 
 def test_validation_guards_against_overfitting():
-    X, y, X_more, y_more = held_out()
-    settings = {"n_rules": 20, "epochs": 150, "batch_size": 8, "learning_rate": 0.05}
-    last, kept = (train(X, y, Recipe(**settings, keep=keep)) for keep in ("last", "validation"))
-    recipe = Recipe(**settings)
-    lost, saved = (full_loss(t.params, X_more, y_more, recipe) for t in (last, kept))
-    assert saved < lost
+    # Targets are noise, so that all there is to learn from 40 rows is how they happen to lie. One
+    # seed may go either way; the mean over five does not hang on last bits.
+    settings = {"n_rules": 10, "epochs": 60, "batch_size": 8, "learning_rate": 0.05}
+    losses = {"last": [], "validation": []}
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(240, 3)), rng.normal(size=240)
+        for keep, found in losses.items():
+            recipe = Recipe(**settings, keep=keep)
+            params = train(X[:40], y[:40], recipe, seed=seed).params
+            found.append(full_loss(params, X[40:], y[40:], recipe))
+    assert np.mean(losses["validation"]) < np.mean(losses["last"])
 
 
 @pytest.mark.parametrize(("share", "n"), [(0.2, 2), (0.001, 1), (0.999, 9)])
