@@ -6,6 +6,7 @@ package costs no more than reading this file. Where to look for what:
 =============== ==============================================================
 `memberships`   primary and secondary membership functions, kappa, firing
 `reduction`     exact type reduction, and the classic algorithms beside it
+`switching`     its core: all switch points of a batch at once, and the gradient
 `kernel`        the fast path: all planes of a batch, forwards and backwards
 `system`        parameters and their constraints; output and intervals
 `starts`        parameters to begin learning with
@@ -67,6 +68,7 @@ _MODULES = (
     "standings",
     "starts",
     "store",
+    "switching",
     "system",
     "training",
     "trainings",
@@ -102,6 +104,7 @@ if TYPE_CHECKING:
         standings,
         starts,
         store,
+        switching,
         system,
         training,
         trainings,

@@ -51,7 +51,7 @@ import numpy as np
 from autograd.extend import defvjp_argnums, primitive
 
 from gt2lite._checks import Array, IntArray
-from gt2lite.reduction import PlainMean, Reduction, aligned, ones, sort_rules
+from gt2lite.switching import PlainMean, Reduction, aligned, ones, sort_rules
 
 BUFFER = 640
 """Numbers in NumPy's buffer: a row of the paper's recipe, 10 rules and 64 samples."""

@@ -31,6 +31,7 @@ _CLAIM_SECONDS = 3600.0  # of another machine, whose processes cannot be seen
 MAKERS = (
     "_checks",
     "memberships",
+    "switching",
     "reduction",
     "kernel",
     "system",

@@ -12,7 +12,7 @@ from gradients import check_gradient, one_sided
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gt2lite import reduction
+from gt2lite import switching
 from gt2lite.reduction import enumerate_weights, karnik_mendel, type_reduce
 
 
@@ -21,7 +21,7 @@ def _sums(request):
     """All facts hold for either way to sum, which is otherwise chosen by the number of rules."""
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "running sums":
-            patch.setattr(reduction, "MATRIX_SUMS_UP_TO", 0)
+            patch.setattr(switching, "MATRIX_SUMS_UP_TO", 0)
         yield
 
 

@@ -1,0 +1,225 @@
+"""All switch points of a batch at once: the core of type reduction, and its gradient.
+
+`reduction` says what is computed here and is the public face of it; `kernel` builds on it. Arrays
+have K planes, then rules, then the batch, so that every step is one pass over contiguous
+memory. The upper end of y is minus the lower end of -y: the core knows lower ends only, in pairs
+(2, K, B), that of y and that of -y.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from gt2lite._checks import Array, IntArray
+
+MATRIX_SUMS_UP_TO = 128
+"""Number of rules up to which one small matrix product is cheaper than a running sum."""
+
+
+# consequents so near to an end, relative to it, count as equal to it
+_AT_THE_END = 1e-14
+_TINY = 1e-294
+_CACHE_LINE = 64  # bytes: where vectors of a processor like to start
+
+
+def aligned(shape: tuple[int, ...]) -> Array:
+    """Return a new array, of arbitrary content, that starts with a line of the cache."""
+    size = 8 * math.prod(shape)
+    raw = np.empty(size + _CACHE_LINE, dtype=np.uint8)
+    start = -raw.ctypes.data % _CACHE_LINE
+    return raw[start : start + size].view(float).reshape(shape)
+
+
+@functools.lru_cache(maxsize=16)
+def ones(n: int) -> Array:
+    """Return n ones: a sum is cheapest as a product with them."""
+    return np.ones(n)
+
+
+def sort_rules(y: Array) -> IntArray:
+    """Return the flat positions (P, B) that sort the consequents `y` (P, B) of each sample.
+
+    >>> y = np.array([[3.0], [1.0], [2.0]])
+    >>> y.take(sort_rules(y))[:, 0]
+    array([1., 2., 3.])
+    """
+    B = y.shape[1]
+    positions = y.argsort(axis=0)
+    positions *= B
+    positions += _columns(B)
+    return positions
+
+
+@functools.lru_cache(maxsize=16)
+def _columns(B: int) -> IntArray:
+    return np.arange(B)
+
+
+class Reduction:
+    """The type reduction of K planes for B samples and P rules, in memory that is used again.
+
+    Fill `upper` and `lower`, then call `find_lower_ends` and, for gradients, `pull_back`. What
+    they return is good until they are called again. Callers silence the warnings of NumPy:
+    0/0 occurs here, and is dealt with.
+    """
+
+    def __init__(self, K: int, P: int, B: int) -> None:
+        self.K, self.P, self.B = K, P, B
+        self.firings = aligned((K, 2, P, B))
+        self.upper, self.lower = self.firings[:, 0], self.firings[:, 1]  # (K, P, B)
+        self._rows = self.firings.reshape(2 * K, P * B)
+        terms = aligned((2, 2 * K, P, B))  # weight and moment; by plane, upper and lower firings
+        self._weights, self._moments = terms
+        self._terms = terms.reshape(2, K, 2 * P, B)
+        self._sums = aligned((2, K, 2 * P, B))
+        self._W, self._means = self._sums
+        self.lower_ends = aligned((2, K, B))  # of y and of -y
+        self._lower_ends_by_plane = self.lower_ends.swapaxes(0, 1)
+
+    def find_lower_ends(self, y: Array, positions: IntArray, *, all_fire: bool = False) -> Array:
+        """Return the lower ends (2, K, B) of `y` and of `-y`.
+
+        Args:
+            y: consequents (P, B).
+            positions: what sorts them, see `sort_rules`.
+            all_fire: promises that upper firings are positive everywhere, which saves a look.
+        """
+        self._rows.take(positions, axis=1, out=self._weights, mode="clip")
+        np.multiply(self._weights, y.take(positions), out=self._moments)
+        _switched_sums(self._terms, self._sums)
+        means = self._means  # (K, 2P, B): P candidates for either end
+        means /= self._W
+        if not all_fire:
+            np.copyto(means, np.inf, where=self._W <= 0)  # 0/0 must not win
+        candidates = means.reshape(self.K, 2, self.P, self.B)
+        np.minimum.reduce(candidates, axis=2, out=self._lower_ends_by_plane)
+        return self.lower_ends
+
+    def pull_back(
+        self, g_ends: Array, y: Array, *, plain: PlainMean | None = None, logs: bool = False
+    ) -> PulledBack:
+        r"""Return the gradients with respect to firings and consequents.
+
+        With the switch point held, an end ``y_e = sum(w * y) / W`` has
+
+        .. math:: \partial y_e/\partial w_p = (y_p - y_e) / W, \qquad
+                  \partial y_e/\partial y_p = w_p / W .
+
+        In a lower end the rules whose consequent lies below it weigh in with their upper firing.
+        A consequent *at* the end may take either; it takes the upper one, also where rounding
+        has put the end a few units beside it, so that some rule always does.
+
+        Args:
+            g_ends: the gradient with respect to lower and upper ends (2, K, B).
+            y: consequents and their negatives (2, P, B).
+            plain: a mean that is pulled back along with the ends.
+            logs: whether gradients are with respect to the logarithms of firings and weights.
+        """
+        d, w, share, d_ends, w_ends, below, g_f = self._for_gradients
+        edge = np.abs(self.lower_ends)
+        edge *= _AT_THE_END
+        edge += _TINY
+        edge += self.lower_ends
+        np.subtract(y[:, None], edge[:, :, None], out=d_ends)
+        np.multiply(d_ends, -np.inf, out=w_ends)  # inf below the edge, -inf above, nan at it
+        np.fmin(w_ends, self.upper, out=w_ends)
+        np.fmax(w_ends, self.lower, out=w_ends)
+        np.minimum(d_ends, 0.0, out=below)
+        if plain is None:
+            d[-1], w[-1], share[-1] = 0.0, 1.0, 0.0
+        else:
+            np.subtract(y[0], plain.mean, out=d[-1])
+            w[-1], share[-1] = plain.w, plain.g
+
+        W = np.add.reduce(w, axis=1)
+        np.divide(g_ends, W[:-1].reshape(g_ends.shape), out=share[:-1].reshape(g_ends.shape))
+        share[-1] /= W[-1]
+        w *= share[:, None]
+        factor = w if logs else share[:, None]
+        d *= factor
+        below *= factor[:-1].reshape(2, self.K, -1, self.B)
+        # d_ends[1] is a distance in -y: the two ends pull in opposite directions
+        np.subtract(d_ends[0], d_ends[1], out=g_f[0])  # by both firings
+        np.subtract(below[0], below[1], out=g_f[1])
+        g_f[0] -= g_f[1]
+        return PulledBack(g_f, d[-1], np.add.reduce(w, axis=0))
+
+    @functools.cached_property
+    def _for_gradients(self) -> tuple[Array, ...]:
+        K, P, B = self.K, self.P, self.B
+        n = 2 * K + 1  # all ends and a plain mean
+        d, w = aligned((n, P, B)), aligned((n, P, B))
+        by_end = (2, K, P, B)
+        d_ends, w_ends = d[:-1].reshape(by_end), w[:-1].reshape(by_end)
+        return d, w, aligned((n, B)), d_ends, w_ends, aligned(by_end), aligned(by_end)
+
+
+class PlainMean(NamedTuple):
+    """A weighted mean of the same consequents without any choice: the plane alpha = 1."""
+
+    w: Array  # (P, B) weights
+    mean: Array  # (B,)
+    g: Array  # (B,) the gradient with respect to it
+
+
+class PulledBack(NamedTuple):
+    """Gradients with respect to what the ends are made of."""
+
+    firings: Array  # (2, K, P, B) by lower firings, by upper ones
+    plain: Array  # (P, B) by the weights of the plain mean; 0 without one
+    y: Array  # (P, B) by the consequents
+
+
+def _switched_sums(terms: Array, sums: Array) -> None:
+    """Put the sums over rules for all switch points, from `terms` (2, K, 2P, B), into `sums`.
+
+    Row j < P of the result is for the lower end: upper firing for ranks 0..j and lower
+    for the rest. Row P + j is for the upper end: lower firing for ranks below j and
+    upper for the rest, with the moment negated. The two choices left out (all lower) can never
+    be the best ones, and are the ones that may have no weight at all.
+
+    Sums are built from terms of one sign, never as total minus prefix: with firings that
+    span many orders of magnitude that would cancel to nothing but rounding error.
+    """
+    P = terms.shape[2] // 2
+    if P <= MATRIX_SUMS_UP_TO:
+        np.matmul(_switch_matrices(P), terms, out=sums)
+        return
+    upper, lower = terms[:, :, :P], terms[:, :, P:]
+    for rows, small, large in (
+        (sums[:, :, :P], upper, _shifted(lower, -1)),
+        (sums[:, :, P:], _shifted(lower, 1), upper),
+    ):
+        # rows[j] = small[0] + ... + small[j] + large[j] + ... + large[P - 1]
+        rows[:, :, 0] = small[:, :, 0]
+        for j in range(1, P):
+            np.add(rows[:, :, j - 1], small[:, :, j], out=rows[:, :, j])
+        run = np.zeros_like(rows[:, :, 0])
+        for j in range(P - 1, -1, -1):
+            run += large[:, :, j]
+            rows[:, :, j] += run
+    np.negative(sums[1, :, P:], out=sums[1, :, P:])
+
+
+def _shifted(terms: Array, by: int) -> Array:
+    """Return `terms` moved by one along the rules, with 0 where nothing comes in."""
+    moved = np.zeros_like(terms)
+    if by > 0:
+        moved[:, :, 1:] = terms[:, :, :-1]
+    else:
+        moved[:, :, :-1] = terms[:, :, 1:]
+    return moved
+
+
+@functools.cache
+def _switch_matrices(P: int) -> Array:
+    """Return the matrices (2, 1, 2P, 2P) that form all switched sums: of weights, of moments."""
+    upto, below = np.tri(P), np.tri(P, k=-1)
+    of_weights = np.block([[upto, 1 - upto], [1 - below, below]])
+    of_moments = of_weights.copy()
+    of_moments[P:] *= -1
+    return np.stack([of_weights, of_moments])[:, None]
