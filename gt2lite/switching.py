@@ -120,12 +120,12 @@ class Reduction:
             logs: whether gradients are with respect to the logarithms of firings and weights.
         """
         d, w, share, d_ends, w_ends, below, g_f = self._for_gradients
-        edge = np.abs(self.lower_ends)
-        edge *= _AT_THE_END
-        edge += _TINY
-        edge += self.lower_ends
-        np.subtract(y[:, None], edge[:, :, None], out=d_ends)
-        np.multiply(d_ends, -np.inf, out=w_ends)  # inf below the edge, -inf above, nan at it
+        np.subtract(y[:, None], self.lower_ends[:, :, None], out=d_ends)
+        near = np.abs(self.lower_ends)
+        near *= _AT_THE_END
+        near += _TINY
+        np.subtract(d_ends, near[:, :, None], out=w_ends)
+        w_ends *= -np.inf  # inf for consequents below, -inf for those above, nan in between
         np.fmin(w_ends, self.upper, out=w_ends)
         np.fmax(w_ends, self.lower, out=w_ends)
         np.minimum(d_ends, 0.0, out=below)

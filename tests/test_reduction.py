@@ -342,6 +342,17 @@ def test_gradient_of_every_argument(P, end):
 
 
 @pytest.mark.parametrize("end", [0, 1])
+def test_gradient_by_firings_does_not_feel_where_the_zero_of_consequents_is(end):
+    rng = np.random.default_rng(8)
+    f_lower = rng.uniform(0.1, 0.5, (4, 6))
+    f_upper = f_lower + rng.uniform(0.01, 0.5, (4, 6))
+    y = rng.integers(-(2**20), 2**20, (4, 6)) / 2.0**20  # so that y + 2^20 is exact
+    here, there = (ends_gradient((f_lower, f_upper, y + at), end) for at in (0.0, 2.0**20))
+    for one, other in zip(here, there, strict=True):
+        np.testing.assert_allclose(other, one, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("end", [0, 1])
 def test_gradient_by_hand(end):
     # lower end 18/11 with weights (0.6, 0.4, 0.1), upper end 30/11 with (0.2, 0.4, 0.5)
     f_lower, f_upper = np.array([0.2, 0.4, 0.1]), np.array([0.6, 0.8, 0.5])
