@@ -260,8 +260,7 @@ class _Adam:
         self.vector = flat.vector
         self.recipe = recipe
         self.n_steps = n_steps
-        first = self.vector.size - sum(flat.params[name].size for name in ("a", "a0"))
-        self.decayed = self.vector[first:]
+        self.decayed = flat.b
         self.moments = np.zeros((2, self.vector.size))
         self._buffer = np.empty_like(self.moments)
         self._m, self._v = self.moments
