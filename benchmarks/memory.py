@@ -21,7 +21,7 @@ import _measure
 import numpy as np
 
 from gt2lite import GT2Regressor
-from gt2lite.kernel import plane_ends
+from gt2lite._fast.planes import plane_ends
 from gt2lite.memberships import kappa_of
 from gt2lite.system import constrain
 

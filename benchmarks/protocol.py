@@ -16,9 +16,10 @@ from typing import Any
 
 import _measure
 
-from gt2lite.experiment import Task, execute, prepare_task, records, run, tasks
-from gt2lite.store import Store
-from gt2lite.training import Recipe, train
+from gt2lite.recipe import Recipe
+from gt2lite.study.protocol import Task, execute, prepare_task, records, run, tasks
+from gt2lite.study.store import Store
+from gt2lite.training import train
 
 PARTS = {
     "memberships and firing": [("kernel.py", "fire")],

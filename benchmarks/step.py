@@ -4,7 +4,7 @@ The recipe is the paper's (10 rules, batches of 64, planes 0.01, 0.5 and 1, dual
 inputs of White Wine, in float64, on one thread. That all compute the same loss and the same
 gradient is checked first. Batches are made beforehand for all of them. "train" is a call of
 `gt2lite.training.train` divided by its steps, shuffling and all. "JAX jit" and "autograd" are the
-readable formulas; "closed forms" gives JAX, as PyTorch, the algebra of `gt2lite.kernel` as well,
+readable formulas; "closed forms" gives JAX, as PyTorch, the algebra of `gt2lite._fast.planes` as well,
 and "JAX scan" compiles a whole epoch, which leaves Python out.
 """
 
@@ -17,9 +17,11 @@ import _measure
 import autograd
 import numpy as np
 
-from gt2lite import losses, starts, system, training
-from gt2lite.gradient import BatchGradient, Flat
-from gt2lite.kernel import quiet
+from gt2lite import losses, optimizers, starts, system
+from gt2lite._fast.gradient import BatchGradient, Flat
+from gt2lite._fast.planes import quiet
+from gt2lite.recipe import Recipe
+from gt2lite.training import train
 
 TOLERANCE = 1e-9
 RATE = 1e-3
@@ -64,8 +66,8 @@ def ours(problem: Problem) -> tuple[Gradient, Step]:
     return (value, named.params), epoch
 
 
-def _adam(flat: Flat) -> training._Adam:
-    return training._Adam(flat, training.Recipe(learning_rate=RATE), n_steps=1)
+def _adam(flat: Flat) -> optimizers.Adam:
+    return optimizers.Adam(flat.vector, RATE)
 
 
 def ours_by_train(problem: Problem) -> Step:
@@ -73,10 +75,10 @@ def ours_by_train(problem: Problem) -> Step:
     n_rules = len(problem.params["a0"])
     name = "aligned" if problem.objective.levels.size > 1 else "dual"
     B = problem.batches[0][1].size
-    recipe = training.Recipe(n_rules=n_rules, objective=name, epochs=1, batch_size=B)
+    recipe = Recipe(n_rules=n_rules, objective=name, epochs=1, batch_size=B)
 
     def epoch() -> None:
-        training.train(problem.X, problem.y, recipe, start=problem.params, progress=False)
+        train(problem.X, problem.y, recipe, start=problem.params, progress=False)
 
     return epoch
 

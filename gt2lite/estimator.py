@@ -1,7 +1,7 @@
 """`GT2Regressor`: calibrated prediction intervals in five lines, in the user's own units.
 
 The class follows scikit-learn's conventions and passes its `check_estimator`; where
-scikit-learn is not installed it works the same (`gt2lite._base`).
+scikit-learn is not installed it works the same (`gt2lite._sklearn`).
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from gt2lite import __version__
-from gt2lite import _storage as storage
-from gt2lite._base import Regressor
+from gt2lite import _files as storage
 from gt2lite._checks import Array, between, finite, one_of, vector
+from gt2lite._sklearn import Regressor
 from gt2lite._tables import match_table, not_fitted_error, read_table, read_target
+from gt2lite._version import __version__
 from gt2lite.calibration import (
     CALIBRATORS,
     RANKED,
@@ -34,8 +34,9 @@ from gt2lite.calibration.groups import read_groups
 from gt2lite.datasets import Scaler
 from gt2lite.memberships import ALPHA_0
 from gt2lite.presets import STRONG
+from gt2lite.recipe import Recipe
 from gt2lite.system import Planes, param_shapes
-from gt2lite.training import Recipe, train
+from gt2lite.training import train
 
 EPOCHS, MIN_STEPS = 100, 3000
 

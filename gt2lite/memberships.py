@@ -11,7 +11,7 @@ at alpha_0 = 0.01, the widest plane of the paper. We compute in kappa and show
 alpha.
 
 Everything here is written for reading, in `autograd.numpy`, so that gradients
-come for free; `gt2lite.kernel` computes the same in a layout made for speed and is
+come for free; `gt2lite._fast.planes` computes the same in a layout made for speed and is
 tested against it.
 """
 

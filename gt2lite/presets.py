@@ -6,7 +6,7 @@ on which recipes have a name.
 
 from __future__ import annotations
 
-from gt2lite.training import Recipe
+from gt2lite.recipe import Recipe
 
 STRONG = Recipe(
     n_rules=100,

@@ -24,7 +24,7 @@ import numpy as onp
 from autograd.extend import defvjp, primitive
 
 from gt2lite._checks import Array, matrix, one_of, vector
-from gt2lite.kernel import Fired, Theta, Wide, fire, quiet, reduce_planes
+from gt2lite._fast.planes import Fired, Theta, Wide, fire, quiet, reduce_planes
 from gt2lite.memberships import ALPHA_0, alpha_of, kappa_of, log_firing
 from gt2lite.reduction import type_reduce
 
@@ -81,7 +81,7 @@ def reference_ends(params: Params, X: Array, kappa: Sequence[float]) -> Array:
     """Return the ends (2, K, N) of planes straight from the formulas, plane by plane.
 
     Slow, readable and differentiable by plain autograd: what `Planes` and
-    `gt2lite.kernel` are checked against.
+    `gt2lite._fast.planes` are checked against.
     """
     theta = constrain(params)
     y = np.dot(X, theta.a.T) + theta.a0  # (N, P), Eq. (2)

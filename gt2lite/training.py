@@ -1,110 +1,28 @@
 """Learning: Algorithm 1 of the paper, mini-batches and Adam.
 
-`Recipe` holds everything that decides the outcome besides the data and the seed; its
-defaults are the authors' own, and the fields below `bias_correction` go beyond them. The
-gradient comes from `gt2lite.kernel`, all parameters live in one flat vector, and the same seed
-gives the same bits.
+How to train is a `gt2lite.recipe.Recipe`. All parameters live in one flat vector, and the same
+seed gives the same bits.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gt2lite._checks import Array, between, matrix, one_of, vector, whole
+from gt2lite._checks import Array, matrix, vector
+from gt2lite._fast.gradient import BatchGradient, Flat
+from gt2lite._fast.planes import quiet
 from gt2lite._progress import progress_bar
-from gt2lite.gradient import BatchGradient, Flat
-from gt2lite.kernel import quiet
-from gt2lite.losses import OBJECTIVES, CompiledLoss, Objective, make_objective
-from gt2lite.starts import STARTS, init_params
-from gt2lite.system import (
-    SMF_MODES,
-    Params,
-    Planes,
-    param_shapes,
-)
+from gt2lite.losses import CompiledLoss
+from gt2lite.optimizers import Adam, RunningMean
+from gt2lite.recipe import Recipe
+from gt2lite.starts import init_params
+from gt2lite.system import Params, Planes, param_shapes
 
 Callback = Callable[[int, float, Params], None]
-
-BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8  # Adam, as everybody sets it
-_STEPS_OF_MOMENTS = np.array([[1 - BETA_1], [1 - BETA_2]])
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """How to train; the defaults are the paper's.
-
-    Attributes:
-        n_rules: P.
-        coverage: what the plane alpha_0 is to cover.
-        alphas: planes that make up the output; None for the objective's own.
-        objective: "dual" or "aligned", see `gt2lite.losses`.
-        smf: "per_input" or "scalar", see `gt2lite.starts.init_params`.
-        epochs: passes over the data.
-        batch_size: rows in a step. An incomplete last batch is dropped unless it is the only one.
-        learning_rate: Adam's.
-        keep: "last" parameters, as in the authors' code, or the "best": those with the
-            smallest loss over all training rows at the end of an epoch, as in Algorithm 1;
-            "validation" judges the epochs by rows that are set aside for it.
-        bias_correction: whether Adam's bias correction counts "steps", as it should, or
-            "epochs", as in the authors' code.
-        schedule: "constant" learning rate, or one that falls along half a "cosine" from
-            `learning_rate` in the first step to nearly 0 in the last.
-        weight_decay: share of the consequents `a`, `a0` that is taken off in a step, in units of
-            the learning rate (decoupled from the gradient).
-        averaging: what is kept is a running mean of the parameters, which in each step gives up a
-            share of ``1 - averaging`` for the newest ones (more in the first steps, so
-            that it does not remember the start); 0 keeps the parameters themselves.
-        start: "per_input" or "joint", where rules start, see `gt2lite.starts.init_params`.
-        sigma_scale: how wide memberships start, likewise.
-        validation: share of the rows that is set aside where `keep` is "validation".
-    """
-
-    n_rules: int = 10
-    coverage: float = 0.99
-    alphas: tuple[float, ...] | None = None
-    objective: str = "dual"
-    smf: str = "per_input"
-    epochs: int = 100
-    batch_size: int = 64
-    learning_rate: float = 1e-3
-    keep: str = "last"
-    bias_correction: str = "steps"
-    schedule: str = "constant"
-    weight_decay: float = 0.0
-    averaging: float = 0.0
-    start: str = "per_input"
-    sigma_scale: float = 1.0
-    validation: float = 0.2
-
-    def __post_init__(self) -> None:
-        whole("n_rules", self.n_rules)
-        whole("epochs", self.epochs)
-        whole("batch_size", self.batch_size)
-        between("coverage", self.coverage, 0, 1)
-        between("learning_rate", self.learning_rate, 0, math.inf)
-        one_of("objective", self.objective, OBJECTIVES)
-        one_of("smf", self.smf, SMF_MODES)
-        one_of("keep", self.keep, ("last", "best", "validation"))
-        one_of("bias_correction", self.bias_correction, ("steps", "epochs"))
-        one_of("schedule", self.schedule, ("constant", "cosine"))
-        one_of("start", self.start, STARTS)
-        between("sigma_scale", self.sigma_scale, 0, math.inf)
-        between("validation", self.validation, 0, 1)
-        if self.weight_decay != 0:
-            between("weight_decay", self.weight_decay, 0, 1 / self.learning_rate)
-        if self.averaging != 0:
-            between("averaging", self.averaging, 0, 1)
-        make_objective(self.objective, self.coverage, self.alphas)
-
-    @property
-    def planes(self) -> Objective:
-        """The planes of the system and what each of them learns."""
-        return make_objective(self.objective, self.coverage, self.alphas)
 
 
 class Trained(NamedTuple):
@@ -129,6 +47,32 @@ class DivergenceError(RuntimeError):
         return str(self.args[0])
 
 
+class Lesson:
+    """What is taught: the inputs of an epoch, and the loss of its batches.
+
+    The plain one shows the same rows in every epoch, under the loss of an objective. A
+    subclass may draw inputs anew and look at each batch before its gradient is taken, as
+    `gt2lite.study.levels` does.
+
+    Args:
+        loss: the loss and its gradient.
+    """
+
+    def __init__(self, loss: CompiledLoss) -> None:
+        self.loss = loss
+
+    def inputs(self, X: Array, rng: np.random.Generator) -> Array:
+        """Return the inputs of an epoch, and of the start values."""
+        return X
+
+    def look_at(self, X_t: Array) -> None:
+        """See the inputs (M, B) of the batch that comes next."""
+
+    def mean_loss(self, seen: Sequence[tuple[Array, Array]]) -> float:
+        """Return the mean loss of an epoch from the ends and targets of its batches."""
+        return self.loss.value(*(np.concatenate(v, axis=-1) for v in zip(*seen, strict=True)))
+
+
 def train(
     X: Array,
     y: Array,
@@ -136,6 +80,7 @@ def train(
     *,
     seed: int | np.random.Generator = 0,
     start: Params | None = None,
+    lesson: Lesson | None = None,
     callback: Callback | None = None,
     progress: bool | None = None,
 ) -> Trained:
@@ -147,6 +92,7 @@ def train(
         recipe: how; None for the paper's.
         seed: a seed or a generator; decides start values and the order of the rows.
         start: start values; None draws them by `init_params`.
+        lesson: what is taught; None for the recipe's objective.
         callback: called after each epoch with its number (from 1), its loss and the parameters
             (their running mean where there is one); training goes on with them, so copy what you
             keep. The loss is the mean over the batches or, where the epochs are judged, that
@@ -165,63 +111,96 @@ def train(
     X = matrix("X", X)
     y = vector("y", y, len(X))
     rng = np.random.default_rng(seed)
+    X_judge, y_judge = X, y
     if recipe.keep == "validation":
         X, y, X_judge, y_judge = _set_aside(X, y, recipe.validation, rng)
-    else:
-        X_judge, y_judge = X, y
+    lesson = lesson or Lesson(CompiledLoss(recipe.planes))
     if start is None:
         start = init_params(
-            X,
+            lesson.inputs(X, rng),
             recipe.n_rules,
             rng,
             smf=recipe.smf,
             start=recipe.start,
             sigma_scale=recipe.sigma_scale,
         )
-    _check_start(start, recipe, X.shape[1])
-    moving = Flat(start)
-    kept = Flat(start) if recipe.averaging else moving
-    objective = recipe.planes
-    loss = CompiledLoss(objective)
-    gradient = BatchGradient(moving, objective, loss)
-
-    def judge() -> float:
-        """Return the loss that decides which epoch is kept."""
-        return loss.value(Planes(kept.params, X_judge).ends(objective.alphas), y_judge)
-
-    n_steps = recipe.epochs * max(len(y) // recipe.batch_size, 1)
-    adam = _Adam(moving, recipe, n_steps)
-    average = _Average(kept.vector, recipe.averaging) if recipe.averaging else None
+    else:
+        _check_start(start, recipe, X.shape[1])
+    training = _Training(start, recipe, lesson, len(y))
     history: list[float] = []
-    sound = moving.vector.copy()
-    best, best_loss = kept.vector.copy(), math.inf
     with progress_bar(recipe.epochs, "training", "epoch", show=progress) as step_done:
         for epoch in range(1, recipe.epochs + 1):
-            seen: list[tuple[Array, Array]] = []  # ends and targets of every batch
-            with quiet():  # what goes wrong shows in the loss
-                for X_t, y_batch in _batches(X, y, recipe.batch_size, rng):
-                    g, ends = gradient(X_t, y_batch)
-                    adam.update(g, epoch if recipe.bias_correction == "epochs" else None)
-                    if average is not None:
-                        average.update(moving.vector)
-                    seen.append((ends, y_batch))
-                mean = loss.value(*(np.concatenate(v, axis=-1) for v in zip(*seen, strict=True)))
-            if not (math.isfinite(mean) and np.isfinite(moving.vector).all()):
-                moving.vector[:] = sound
-                raise DivergenceError(_advice(epoch, recipe), moving.params, np.array(history))
+            mean = training.learn(lesson.inputs(X, rng), y, rng, epoch)
+            if not (math.isfinite(mean) and training.is_finite()):
+                params = training.last_sound()
+                raise DivergenceError(_advice(epoch, recipe), params, np.array(history))
             history.append(mean)
-            sound = moving.vector.copy()
             if recipe.keep != "last":
-                with quiet():
-                    mean = judge()
-                if mean < best_loss:
-                    best, best_loss = kept.vector.copy(), mean
+                mean = training.judge(X_judge, y_judge)
             if callback is not None:
-                callback(epoch, mean, kept.params)
+                callback(epoch, mean, training.kept.params)
             step_done(f"loss {mean:.4f}")
-    if recipe.keep != "last":
-        kept.vector[:] = best
-    return Trained({name: value.copy() for name, value in kept.params.items()}, np.array(history))
+    return Trained(training.result(), np.array(history))
+
+
+class _Training:
+    """A system while it learns: what moves, what is kept of it, and the best so far."""
+
+    def __init__(self, start: Params, recipe: Recipe, lesson: Lesson, n_rows: int) -> None:
+        self.recipe, self.lesson = recipe, lesson
+        self.moving = Flat(start)
+        self.kept = Flat(start) if recipe.averaging else self.moving
+        self.gradient = BatchGradient(self.moving, recipe.planes, lesson.loss)
+        self.adam = Adam(
+            self.moving.vector,
+            recipe.learning_rate,
+            schedule=recipe.schedule,
+            n_steps=recipe.epochs * max(n_rows // recipe.batch_size, 1),
+            weight_decay=recipe.weight_decay,
+            decayed=self.moving.b,
+        )
+        self.average = RunningMean(self.kept.vector, recipe.averaging) if recipe.averaging else None
+        self._sound = self.moving.vector.copy()
+        self._best, self._best_loss = self.kept.vector.copy(), math.inf
+
+    def learn(self, X: Array, y: Array, rng: np.random.Generator, epoch: int) -> float:
+        """Go through the rows once, batch by batch, and return the mean loss on the way."""
+        self._sound[:] = self.moving.vector
+        count = epoch if self.recipe.bias_correction == "epochs" else None
+        seen: list[tuple[Array, Array]] = []  # ends and targets of every batch
+        with quiet():  # what goes wrong shows in the loss
+            for X_t, y_batch in _batches(X, y, self.recipe.batch_size, rng):
+                self.lesson.look_at(X_t)
+                g, ends = self.gradient(X_t, y_batch)
+                self.adam.update(g, count)
+                if self.average is not None:
+                    self.average.update(self.moving.vector)
+                seen.append((ends, y_batch))
+            return self.lesson.mean_loss(seen)
+
+    def is_finite(self) -> bool:
+        """Return whether all parameters are numbers."""
+        return bool(np.isfinite(self.moving.vector).all())
+
+    def last_sound(self) -> Params:
+        """Return the parameters as they were before the last epoch."""
+        self.moving.vector[:] = self._sound
+        return self.moving.params
+
+    def judge(self, X: Array, y: Array) -> float:
+        """Return the loss of what is kept on some rows, and remember the best."""
+        with quiet():
+            ends = Planes(self.kept.params, X).ends(self.recipe.planes.alphas)
+            found = self.lesson.loss.value(ends, y)
+        if found < self._best_loss:
+            self._best, self._best_loss = self.kept.vector.copy(), found
+        return found
+
+    def result(self) -> Params:
+        """Return the parameters to keep: the last ones, or the best where epochs were judged."""
+        if self.recipe.keep != "last":
+            self.kept.vector[:] = self._best
+        return {name: value.copy() for name, value in self.kept.params.items()}
 
 
 def _set_aside(
@@ -242,70 +221,6 @@ def _batches(X: Array, y: Array, size: int, rng: np.random.Generator) -> Iterabl
     size = min(size, len(y))
     rows = rng.permutation(len(y))[: n * size].reshape(n, size)
     return zip(np.ascontiguousarray(X[rows].transpose(0, 2, 1)), y[rows], strict=True)
-
-
-class _Adam:
-    """Adam on one flat vector, in place and without new arrays.
-
-    The two moments and what they move towards, the gradient and its square, are rows of one
-    array each: half as many calls.
-
-    Args:
-        flat: what is moved.
-        recipe: learning rate, schedule and weight decay.
-        n_steps: how many steps there will be, for the schedule.
-    """
-
-    def __init__(self, flat: Flat, recipe: Recipe, n_steps: int) -> None:
-        self.vector = flat.vector
-        self.recipe = recipe
-        self.n_steps = n_steps
-        self.decayed = flat.b
-        self.moments = np.zeros((2, self.vector.size))
-        self._buffer = np.empty_like(self.moments)
-        self._m, self._v = self.moments
-        self._change, self._root = self._buffer
-        self.steps = 0
-
-    def update(self, g: Array, count: int | None = None) -> None:
-        """Move along the gradient `g`; `count` replaces the number of steps in the correction."""
-        learning_rate = self.recipe.learning_rate
-        if self.recipe.schedule == "cosine":
-            learning_rate *= (1 + math.cos(math.pi * self.steps / self.n_steps)) / 2
-        self.steps += 1
-        t = self.steps if count is None else count
-        buffer, change, root = self._buffer, self._change, self._root
-        change[:] = g
-        np.multiply(g, g, out=root)
-        buffer -= self.moments
-        buffer *= _STEPS_OF_MOMENTS
-        self.moments += buffer
-
-        spread = math.sqrt(1 - BETA_2**t)  # the corrections, moved out of the root and in one
-        np.sqrt(self._v, out=root)
-        root += EPSILON * spread
-        np.multiply(self._m, learning_rate * spread / (1 - BETA_1**t), out=change)
-        change /= root
-        if self.recipe.weight_decay:
-            self.decayed *= 1 - learning_rate * self.recipe.weight_decay
-        self.vector -= change
-
-
-class _Average:
-    """A running mean of one flat vector, in place."""
-
-    def __init__(self, mean: Array, memory: float) -> None:
-        self.mean = mean
-        self.memory = memory
-        self._change = np.empty_like(mean)
-        self.steps = 0
-
-    def update(self, flat: Array) -> None:
-        """Take in the newest values; at first the mean is over about a tenth of all steps."""
-        self.steps += 1
-        np.subtract(flat, self.mean, out=self._change)
-        self._change *= max(1 - self.memory, 10 / (9 + self.steps))
-        self.mean += self._change
 
 
 def _check_start(start: Params, recipe: Recipe, M: int) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from gt2lite import GT2Regressor
-from gt2lite._storage import FileFormatError
+from gt2lite._files import FileFormatError
 from gt2lite.calibration import CALIBRATORS, CoverageError
 
 FAST = {"n_rules": 3, "epochs": 5}

@@ -12,7 +12,7 @@ from gradients import check_gradient, one_sided
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gt2lite import switching
+from gt2lite._fast import switching
 from gt2lite.reduction import enumerate_weights, karnik_mendel, type_reduce
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from gt2lite import GT2Regressor
 from gt2lite.presets import STRONG
-from gt2lite.results import reference, reference_provenance
-from gt2lite.training import Recipe
+from gt2lite.recipe import Recipe
+from gt2lite.study.results import reference, reference_provenance
 
 FAST = {"n_rules": 3, "epochs": 3}
 

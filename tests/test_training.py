@@ -14,9 +14,10 @@ import pytest
 from autograd import grad
 
 from gt2lite.losses import loss, loss_and_gradient
+from gt2lite.recipe import Recipe
 from gt2lite.starts import init_params
 from gt2lite.system import Planes, reference_ends
-from gt2lite.training import DivergenceError, Recipe, train
+from gt2lite.training import DivergenceError, train
 
 
 def a_table(N=60, M=2, seed=0):

@@ -21,13 +21,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from gt2lite import comparison
-from gt2lite.claims import check_claims
-from gt2lite.experiment import Record, records, run, tasks
-from gt2lite.paper import claims, verdicts, winners
-from gt2lite.results import compare, reference, write_provenance, write_records
-from gt2lite.rivals import versions
-from gt2lite.store import Store
+from gt2lite.study.claims import check_claims
+from gt2lite.study.field import runs
+from gt2lite.study.field.baselines import versions
+from gt2lite.study.paper import claims, verdicts, winners
+from gt2lite.study.protocol import Record, records, run, tasks
+from gt2lite.study.results import compare, reference, write_provenance, write_records
+from gt2lite.study.store import Store
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "data" / "results"
@@ -81,14 +81,14 @@ def study(store: Store, jobs: int) -> list[Record]:
 
 def beyond(store: Store, jobs: int) -> list[Record]:
     """Run the field and write it to data/results/: a row for each level, and one for each bin."""
-    todo = comparison.entries() + comparison.entries(["pm"], split="by_group")
+    todo = runs.entries() + runs.entries(["pm"], split="by_group")
     clock = time.perf_counter()
-    outcomes = comparison.run(todo, store, n_jobs=jobs)
+    outcomes = runs.run(todo, store, n_jobs=jobs)
     print(f"{len(todo)} entries in the field: {time.perf_counter() - clock:.0f} s")
-    rows = comparison.records(outcomes)
+    rows = runs.records(outcomes)
     write_records(rows, RESULTS / "field.csv")
     # bins are shown at one level, and widths to the eye's precision
-    shown = [row for row in comparison.counts(outcomes) if row["level"] == 0.90]
+    shown = [row for row in runs.counts(outcomes) if row["level"] == 0.90]
     write_records([row | {"width": round(row["width"], 4)} for row in shown], RESULTS / "bins.csv")
     write_provenance(
         RESULTS, "field_provenance.json", command="python tools/evidence.py beyond", **versions()

@@ -31,18 +31,19 @@ from typing import Any
 
 import numpy as np
 
-from gt2lite import runner
 from gt2lite._checks import Array
 from gt2lite.calibration import ExactCalibrator
 from gt2lite.datasets import DATASETS, checksum, load_dataset, prepare
-from gt2lite.experiment import SEEDS, Record, n_values
 from gt2lite.losses import Objective
 from gt2lite.memberships import alpha_of
 from gt2lite.metrics import interval_score, pinaw, rmse
-from gt2lite.results import write_provenance, write_records
-from gt2lite.store import Store
+from gt2lite.recipe import Recipe
+from gt2lite.study import runner
+from gt2lite.study.protocol import SEEDS, Record, n_values
+from gt2lite.study.results import write_provenance, write_records
+from gt2lite.study.store import Store
 from gt2lite.system import Planes
-from gt2lite.training import DivergenceError, Recipe, train
+from gt2lite.training import DivergenceError, train
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "data" / "results"

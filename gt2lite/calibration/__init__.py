@@ -33,14 +33,6 @@ from gt2lite.calibration.base import (
     SmallCalibrationWarning,
     rank,
 )
-from gt2lite.calibration.exact import (
-    RANKED,
-    SIDES,
-    ConformalCalibrator,
-    ExactCalibrator,
-    TwoSidedCalibrator,
-    find_cuts,
-)
 from gt2lite.calibration.family import (
     HALVINGS,
     Cut,
@@ -51,7 +43,15 @@ from gt2lite.calibration.family import (
     critical_scores,
 )
 from gt2lite.calibration.groups import GroupCalibrator
-from gt2lite.calibration.methods import SearchCalibrator, TableCalibrator
+from gt2lite.calibration.paper import SearchCalibrator, TableCalibrator
+from gt2lite.calibration.ranked import (
+    RANKED,
+    SIDES,
+    ConformalCalibrator,
+    ExactCalibrator,
+    TwoSidedCalibrator,
+    find_cuts,
+)
 
 __all__ = [
     "CALIBRATORS",

@@ -19,8 +19,8 @@ from gt2lite.calibration.base import (
     ReportRow,
     SmallCalibrationWarning,
 )
-from gt2lite.calibration.exact import RANKED, SIDES, find_cuts, n_covered
 from gt2lite.calibration.family import HALVINGS, Cut, Interval, Scores, critical_scores
+from gt2lite.calibration.ranked import RANKED, SIDES, find_cuts, n_covered
 
 Label = str | int
 SMALL_GROUPS = ("raise", "pool")

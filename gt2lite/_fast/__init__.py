@@ -1,0 +1,1 @@
+"""The fast path: the same maths as in `memberships` and `reduction`, laid out for speed."""

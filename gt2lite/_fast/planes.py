@@ -1,0 +1,348 @@
+r"""The fast path: both ends of all planes for a batch, and their gradient, in one sweep.
+
+The maths is that of `memberships` and `reduction`; only the layout differs. The batch
+is the **last** axis of every array and the rules come before it, so that each NumPy call
+runs over long contiguous rows, and what belongs to an input or a plane is one number for
+P x B of them::
+
+    X_t     (M, B)        inputs, transposed
+    z       (M, P, B)     distances from the centres
+    mu      (M, P, B)     primary memberships: the same for every plane
+    log_f   (P, B)        their log-product: the firing at alpha = 1
+    u       (K, M, P, B)  upper memberships of the K planes that have a width, over 1 - t
+    firings (K, 2, P, B)  upper and lower ones
+    ends    (2, K, B)     lower and upper ends
+
+Planes of type 1 (kappa = 0) come last, as they do where alphas rise.
+
+What does not depend on the plane is computed once (`fire`) and serves every plane
+(`reduce_planes`). Two closed forms save the rest: the lower firing is the type-1
+firing times a number, ``prod_m(1 - kappa s_l)``, and a plane with kappa = 0 is a type-1
+system, a plain weighted mean. Consequents are sorted once for all planes.
+
+With ``t = kappa s_r`` an upper membership is ``mu (1 - t) + t``, or ``1 - t`` times
+``u = mu + t / (1 - t)``: one addition, and ``ln u`` has the slope ``1 / u`` in mu.
+Upper firings are plain products as long as ``prod_m t``, which no upper firing can
+undercut, and ``prod_m (1 - t)`` are far from underflow; otherwise they come from sums of
+logarithms, relative to the largest in their row. Either way a sample at 1e6 standard
+deviations has finite ends.
+
+A training step handles so few numbers that what costs is less the arithmetic than the
+calls, and in a call the start of every row. Therefore
+
+- memory is made once, with all its views, and used in every step (`Fired`, `Wide`);
+- sums are products with ones, and z, a line in x for each input and rule, is a product of
+  (scale, offset) and (x, -1), all by BLAS: a third of the price of two calls with short rows;
+- calls run inside `quiet`, which also keeps NumPy from copying short rows into its buffers.
+
+Numbers may underflow on the way, by design; `quiet` is also what silences that.
+
+`plane_ends` hooks both passes into autograd, as a primitive that keeps what the
+backward pass needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+from autograd.extend import defvjp_argnums, primitive
+
+from gt2lite._checks import Array, IntArray
+from gt2lite._fast.switching import PlainMean, Reduction, aligned, ones, sort_rules
+
+BUFFER = 640
+"""Numbers in NumPy's buffer: a row of the paper's recipe, 10 rules and 64 samples."""
+
+_SAFE_PRODUCT = 1e-200
+_COMMON_FACTOR = 1e-40  # firings may be larger than 1 by so much
+_LEAST_ROOM = 2.0**-53  # 1 - t where t is 1 to the last bit
+_LOWEST_LOG = -1e300  # keeps differences of logarithms finite where squares overflow
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Set NumPy up for the functions of this module: no warnings, and a small buffer.
+
+    NumPy collects rows that are broadcast in a buffer of 8,192 numbers if they fit, which takes
+    longer than to compute with them; rows that are longer than the buffer it takes as they are.
+
+    >>> with quiet():
+    ...     np.getbufsize() == BUFFER and np.geterr()["divide"]
+    'ignore'
+    """
+    before = np.getbufsize()
+    with np.errstate(all="ignore"):
+        np.setbufsize(BUFFER)
+        try:
+            yield
+        finally:
+            np.setbufsize(before)
+
+
+class Theta(NamedTuple):
+    """The parameters of a system as the formulas use them, constraints applied."""
+
+    c: Array  # (P, M) centres
+    sigma: Array  # (P, M) widths; only their squares matter, so a sign does no harm
+    s_l: Array  # (M,) share of the room below mu, in (0, 1)
+    s_r: Array  # (M,) share of the room above mu, in (0, 1)
+    b: Array  # (P, M + 1) slopes of the consequents and, last, their intercepts
+
+    @property
+    def a(self) -> Array:
+        """The slopes (P, M)."""
+        return self.b[:, :-1]
+
+    @property
+    def a0(self) -> Array:
+        """The intercepts (P,)."""
+        return self.b[:, -1]
+
+
+class Fired:
+    """What a batch does to the rules, whatever the plane; filled by `fire`, again and again."""
+
+    def __init__(self, M: int, P: int, B: int) -> None:
+        self.shape = M, P, B
+        X = aligned((2, M + 1, B))  # inputs and a row of ones; then rows of -1
+        X[0, M], X[1] = 1, -1
+        self.X_t = X[0, :M]
+        self.X_and_ones = X[0]
+        self.X_pairs = X[:, :M].swapaxes(0, 1)  # (M, 2, B)
+        lines = aligned((2, M, P))  # z = scale * x - offset
+        self.scale, self.offset = lines  # 1 / sigma, over the root of M; and times c
+        self.line_pairs = lines.transpose(1, 2, 0)  # (M, P, 2)
+        self.z = aligned((M, P, B))  # distance from the centres, such that ln mu = -z**2 / 2
+        self.mu = aligned((M, P, B))
+        self.mu_rows = self.mu.reshape(M, P * B)
+        self.log_f = aligned((P, B))
+        self.f = aligned((P, B))  # exp(log_f), over `unit`
+        self.unit: Array | float = 1.0  # (B,) the largest exp(log_f) where that is tiny
+        self.total = aligned((B,))  # the sum of f
+        self.y = aligned((2, P, B))  # consequents and their negatives
+        self.positions: IntArray = np.empty((0, 0), dtype=int)  # (P, B), see `sort_rules`
+
+
+class Wide(Reduction):
+    """The K planes of a batch that have a width; filled by `reduce_planes`, again and again."""
+
+    def __init__(self, K: int, M: int, P: int, B: int) -> None:
+        super().__init__(K, P, B)
+        self.kappa: Array = np.empty((K, 1))  # (K, 1) or (K, B)
+        self.shares = aligned((3, K, M, 1))  # t, then the room 1 - kappa s below and above mu
+        self.u = aligned((K, M, P, B))  # upper memberships over their room
+        self.u_rows = self.u.reshape(K * M, P * B)
+
+
+def fire(theta: Theta, X_t: Array, fired: Fired) -> None:
+    """Put memberships, type-1 firings and consequents of a batch `X_t` (M, B) into `fired`."""
+    c, sigma, _, _, b = theta
+    M, P, B = fired.shape
+    z, mu, f = fired.z, fired.mu, fired.f
+    fired.X_t[:] = X_t
+    np.divide(M**-0.5, sigma.T, out=fired.scale)
+    np.multiply(c.T, fired.scale, out=fired.offset)
+    np.matmul(fired.line_pairs, fired.X_pairs, out=z)
+
+    np.multiply(z, z, out=mu)
+    mu *= -0.5
+    np.dot(ones(M), fired.mu_rows, out=fired.log_f.reshape(P * B))
+    np.exp(mu, out=mu)
+    np.exp(fired.log_f, out=f)
+    fired.unit = 1.0
+    np.dot(ones(P), f, out=fired.total)
+    if not np.minimum.reduce(fired.total) > _SAFE_PRODUCT:
+        np.maximum(fired.log_f, _LOWEST_LOG, out=fired.log_f)
+        top = np.maximum.reduce(fired.log_f, axis=0)
+        np.exp(fired.log_f - top, out=f)
+        fired.unit = np.exp(top)
+        np.dot(ones(P), f, out=fired.total)
+
+    y = fired.y[0]
+    np.dot(b, fired.X_and_ones, out=y)
+    np.negative(y, out=fired.y[1])
+    fired.positions = sort_rules(y)
+
+
+def count_wide(kappa: Array) -> int:
+    """Return how many of the planes `kappa` (K, 1 or B) have a width; the others come last."""
+    return int(np.count_nonzero(kappa.any(axis=1)))
+
+
+def reduce_planes(theta: Theta, fired: Fired, kappa: Array, wide: Wide | None) -> Array:
+    """Return the ends (2, K, B) of planes.
+
+    Args:
+        theta: the system.
+        fired: what `fire` made of the batch.
+        kappa: the planes: (K, 1), or (K, B) for planes that vary by sample.
+        wide: memory for those that have a width, the first ones; None where there are none.
+    """
+    n_wide = 0 if wide is None else wide.K
+    ends = np.empty((2, len(kappa), len(fired.total)))
+    if n_wide < len(kappa):
+        mean = np.dot(ones(len(fired.f)), fired.f * fired.y[0])
+        mean /= fired.total
+        ends[:, n_wide:] = mean
+    if wide is not None:
+        _widen(theta, fired, kappa[:n_wide], wide)
+        ends[0, :n_wide] = wide.lower_ends[0]
+        np.negative(wide.lower_ends[1], out=ends[1, :n_wide])
+    return ends
+
+
+def _widen(theta: Theta, fired: Fired, kappa: Array, wide: Wide) -> None:
+    """Reduce the planes `kappa` (K, 1 or B), of which none is 0 for all samples."""
+    M = fired.shape[0]
+    wide.kappa = kappa
+    if wide.shares.shape[3] != kappa.shape[1]:
+        wide.shares = aligned((3, len(kappa), M, kappa.shape[1]))
+    shares = wide.shares
+    t, room = shares[0], shares[1:]
+    np.multiply(kappa[:, None], theta.s_l[:, None], out=room[0])
+    np.multiply(kappa[:, None], theta.s_r[:, None], out=t)
+    room[1] = t
+    np.subtract(1.0, room, out=room)
+    products = np.multiply.reduce(shares, axis=2)  # (3, K, 1 or B)
+    least = np.minimum.reduce(products, axis=None)
+    is_safe = bool(least > _SAFE_PRODUCT)
+    if not is_safe:
+        np.maximum(room, _LEAST_ROOM, out=room)
+
+    np.add(fired.mu, (t / room[1])[:, :, None], out=wide.u)
+    if is_safe:
+        np.multiply.reduce(wide.u, axis=1, out=wide.upper)
+        lower = products[1] * fired.unit
+        if least > _COMMON_FACTOR:  # the lower firings take over what the upper ones lack
+            lower /= products[2]
+        else:
+            wide.upper *= products[2][:, None]
+        np.multiply(fired.f, lower[:, None], out=wide.lower)
+    else:
+        log_u = np.logaddexp(np.log(room[1])[:, :, None] - fired.z**2 / 2, np.log(t)[:, :, None])
+        log_upper = np.maximum(np.add.reduce(log_u, axis=1), _LOWEST_LOG)  # (K, P, B)
+        log_lower = np.maximum(fired.log_f, _LOWEST_LOG) + np.log(room[0]).sum(axis=1)[:, None]
+        top = log_upper.max(axis=1, keepdims=True)
+        np.exp(log_upper - top, out=wide.upper)
+        np.exp(log_lower - top, out=wide.lower)
+    wide.find_lower_ends(fired.y[0], fired.positions, all_fire=is_safe)
+
+
+def pull_back_planes(
+    theta: Theta, fired: Fired, wide: Wide | None, ends: Array, g_ends: Array, out: Theta
+) -> None:
+    """Put the gradient with respect to every parameter into `out`, given that of the ends.
+
+    Planes must not vary by sample. The upper memberships in `wide` are lost.
+
+    Args:
+        theta: the system.
+        fired: what `fire` made of the batch.
+        wide: what `reduce_planes` made of it.
+        ends: what it returned, (2, K, B).
+        g_ends: the gradient with respect to them.
+        out: arrays for the result.
+    """
+    M, P, B = fired.shape
+    y, z = fired.y, fired.z
+    n_wide = 0 if wide is None else wide.K
+    plain = None
+    if n_wide < g_ends.shape[1]:
+        g = g_ends[0, n_wide] + g_ends[1, n_wide]
+        for k in range(n_wide + 1, g_ends.shape[1]):
+            g += g_ends[0, k] + g_ends[1, k]
+        plain = PlainMean(fired.f, ends[0, n_wide], g)
+
+    if wide is None:
+        assert plain is not None
+        g_y = plain.w * (plain.g / fired.total)
+        g_log_mu = np.tile(g_y * (y[0] - plain.mean), (M, 1, 1))
+        out.s_l[:] = out.s_r[:] = 0.0
+    else:
+        g_f, g_log_f, g_y = wide.pull_back(g_ends[:, :n_wide], y, plain=plain, logs=True)
+        for by_lower in g_f[0]:
+            g_log_f += by_lower
+        g_u = np.divide(g_f[1][:, None], wide.u, out=wide.u)
+
+        # ln f_lower = sum_m ln(1 - kappa s_l) + log_f
+        # ln f_upper = sum_m ln(1 - t) + ln u, and u = mu - 1 + 1 / (1 - t)
+        in_all = np.dot(g_f.reshape(2 * n_wide, P * B), ones(P * B))
+        by_input = np.dot(wide.u_rows, ones(P * B)).reshape(n_wide, M)
+        room = wide.shares[1:, :, :, 0]  # (2, K, M)
+        slopes = wide.kappa / room
+        by_input /= room[1]
+        by_input -= in_all[n_wide:, None]
+        by_input *= slopes[1]
+        np.dot(-in_all[:n_wide], slopes[0], out=out.s_l)
+        np.dot(ones(n_wide), by_input, out=out.s_r)
+
+        g_log_mu = g_u[0]  # by mu, until it is multiplied by it
+        for other in g_u[1:]:
+            g_log_mu += other
+        g_log_mu *= fired.mu
+        g_log_mu += g_log_f
+
+    g_z = np.multiply(g_log_mu, z, out=g_log_mu)  # but for the sign
+    by_scale, by_offset = g_lines = np.empty((2, M, P))
+    np.matmul(fired.X_pairs, g_z.swapaxes(1, 2), out=g_lines.swapaxes(0, 1))
+    by_offset *= fired.scale  # = -g_c
+    np.negative(by_offset, out=out.c.T)
+    by_scale *= fired.scale
+    by_offset *= theta.c.T
+    by_scale += by_offset
+    np.divide(by_scale, theta.sigma.T, out=out.sigma.T)
+    np.dot(fired.X_and_ones, g_y.T, out=out.b.T)
+
+
+def plane_ends(theta: Theta, X: Array, kappa: Array) -> Array:
+    """Return the ends (2, K, N) of the planes `kappa` (K,), differentiable in `theta`.
+
+    Where some of `kappa` are 0, they come last.
+    """
+    if (np.diff((kappa == 0).astype(int)) < 0).any():
+        raise ValueError(f"kappa must have its zeros last, got {kappa}")
+    ends: Array = _plane_ends(*theta, X, kappa, {})
+    return ends
+
+
+@primitive
+def _plane_ends(
+    c: Array,
+    sigma: Array,
+    s_l: Array,
+    s_r: Array,
+    b: Array,
+    X: Array,
+    kappa: Array,
+    tape: dict[str, Any],
+) -> Array:
+    theta = Theta(c, sigma, s_l, s_r, b)
+    sizes = X.shape[1], len(c), len(X)
+    n_wide = count_wide(kappa[:, None])
+    fired, wide = Fired(*sizes), Wide(n_wide, *sizes) if n_wide else None
+    with quiet():
+        fire(theta, X.T, fired)
+        ends = reduce_planes(theta, fired, kappa[:, None], wide)
+    tape.update(theta=theta, fired=fired, wide=wide, ends=ends)
+    return ends
+
+
+def _plane_ends_vjp(argnums: Any, ans: Any, args: Any, kwargs: Any) -> Any:
+    tape = args[7]
+
+    def vjp(g: Array) -> tuple[Array, ...]:
+        grads = Theta(*(np.empty(value.shape, order="F") for value in tape["theta"]))
+        u = None if tape["wide"] is None else tape["wide"].u.copy()
+        with quiet():
+            pull_back_planes(**tape, g_ends=g, out=grads)
+        if u is not None:
+            tape["wide"].u[:] = u  # for another call
+        return tuple(grads[i] for i in argnums)
+
+    return vjp
+
+
+defvjp_argnums(_plane_ends, _plane_ends_vjp)

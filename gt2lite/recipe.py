@@ -1,0 +1,89 @@
+"""How to train: all that decides the outcome besides the data and the seed.
+
+The defaults are the paper's and its authors'; the fields below `bias_correction` go beyond them.
+Recipes with a name are in `gt2lite.presets`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from gt2lite._checks import between, one_of, whole
+from gt2lite.losses import OBJECTIVES, Objective, make_objective
+from gt2lite.optimizers import SCHEDULES
+from gt2lite.starts import STARTS
+from gt2lite.system import SMF_MODES
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to train; the defaults are the paper's.
+
+    Attributes:
+        n_rules: P.
+        coverage: what the plane alpha_0 is to cover.
+        alphas: planes that make up the output; None for the objective's own.
+        objective: "dual" or "aligned", see `gt2lite.losses`.
+        smf: "per_input" or "scalar", see `gt2lite.starts.init_params`.
+        epochs: passes over the data.
+        batch_size: rows in a step. An incomplete last batch is dropped unless it is the only one.
+        learning_rate: Adam's.
+        keep: "last" parameters, as in the authors' code, or the "best": those with the
+            smallest loss over all training rows at the end of an epoch, as in Algorithm 1;
+            "validation" judges the epochs by rows that are set aside for it.
+        bias_correction: whether Adam's bias correction counts "steps", as it should, or
+            "epochs", as in the authors' code.
+        schedule: "constant" learning rate, or one that falls along half a "cosine" from
+            `learning_rate` in the first step to nearly 0 in the last.
+        weight_decay: share of the consequents `a`, `a0` that is taken off in a step, in units of
+            the learning rate (decoupled from the gradient).
+        averaging: what is kept is a running mean of the parameters, which in each step gives up a
+            share of ``1 - averaging`` for the newest ones (more in the first steps, so
+            that it does not remember the start); 0 keeps the parameters themselves.
+        start: "per_input" or "joint", where rules start, see `gt2lite.starts.init_params`.
+        sigma_scale: how wide memberships start, likewise.
+        validation: share of the rows that is set aside where `keep` is "validation".
+    """
+
+    n_rules: int = 10
+    coverage: float = 0.99
+    alphas: tuple[float, ...] | None = None
+    objective: str = "dual"
+    smf: str = "per_input"
+    epochs: int = 100
+    batch_size: int = 64
+    learning_rate: float = 1e-3
+    keep: str = "last"
+    bias_correction: str = "steps"
+    schedule: str = "constant"
+    weight_decay: float = 0.0
+    averaging: float = 0.0
+    start: str = "per_input"
+    sigma_scale: float = 1.0
+    validation: float = 0.2
+
+    def __post_init__(self) -> None:
+        whole("n_rules", self.n_rules)
+        whole("epochs", self.epochs)
+        whole("batch_size", self.batch_size)
+        between("coverage", self.coverage, 0, 1)
+        between("learning_rate", self.learning_rate, 0, math.inf)
+        one_of("objective", self.objective, OBJECTIVES)
+        one_of("smf", self.smf, SMF_MODES)
+        one_of("keep", self.keep, ("last", "best", "validation"))
+        one_of("bias_correction", self.bias_correction, ("steps", "epochs"))
+        one_of("schedule", self.schedule, SCHEDULES)
+        one_of("start", self.start, STARTS)
+        between("sigma_scale", self.sigma_scale, 0, math.inf)
+        between("validation", self.validation, 0, 1)
+        if self.weight_decay != 0:
+            between("weight_decay", self.weight_decay, 0, 1 / self.learning_rate)
+        if self.averaging != 0:
+            between("averaging", self.averaging, 0, 1)
+        make_objective(self.objective, self.coverage, self.alphas)
+
+    @property
+    def planes(self) -> Objective:
+        """The planes of the system and what each of them learns."""
+        return make_objective(self.objective, self.coverage, self.alphas)

@@ -1,0 +1,1 @@
+"""The field: what people would use instead, on the same splits."""

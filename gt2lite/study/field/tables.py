@@ -1,0 +1,194 @@
+"""From the records of the field to tables: values by contestant and data set, means, the best.
+
+What the records are is told in `gt2lite.study.field.runs`, whose contestants are taken in the order in
+which they stand there; one that is added there appears here by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from gt2lite._checks import Array
+from gt2lite.study.field.baselines import boosted_mean
+from gt2lite.study.field.contestants import Contestant, Direct, Outside, Point, System
+from gt2lite.study.field.runs import CONTESTANTS, paired
+from gt2lite.study.protocol import Record
+
+Values = dict[str, dict[str, Array]]
+"""Contestant, data set, and one number for each seed (seeds,)."""
+
+
+def title(name: str) -> str:
+    """Return what a contestant is called in tables and figures.
+
+    >>> title("gb_cqr")
+    'boosted quantiles'
+    """
+    return CONTESTANTS[name].title
+
+
+def is_fuzzy(name: str) -> bool:
+    """Return whether a contestant is a fuzzy system.
+
+    >>> is_fuzzy("paper"), is_fuzzy("gb_cqr")
+    (True, False)
+    """
+    return not isinstance(CONTESTANTS[name], Outside)
+
+
+def who_table(names: Iterable[str]) -> str:
+    """Return a Markdown table of contestants: what they learn, and where intervals come from."""
+    lines = ["| | learns | its interval | a further level needs |", "|---|---|---|---|"]
+    for name in names:
+        lines.append(f"| {title(name)} | " + " | ".join(_told(CONTESTANTS[name])) + " |")
+    return "\n".join(lines)
+
+
+def _told(who: Contestant) -> tuple[str, str, str]:
+    plane, margin = "a plane, chosen by `conformal`", "and one margin for all rows"
+    look, training = "a look at a sorted list", "another training"
+    if isinstance(who, Outside):
+        if who.make is boosted_mean:
+            return "the mean, by boosted trees", f"the mean {margin}", look
+        kind = "by boosted trees" if who.boosted else "linear in the inputs"
+        return f"two quantiles, {kind}", f"the two {margin}", "two more trainings"
+    if isinstance(who, Direct):
+        if who.calibrated:
+            return "the level asked for", plane, training
+        return (
+            "the same on 85 % of the rows, as in the paper",
+            "the widest plane as it is",
+            training,
+        )
+    system = who.system if isinstance(who, Point) else who
+    assert isinstance(system, System)
+    recipe = system.recipe
+    what = (
+        "a coverage of its own for every plane"
+        if recipe.objective == "aligned"
+        else (f"{100 * recipe.coverage:.0f} % for the widest plane")
+    )
+    learns = f"{what}; {recipe.n_rules} rules"
+    return learns, f"the output {margin}" if isinstance(who, Point) else plane, look
+
+
+def values_of(
+    rows: Iterable[Record], metric: str, *, level: float = 0.90, split: str = "random"
+) -> Values:
+    """Return a metric by contestant and data set, a number for each seed in rising order."""
+    found: dict[str, dict[str, dict[int, float]]] = {}
+    for row in rows:
+        if row["level"] == level and row["split"] == split and metric in row:
+            of_one = found.setdefault(row["contestant"], {})
+            of_one.setdefault(row["dataset"], {})[row["seed"]] = row[metric]
+    return {
+        name: {
+            dataset: np.array([by_seed[seed] for seed in sorted(by_seed)])
+            for dataset, by_seed in found[name].items()
+        }
+        for name in CONTESTANTS
+        if name in found
+    }
+
+
+def best_of(values: Values, dataset: str, names: Collection[str] | None = None) -> str:
+    """Return which of some contestants has the smallest mean on a data set."""
+    there = [
+        name for name in values if dataset in values[name] and (names is None or name in names)
+    ]
+    return min(there, key=lambda name: float(values[name][dataset].mean()))
+
+
+def standings_table(
+    values: Values, form: str = "{:.2f}", *, scale: float = 1.0, mark_best: bool = True
+) -> str:
+    """Return a Markdown table of means: a row for each contestant, a column for each data set.
+
+    Args:
+        values: see `values_of`.
+        form: how a mean is written.
+        scale: what it is multiplied by before.
+        mark_best: whether the smallest of a column is printed bold.
+    """
+    datasets = list(dict.fromkeys(name for of_one in values.values() for name in of_one))
+    means = {name: {d: float(v.mean()) for d, v in values[name].items()} for name in values}
+    best = {d: min(of_one[d] for of_one in means.values() if d in of_one) for d in datasets}
+    lines = ["| | " + " | ".join(name.upper() for name in datasets) + " |"]
+    lines.append("|---|" + "---|" * len(datasets))
+    for name, of_one in means.items():
+        cells = []
+        for dataset in datasets:
+            text = form.format(scale * of_one[dataset]) if dataset in of_one else ""
+            first = mark_best and of_one.get(dataset) == best[dataset]
+            cells.append(f"**{text}**" if first else text)
+        lines.append(f"| {title(name)} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+class Gap(NamedTuple):
+    """The best fuzzy system of a data set against the best of the others."""
+
+    dataset: str
+    ours: str
+    theirs: str
+    percent: float  # by which ours is larger
+    half: float  # of the 95 % interval of that
+    p: float
+    verdict: str  # "less", "more" or "undecided", see `gt2lite.study.field.runs.Paired`
+
+
+def gaps(rows: Iterable[Record], metric: str, *, level: float = 0.90) -> list[Gap]:
+    """Return for each data set how the best fuzzy system compares with the best of the others.
+
+    Both are picked by the numbers that are compared here, which flatters both a little.
+    """
+    rows = [row for row in rows if row["level"] == level]
+    values = values_of(rows, metric, level=level)
+    fuzzy = [name for name in values if is_fuzzy(name)]
+    others = [name for name in values if not is_fuzzy(name)]
+    found = []
+    for dataset in dict.fromkeys(row["dataset"] for row in rows):
+        ours, theirs = best_of(values, dataset, fuzzy), best_of(values, dataset, others)
+        here = [row for row in rows if row["dataset"] == dataset]
+        (pair,) = paired(here, ours, theirs, metric)
+        half = 100 * pair.half / float(values[theirs][dataset].mean())
+        found.append(Gap(dataset, ours, theirs, pair.percent, half, pair.p, pair.verdict))
+    return found
+
+
+def forest_rows(
+    rows: Iterable[Record], names: Collection[str], rival: str, metric: str, *, level: float = 0.90
+) -> dict[str, dict[str, tuple[float, float]]]:
+    """Return by how many per cent contestants exceed a rival, for `gt2lite.plots.forest`.
+
+    For each data set and contestant: the mean difference over the seeds, and half of its
+    95 % interval, both in per cent of the rival's mean.
+    """
+    rows = [row for row in rows if row["level"] == level]
+    found: dict[str, dict[str, tuple[float, float]]] = {}
+    for name in names:
+        for pair in paired(rows, name, rival, metric):
+            half = abs(pair.half * pair.percent / pair.mean) if pair.mean else 0.0
+            found.setdefault(pair.dataset.upper(), {})[title(name)] = pair.percent, half
+    return found
+
+
+def pooled(
+    counts: Iterable[Record], contestant: str, dataset: str, by: str, *, split: str = "random"
+) -> dict[str, tuple[int, int]]:
+    """Return rows and covered rows of each bin, over all seeds, in the order of the bins."""
+    found: dict[str, tuple[int, int]] = {}
+    wanted = contestant, dataset, by, split
+    for row in counts:
+        if (row["contestant"], row["dataset"], row["by"], row["split"]) == wanted:
+            n, covered = found.get(row["bin"], (0, 0))
+            found[row["bin"]] = n + row["n"], covered + row["covered"]
+    return dict(sorted(found.items(), key=lambda item: int(item[0])))
+
+
+def shares(bins: Mapping[str, tuple[int, int]]) -> Array:
+    """Return the coverage of each bin that `pooled` found."""
+    return np.array([covered / n for n, covered in bins.values()])

@@ -1,0 +1,235 @@
+r"""What chance gives: the few tests by which numbers of ours are compared.
+
+Five seeds are a small sample and a test set is a finite one, so that two honest runs
+differ. The functions here say how easily. They know nothing of the paper: what is
+compared with what is decided in `gt2lite.study.paper` and `gt2lite.study.claims`. The tests need SciPy; the
+redraws of calibration and test part, which show the same without theory, do not.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gt2lite._checks import Array, IntArray, between
+from gt2lite.calibration import (
+    CALIBRATORS,
+    RANKED,
+    CoverageError,
+    Cut,
+    Scores,
+    SmallCalibrationWarning,
+    find_cuts,
+    rank,
+)
+from gt2lite.memberships import ALPHA_0
+
+SIGNIFICANCE = 0.05
+
+
+def holm(p_values: ArrayLike) -> list[float]:
+    """Return p-values corrected for being many, by Holm's step-down rule.
+
+    >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03, 0.005])]  # times 3, 1, 2, 4, then rising
+    [0.03, 0.06, 0.06, 0.02]
+    """
+    p = np.asarray(p_values, dtype=float)
+    order = np.argsort(p)
+    adjusted = np.empty(p.size)
+    adjusted[order] = np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1)).clip(max=1)
+    return [float(value) for value in adjusted]
+
+
+def welch(mean: float, std: float, n: int, mean_2: float, std_2: float, n_2: int) -> float:
+    """Return the p-value of Welch's t-test of two samples, known by mean, std and size.
+
+    Two samples without any spread are either equal (1) or not (0).
+
+    >>> round(welch(1.0, 1.0, 5, 2.0, 1.0, 5), 4)  # t = 1 / sqrt(2 / 5) with 8 degrees
+    0.1525
+    """
+    if _only_rounding(std, mean) and _only_rounding(std_2, mean_2):
+        return float(math.isclose(mean, mean_2, rel_tol=1e-12))
+    test = _scipy_stats().ttest_ind_from_stats(mean, std, n, mean_2, std_2, n_2, equal_var=False)
+    return float(test.pvalue)
+
+
+def paired_p(differences: Array) -> float:
+    """Return the p-value of a t-test of differences (n,) against 0.
+
+    Differences without any spread are either 0 (1) or not (0).
+
+    >>> round(paired_p(np.array([1.0, 2.0, 3.0])), 4)  # t = 2 / (1 / sqrt(3)) with 2 degrees
+    0.0742
+    """
+    n, mean, std = differences.size, float(differences.mean()), float(differences.std(ddof=1))
+    if _only_rounding(std, mean):
+        return float(mean == 0)
+    return float(2 * _scipy_stats().t.sf(abs(mean) / (std / math.sqrt(n)), n - 1))
+
+
+def paired_half(differences: Array, confidence: float = 0.95) -> float:
+    """Return half the length of the t-interval of the mean of differences (n,).
+
+    >>> round(paired_half(np.array([1.0, 2.0, 3.0])), 4)  # 4.3027 / sqrt(3)
+    2.4841
+    """
+    n = differences.size
+    t = _scipy_stats().t.ppf((1 + between("confidence", confidence, 0, 1)) / 2, n - 1)
+    return float(t * differences.std(ddof=1) / math.sqrt(n))
+
+
+def coverage_p_value(
+    picp: float, level: float, n_test: Sequence[int], n_cal: Sequence[int] | None = None
+) -> float:
+    r"""Return how likely a mean coverage as far from its level as this is, or farther.
+
+    With the k-th of n calibration samples, :math:`k = \lceil n \phi \rceil`, a plane covers a
+    share of all samples that follows the law Beta(k, n + 1 - k), and therefore a
+    Beta-binomial number of the test samples. Without a calibration set the law is that of a
+    model whose coverage *is* the level: binomial. The runs are taken as independent, and
+    their exact laws are added up. The value is two-sided, twice the smaller tail.
+
+    Ties, such as duplicate rows, push the coverage of a rank up. A plane found by table or
+    search may sit beside the rank; what that costs on the calibration set comes on top.
+
+    Args:
+        picp: the mean over the runs, weighted by `n_test`.
+        level: the coverage asked for.
+        n_test: test samples of each run.
+        n_cal: calibration samples of each run, or None.
+
+    >>> coverage_p_value(0.9, 0.9, n_test=[100], n_cal=[100])
+    1.0
+    >>> round(coverage_p_value(1.0, 0.9, n_test=[2]), 4)  # 2 * 0.9**2 is over 1: no surprise
+    1.0
+    >>> round(coverage_p_value(0.0, 0.5, n_test=[3], n_cal=[1]), 4)  # Beta(1, 1): 0..3 alike
+    0.5
+    """
+    between("level", level, 0, 1)
+    stats = _scipy_stats()
+    law = np.ones(1)  # of the number of samples covered so far
+    for i, n in enumerate(n_test):
+        hits = np.arange(n + 1)
+        if n_cal is None:
+            one = stats.binom.pmf(hits, n, level)
+        else:
+            k = rank(level, n_cal[i])
+            one = stats.betabinom.pmf(hits, n, k, n_cal[i] + 1 - k)
+        law = np.convolve(law, one)
+    covered = round(picp * sum(n_test), 6)  # whole, but for rounding or for a printed mean
+    tails = law[: math.ceil(covered) + 1].sum(), law[math.floor(covered) :].sum()
+    return float(min(1.0, 2 * min(tails)))
+
+
+def redraws(
+    n_pool: int, n_cal: int, n_test: int, times: int, rng: np.random.Generator
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """Yield the rows of a calibration and a test part, drawn anew from a pool each time.
+
+    Args:
+        n_pool: size of the pool; no row is drawn twice.
+        n_cal: rows for calibration.
+        n_test: rows for the test.
+        times: how often.
+        rng: the source of the draws.
+
+    >>> [(len(cal), len(test)) for cal, test in redraws(9, 4, 5, 2, np.random.default_rng(0))]
+    [(4, 5), (4, 5)]
+    """
+    for _ in range(times):
+        rows = rng.permutation(n_pool)[: n_cal + n_test]
+        yield rows[:n_cal], rows[n_cal:]
+
+
+def redrawn_coverage(
+    scores: Scores,
+    level: float,
+    n_cal: int,
+    n_test: int,
+    times: int,
+    rng: np.random.Generator,
+    methods: Sequence[str] = tuple(CALIBRATORS),
+) -> dict[str, Array]:
+    """Return what each method covers of a test part, over many redraws with the model fixed.
+
+    Where a level is out of reach for table or search, they end at the widest plane.
+
+    Args:
+        scores: those of all rows of the pool, see `gt2lite.calibration.critical_scores`.
+        level: the coverage asked for.
+        n_cal: rows for calibration.
+        n_test: rows for the test.
+        times: redraws.
+        rng: the source of the draws.
+        methods: their names.
+
+    Returns:
+        For each method the coverages (times,).
+    """
+    found: dict[str, list[float]] = {method: [] for method in methods}
+    for cal, test in redraws(len(scores), n_cal, n_test, times, rng):
+        seen, new = scores.take(cal), scores.take(test)
+        for method in methods:
+            cut = (
+                find_cuts(seen, level, method)[0]
+                if method in RANKED
+                else _chosen(seen, level, method)
+            )
+            found[method].append(float(new.covered(cut).mean()))
+    return {method: np.array(values) for method, values in found.items()}
+
+
+def _chosen(seen: Scores, level: float, method: str) -> Cut:
+    """Return what table or search choose, which see no more of a sample than its score tells."""
+
+    def interval(alpha: float | Array) -> tuple[Array, Array]:
+        return np.zeros(len(seen)), np.where(seen.alpha >= alpha, 0.0, -1.0)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SmallCalibrationWarning)
+        calibrator = CALIBRATORS[method]().fit(interval, np.zeros(len(seen)))
+    try:
+        return Cut(calibrator.alpha(level))
+    except CoverageError:
+        return Cut(ALPHA_0)
+
+
+def worst_by_chance(sizes: Sequence[int], level: float) -> float:
+    """Return how low the lowest of several shares is on average, if each has the same chance.
+
+    Every bin covers each of its rows with probability `level`, independently. Small bins
+    scatter, so that the lowest share lies below the level though nothing is wrong.
+
+    >>> worst_by_chance([1], 0.9)
+    0.9
+    >>> round(worst_by_chance([1, 1], 0.9), 4)  # 1 if both are covered, else 0
+    0.81
+    """
+    between("level", level, 0, 1)
+    binom = _scipy_stats().binom
+    shares = np.unique(np.concatenate([np.arange(n + 1) / n for n in sizes]))
+    reached = np.ones(shares.size)  # probability that all bins have at least that share
+    for n in sizes:
+        hits = np.ceil(np.round(shares * n, 9))
+        reached *= binom.sf(hits - 1, n, level)
+    return float(np.sum(np.diff(shares, prepend=0.0) * reached))
+
+
+def _only_rounding(std: float, mean: float) -> bool:
+    return std <= 1e-12 * abs(mean)
+
+
+def _scipy_stats() -> Any:
+    try:
+        from scipy import stats
+    except ImportError as error:
+        raise ImportError(
+            "comparing with the paper needs SciPy, which is not installed: pip install scipy"
+        ) from error
+    return stats

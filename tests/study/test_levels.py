@@ -1,0 +1,90 @@
+"""A system for all levels: what it learns of each row, and what comes of it."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from gt2lite.losses import loss_and_gradient, make_objective
+from gt2lite.metrics import picp
+from gt2lite.recipe import Recipe
+from gt2lite.study.levels import HIGHEST, LOWEST, _LevelLoss, interval, train_levels, with_level
+from gt2lite.training import DivergenceError
+
+SMALL = Recipe(n_rules=4, epochs=2, batch_size=32)
+
+
+def noisy(n=100, M=2):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, M))
+    return X, X[:, 0] + rng.normal(size=n)
+
+
+def test_every_row_learns_the_quantiles_of_its_own_level():
+    rng = np.random.default_rng(0)
+    phi, y, ends = np.array([0.2, 0.5, 0.97]), rng.normal(size=3), rng.normal(size=(2, 3, 3))
+    loss = _LevelLoss(make_objective("dual"))
+    loss.ask(phi)
+    alone = [
+        loss_and_gradient(ends[:, :, i : i + 1], y[i : i + 1], make_objective("dual", level))
+        for i, level in enumerate(phi)
+    ]
+    assert loss.value(ends, y) == pytest.approx(np.mean([value for value, _ in alone]))
+    gradient = np.concatenate([g for _, g in alone], axis=2) / 3
+    assert_allclose(loss.gradient(ends, y), gradient, rtol=1e-14)
+
+
+def test_the_level_is_the_last_column_and_scaled_as_inputs_are():
+    X, _ = noisy(5000)
+    assert_array_equal(with_level(X, 0.5)[:, :-1], X)
+    levels = np.linspace(LOWEST, HIGHEST, len(X))
+    column = with_level(X, levels)[:, -1]
+    assert (np.diff(column) > 0).all()
+    assert abs(column.mean()) < 0.02 and abs(column.std() - 1) < 0.02
+    assert_array_equal(with_level(X, float(levels[7]))[:, -1], column[7])
+
+
+@pytest.mark.parametrize("coverage", [0.0, 0.995, 1.0, float("nan")])
+def test_a_level_that_was_not_learnt_is_an_error(coverage):
+    with pytest.raises(ValueError, match="coverage must be"):
+        with_level(np.zeros((3, 1)), coverage)
+
+
+def test_the_same_seed_gives_the_same_bits_and_another_one_does_not():
+    one, again, other = (train_levels(*noisy(), SMALL, seed=seed).params for seed in (0, 0, 1))
+    for name, value in one.items():
+        assert_array_equal(value, again[name])
+    assert (one["a"] != other["a"]).any()
+    assert one["c"].shape == (4, 3), "the level is one more input"
+
+
+def test_the_coverage_that_the_recipe_names_plays_no_part():
+    recipes = (Recipe(n_rules=3, epochs=1, coverage=coverage) for coverage in (0.5, 0.9))
+    low, high = (train_levels(*noisy(), recipe).params for recipe in recipes)
+    assert_array_equal(low["a"], high["a"])
+
+
+@pytest.mark.parametrize("change", [{"objective": "aligned"}, {"keep": "best"}])
+def test_what_is_not_on_offer_is_an_error(change):
+    (name,) = change
+    with pytest.raises(ValueError, match=f"recipe must have {name}="):
+        train_levels(*noisy(), Recipe(epochs=1, **change))
+
+
+def test_divergence_is_told_with_the_last_sound_state():
+    with pytest.raises(DivergenceError, match="smaller learning_rate") as caught:
+        train_levels(*noisy(), Recipe(n_rules=3, epochs=50, learning_rate=1e307))
+    assert all(np.isfinite(value).all() for value in caught.value.params.values())
+    assert np.isfinite(caught.value.history).all() and caught.value.history.size < 50
+
+
+@pytest.mark.slow
+def test_it_learns_the_levels_of_noise_that_it_can_represent():
+    X, y = noisy(4000, 1)
+    params, history = train_levels(X, y, Recipe(n_rules=5, epochs=60, learning_rate=0.01))
+    assert history[-1] < history[0]
+    X_new, y_new = np.random.default_rng(1).normal(size=(2, 4000))
+    y_new = X_new + y_new
+    for level in (0.5, 0.8, 0.9):
+        assert picp(y_new, *interval(params, X_new[:, None], level)) == pytest.approx(
+            level, abs=0.05
+        )
