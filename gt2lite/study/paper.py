@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from gt2lite._checks import Array
@@ -259,19 +259,3 @@ def _which(calibrated: bool, trained: bool) -> str:
 
 def _needed(cells: Sequence[PublishedCell]) -> list[Cell]:
     return list(dict.fromkeys((c.dataset, c.model, c.level, METHODS[c.model]) for c in cells))
-
-
-def markdown_table(rows: Iterable[Any], columns: Mapping[str, str]) -> str:
-    """Return NamedTuples as a Markdown table; `columns` maps a header to a format of fields.
-
-    >>> print(markdown_table(claims()[:1], {"claim": "`{id}`", "where": "{place}"}))
-    | claim | where |
-    |---|---|
-    | `no-retraining` | Abstract; Sections I, III, V |
-    """
-    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
-    for row in rows:
-        values = row._asdict()
-        cells = (template.format(**values) for template in columns.values())
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
