@@ -7,6 +7,8 @@ cent. Choosing a plane for a level is the task of `gt2lite.calibration`.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -70,6 +72,21 @@ def interval_score(y: ArrayLike, lower: ArrayLike, upper: ArrayLike, coverage: f
     fine = 2 / (1 - between("coverage", coverage, 0, 1))
     outside = np.maximum(lower - y, 0) + np.maximum(y - upper, 0)  # (N,)
     return float(np.mean(upper - lower + fine * outside))
+
+
+class Quality(NamedTuple):
+    """How good intervals are: coverage, normalised width, interval score."""
+
+    picp: float
+    pinaw: float
+    interval_score: float
+
+
+def interval_quality(y: ArrayLike, lower: ArrayLike, upper: ArrayLike, coverage: float) -> Quality:
+    """Return coverage, normalised width and interval score of intervals."""
+    return Quality(
+        picp(y, lower, upper), pinaw(y, lower, upper), interval_score(y, lower, upper, coverage)
+    )
 
 
 def calibration_error(
