@@ -24,7 +24,8 @@ import numpy as onp
 from autograd.extend import defvjp, primitive
 
 from gt2lite._checks import Array, matrix, one_of, vector
-from gt2lite._fast.planes import Fired, Theta, Wide, fire, quiet, reduce_planes
+from gt2lite._fast.planes import Fired, Theta, Wide, fire, reduce_planes
+from gt2lite._fast.state import apart, quiet
 from gt2lite.memberships import ALPHA_0, alpha_of, kappa_of, log_firing
 from gt2lite.reduction import type_reduce
 
@@ -185,6 +186,7 @@ class Planes:
             rows = slice(start, min(start + size, len(self.X)))
             yield rows, Planes(self.params, self.X[rows])
 
+    @apart
     def _ends(self, kappa: Array) -> Array:  # kappa (K, 1) or (K, N)
         ends = onp.empty((2, kappa.shape[0], self.X.shape[0]))
         wide = None
