@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -27,8 +28,12 @@ def git(folder, *words):
 
 
 @pytest.fixture
-def checkout(tmp_path):
-    """A checkout whose remote can be set."""
+def checkout(tmp_path, monkeypatch):
+    """A checkout whose remote can be set, and no settings of the person who runs the tests."""
+    if shutil.which("git") is None:
+        pytest.skip("needs git")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
 
     def make(remote):
         git(tmp_path, "init", "--quiet")
