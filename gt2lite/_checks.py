@@ -30,15 +30,22 @@ def one_of(name: str, value: Any, options: Iterable[str]) -> str:
     return value
 
 
-def whole(name: str, value: Any, low: int = 1) -> int:
-    """Return `value` as an int if it is a whole number of at least `low`.
+def whole(name: str, value: Any, low: int = 1, high: int = 10**9) -> int:
+    """Return `value` as an int if it is a whole number from `low` to `high`.
 
     >>> whole("n_rules", 10)
     10
     """
     if isinstance(value, bool) or not isinstance(value, Integral) or value < low:
         raise ValueError(f"{name} must be a whole number of at least {low}, got {value!r}")
+    if value > high:
+        raise ValueError(f"{name} must be a whole number of at most {high}, got {_short(value)}")
     return int(value)
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:20]}... ({len(text)} digits)"
 
 
 def between(name: str, value: Any, low: float, high: float, *, closed: bool = False) -> float:

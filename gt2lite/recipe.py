@@ -15,6 +15,7 @@ from gt2lite.optimizers import SCHEDULES
 from gt2lite.starts import STARTS
 from gt2lite.system import SMF_MODES
 
+_LARGEST = {"n_rules": 10**4, "epochs": 10**6, "batch_size": 10**9}
 _RANGES = {
     "coverage": (0, 1),
     "learning_rate": (0, 1e3),  # beyond, the first step throws every parameter out of sight
@@ -71,8 +72,8 @@ class Recipe:
     validation: float = 0.2
 
     def __post_init__(self) -> None:
-        for name in ("n_rules", "epochs", "batch_size"):
-            self._set(name, whole(name, getattr(self, name)))
+        for name, high in _LARGEST.items():
+            self._set(name, whole(name, getattr(self, name), high=high))
         for name, (low, high) in _RANGES.items():
             self._set(name, between(name, getattr(self, name), low, high))
         for name in ("weight_decay", "averaging"):  # 0 turns them off

@@ -25,8 +25,8 @@ from gt2lite.system import Params, Planes, param_shapes
 
 Callback = Callable[[int, float, Params], None]
 
-GETS_NOWHERE = 100.0
-"""A loss so many times as large as that of the first batch at the start is one of divergence."""
+GETS_NOWHERE = 10.0
+"""Training that ends with a loss so many times as large as that of the start has diverged."""
 
 
 class Trained(NamedTuple):
@@ -105,7 +105,8 @@ def train(
         progress: show a progress bar; None shows one on a terminal if tqdm is installed.
 
     Raises:
-        DivergenceError: when the loss is no longer finite, or a hundred times that of the start.
+        DivergenceError: when the loss is no longer finite, or, at the
+            end, ten times that of the start.
 
     >>> X = np.linspace(-1, 1, 50)[:, None]
     >>> trained = train(X, X[:, 0] ** 2, Recipe(n_rules=3, epochs=5))
@@ -137,7 +138,7 @@ def train(
     with one_blas_thread(), bar as step_done:
         for epoch in range(1, recipe.epochs + 1):
             mean = training.learn(lesson.inputs(X, rng), y, rng, epoch)
-            if training.has_diverged(mean):
+            if training.has_diverged(mean, epoch):
                 params = training.last_sound()
                 raise DivergenceError(_advice(epoch, recipe), params, np.array(history))
             history.append(mean)
@@ -166,8 +167,8 @@ class _Training:
             decayed=self.moving.b,
         )
         self.average = RunningMean(self.kept.vector, recipe.averaging) if recipe.averaging else None
-        self._worst: float | None = None  # a loss above this means that training diverged
-        self._last_loss = 0.0
+        self._worst = math.nan  # a loss above this, at the end, is no success
+        self._last_loss = math.nan
         self._sound = self.moving.vector.copy()
         self._best, self._best_loss = self.kept.vector.copy(), math.inf
 
@@ -184,18 +185,20 @@ class _Training:
                 if self.average is not None:
                     self.average.update(self.moving.vector)
                 seen.append((ends, y_batch))
-                if self._worst is None:
+                if math.isnan(self._worst):
                     self._worst = GETS_NOWHERE * (1 + self.lesson.loss.value(ends, y_batch))
             if epoch == self.recipe.epochs:  # no batch follows that would show a bad last step
                 _, ends = self.gradient(X_t, y_batch)
                 self._last_loss = self.lesson.loss.value(ends, y_batch)
             return self.lesson.mean_loss(seen)
 
-    def has_diverged(self, mean: float) -> bool:
-        """Return whether an epoch of that mean loss, or its last step, led out of sight."""
-        assert self._worst is not None
-        sound = mean <= self._worst and self._last_loss <= self._worst  # NaN is not
-        return not (sound and np.isfinite(self.moving.vector).all())
+    def has_diverged(self, mean: float, epoch: int) -> bool:
+        """Return whether an epoch of that mean loss led to no numbers, or the last one nowhere."""
+        if not (math.isfinite(mean) and np.isfinite(self.moving.vector).all()):
+            return True
+        if epoch < self.recipe.epochs or self.recipe.keep != "last":
+            return False
+        return not (mean <= self._worst and self._last_loss <= self._worst)  # NaN is not
 
     def last_sound(self) -> Params:
         """Return the parameters as they were before the last epoch."""
@@ -248,7 +251,7 @@ def _check_start(start: Params, recipe: Recipe, M: int) -> None:
 def _advice(epoch: int, recipe: Recipe) -> str:
     return (
         f"training diverged in epoch {epoch} of {recipe.epochs}: the loss is no longer finite, or "
-        f"{GETS_NOWHERE:g} times what it was. "
+        f"{GETS_NOWHERE:g} times what it was at the start. "
         f"Try a smaller learning_rate than {recipe.learning_rate:g} (a third of it), more rows in "
         f"a batch than {recipe.batch_size}, and check that X and y are scaled to about unit "
         "spread and free of extreme outliers. The error's `params` hold the last sound state."
