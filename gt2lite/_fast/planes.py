@@ -59,8 +59,6 @@ _LEAST_ROOM = 2.0**-53  # 1 - t where t is 1 to the last bit
 _LOWEST_LOG = -1e300  # keeps differences of logarithms finite where squares overflow
 
 
-
-
 def fire(theta: Theta, X_t: Array, fired: Fired) -> None:
     """Put memberships, type-1 firings and consequents of a batch `X_t` (M, B) into `fired`."""
     c, sigma, _, _, b = theta
