@@ -28,7 +28,7 @@ from gt2lite._fast.memory import Fired, Theta, Wide
 from gt2lite._fast.planes import fire, reduce_planes
 from gt2lite._fast.state import apart, quiet
 from gt2lite.memberships import ALPHA_0, alpha_of, kappa_of, log_firing
-from gt2lite.reduction import type_reduce
+from gt2lite.reduction import nest, type_reduce
 
 Params = dict[str, Array]
 
@@ -36,6 +36,7 @@ PARAM_NAMES = ("c", "raw_sigma", "raw_l", "raw_r", "a", "a0")
 SMF_MODES = ("per_input", "scalar")
 
 _CHUNK_ELEMENTS = 2**17  # memberships handled at once: about a megabyte, fits a cache
+_TYPE_1 = onp.zeros((1, 1))  # the kappa of the plane alpha = 1
 _CACHE_ELEMENTS = 2**22  # memberships kept between planes: about a hundred megabytes
 
 
@@ -201,7 +202,12 @@ class Planes:
                     ends[:, i : i + 1, rows] = reduce_planes(
                         self._theta, fired, k[i : i + 1], memory
                     )
-        return ends
+                # Planes contain the type-1 output, and each other. Where they are as narrow as
+                # rounding is coarse, far from all data, rounding may have put an end beside it.
+                middle = reduce_planes(self._theta, fired, _TYPE_1, None)[0]  # (1, rows)
+                onp.minimum(ends[0, :, rows], middle, out=ends[0, :, rows])
+                onp.maximum(ends[1, :, rows], middle, out=ends[1, :, rows])
+        return nest(ends, kappa)
 
     def _chunks(self) -> Iterator[tuple[slice, Fired]]:
         N, (P, M) = self.X.shape[0], self.params["c"].shape
