@@ -31,6 +31,13 @@ def test_planes_of_one_question_never_cross():
         assert (lower <= upper).all()
 
 
+def test_planes_asked_for_one_by_one_do_not_cross_either():
+    for params, X in systems():
+        planes = Planes(params, X)
+        lower, upper = np.array([planes(alpha) for alpha in ALPHAS]).swapaxes(0, 1)
+        assert (np.diff(lower, axis=0) >= 0).all() and (np.diff(upper, axis=0) <= 0).all()
+
+
 def test_every_plane_of_any_question_contains_the_type_1_output():
     for params, X in systems():
         planes = Planes(params, X)
