@@ -25,7 +25,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check test lint type book pdf chapter reproduce search study bench data lock clean distclean
+.PHONY: help setup check test lint type book pdf chapter reproduce search study long bench data lock clean distclean
 
 help: ## List the commands
 	@echo "Usage: make COMMAND"
@@ -55,6 +55,9 @@ search: $(VENV)/.stamp ## Search for the settings of GT2Regressor.strong: writes
 study: $(VENV)/.stamp ## All that is too long for the book, the search included: writes data/results/
 	@$(PY) tools/evidence.py study $(ARGS)
 	@$(PY) tools/search.py $(ARGS)
+
+long: $(VENV)/.stamp ## Attack the library by the thousand (40 minutes): writes data/results/campaign.json
+	@$(PY) tools/campaign/run.py $(ARGS)
 
 lint: $(VENV)/.stamp ## Check style, formatting, clean notebooks, workflows
 	@$(PY) -m ruff check --quiet .

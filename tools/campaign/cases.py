@@ -133,7 +133,8 @@ def of_kind(kind: str) -> Iterator[None]:
         raise
 
 
-_FOR_PEOPLE = ("feature names", "A column-vector y was passed")
+# the last is NumPy's own word on a list that holds `np.ma.masked`, before we see the list
+_FOR_PEOPLE = ("feature names", "A column-vector y was passed", "converting a masked element")
 
 
 @contextlib.contextmanager
