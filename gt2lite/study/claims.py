@@ -17,6 +17,9 @@ import numpy as np
 
 from gt2lite._checks import Array
 from gt2lite.calibration import SearchCalibrator
+from gt2lite.datasets import DATASETS
+from gt2lite.study.cells import bold_rows, paired_gap, winners
+from gt2lite.study.design import LEVELS
 from gt2lite.study.judging import (
     UNTESTABLE,
     Finding,
@@ -27,21 +30,11 @@ from gt2lite.study.judging import (
     label,
     reaches,
 )
-from gt2lite.study.paper import (
-    bold_rows,
-    claims,
-    paired_gap,
-    published_cells,
-    settings,
-    text_values,
-    winners,
-)
+from gt2lite.study.paper import claims, published_cells, settings, text_values
 from gt2lite.study.records import Cell, OutOfReachError, Record, Runs
 from gt2lite.study.statistics import SIGNIFICANCE, holm, paired_p
 from gt2lite.system import param_shapes
 
-DATASETS = ("ww", "pm", "aids", "pp")
-LEVELS = (0.90, 0.95)
 N_RULES = 10
 SAVING = 10
 """Calibrating must be this many times as quick as training to be called cheap."""
@@ -225,7 +218,7 @@ def _finer_table(runs: Runs) -> Finding:
     )
     for step in steps:
         tables = runs.tables[step, "linear"].values()
-        numbers[f"{step:g} evaluations"] = float(np.mean([t["n_evaluations"] for t in tables]))
+        numbers[f"{step:g} evaluations"] = float(np.mean([t.n_evaluations for t in tables]))
     return verdict, numbers, text
 
 
@@ -250,9 +243,9 @@ def _table_gain(runs: Runs, one: tuple[float, str], other: tuple[float, str]) ->
     shared = [
         key
         for key in first
-        if key in second and not np.isnan([first[key]["alpha"], second[key]["alpha"]]).any()
+        if key in second and not np.isnan([first[key].alpha, second[key].alpha]).any()
     ]
-    miss = [[abs(table[key]["reached"] - key[1]) for key in shared] for table in (first, second)]
+    miss = [[abs(table[key].reached - key[1]) for key in shared] for table in (first, second)]
     return 100 * (np.array(miss[0]) - np.array(miss[1]))
 
 

@@ -1,31 +1,63 @@
-"""Records of the protocol, looked up by cell: complete, paired by seed, or an error.
+"""What the protocol measures: one flat row for each number that the tables need.
 
-A record is what `gt2lite.study.protocol.records` yields: a flat row of numbers for each
-(dataset, seed, model, level, method). What is made of them is told elsewhere.
+A `Record` is a row; `Runs` looks rows up by cell: complete, paired by seed, or an error. What is
+made of them, see `gt2lite.study.cells` and `gt2lite.study.claims`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gt2lite._checks import Array
-from gt2lite.calibration import TableCalibrator, rank
+from gt2lite.calibration.base import rank
+from gt2lite.study.design import METHODS, PAPER_TABLE
 
-METHODS = {"baseline": "trained", "trained": "trained", "calibrated": "search"}
-"""The method behind the paper's numbers for each model."""
-
-Record = Mapping[str, Any]
 Cell = tuple[str, str, float, str]
 """Data set, model, level and method."""
 
-_NUMBERS = ("rmse", "picp", "pinaw", "interval_score", "alpha", "reached", "n_evaluations")
-_NAMES = ("dataset", "seed", "mode", "model", "level", "method")
-_SIZES = ("n_cal", "n_test", "train_seconds", "calibrate_seconds")
-_KEYS = frozenset(_NAMES + _NUMBERS + _SIZES)
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """One interval of one system, judged on the test part; RMSE and score of the scaled target.
+
+    `step` and `interpolation` belong to the method "table" and are None elsewhere. `reached` is
+    the coverage of the calibration part; NaN where nothing was calibrated.
+    """
+
+    dataset: str
+    seed: int
+    mode: str
+    model: str  # "baseline", "trained" or "calibrated"
+    level: float
+    method: str
+    step: float | None = None
+    interpolation: str | None = None
+    n_cal: int
+    n_test: int
+    alpha: float
+    reached: float
+    n_evaluations: int
+    rmse: float
+    picp: float
+    pinaw: float
+    interval_score: float
+    train_seconds: float
+    train_cpu_seconds: float
+    calibrate_seconds: float
+
+    @property
+    def cell(self) -> Cell:
+        """Data set, model, level and method."""
+        return self.dataset, self.model, self.level, self.method
+
+    @property
+    def is_standard(self) -> bool:
+        """Whether it is of a method as the paper sets it, and of no other look-up table."""
+        return self.method != "table" or (self.step, self.interpolation) == PAPER_TABLE
 
 
 class OutOfReachError(ValueError):
@@ -33,12 +65,11 @@ class OutOfReachError(ValueError):
 
 
 class Runs:
-    """The records of one mode.
+    """The records of one mode, by cell and seed.
 
     Args:
-        records: one for each (dataset, seed, model, level, method). A record of a table may
-            also say its `step` and `interpolation`; one that is not `TableCalibrator`'s
-            default is a variant, kept in `tables` only.
+        records: one for each (dataset, seed, model, level, method). Look-up tables other than
+            the paper's are kept in `tables` only.
         needed: the cells that must be there, with every seed that occurs.
         mode: "default" or "authors".
     """
@@ -46,13 +77,11 @@ class Runs:
     def __init__(
         self, records: Iterable[Record], needed: Iterable[Cell], mode: str = "default"
     ) -> None:
-        records = self.records = list(records)
+        self.records = list(records)
         self.tables: dict[tuple[float, str], dict[tuple[str, float, int], Record]] = {}
         self._cells: dict[Cell, dict[int, Record]] = {}
-        for record in records:
-            if absent := _KEYS - record.keys():
-                raise ValueError(f"a record lacks {', '.join(sorted(absent))}: {dict(record)}")
-            if record["mode"] == mode:
+        for record in self.records:
+            if record.mode == mode:
                 self._add(record)
         self.seeds = sorted({seed for by_seed in self._cells.values() for seed in by_seed})
         if len(self.seeds) < 2:
@@ -65,21 +94,22 @@ class Runs:
             raise ValueError(f"records of mode {mode!r} lack {'; '.join(lacking[:6])}{more}")
 
     def values(
-        self, key: str, dataset: str, model: str, level: float, method: str | None = None
+        self, name: str, dataset: str, model: str, level: float, method: str | None = None
     ) -> Array:
-        """Return what a cell's records hold under `key`, in the order of `seeds` (seeds,)."""
+        """Return a field of a cell's records, in the order of `seeds` (seeds,)."""
         cell = dataset, model, level, method or METHODS[model]
-        values = np.array([self._cells[cell][seed][key] for seed in self.seeds], dtype=float)
+        by_seed = self._cells[cell]
+        values = np.array([getattr(by_seed[seed], name) for seed in self.seeds], dtype=float)
         if not np.isfinite(values).all():
             seed = self.seeds[int(np.argmin(np.isfinite(values)))]
-            raise OutOfReachError(f"{key} of {_name(cell)} is not a number for seed {seed}")
+            raise OutOfReachError(f"{name} of {_name(cell)} is not a number for seed {seed}")
         return values
 
-    def found(self, key: str, dataset: str, level: float, method: str = "search") -> Array:
-        """Return a value of a calibration (seeds,), which tells nothing if it found no plane."""
+    def found(self, name: str, dataset: str, level: float, method: str = "search") -> Array:
+        """Return a field of a calibration (seeds,), which tells nothing if it found no plane."""
         cell = dataset, "calibrated", level, method
         self.values("alpha", *cell)  # raises where it is NaN
-        return self.values(key, *cell)
+        return self.values(name, *cell)
 
     def out_of_reach(self, dataset: str, level: float) -> NDArray[np.bool_]:
         """Return for which seeds (seeds,) no plane covers enough of the calibration set."""
@@ -89,23 +119,22 @@ class Runs:
         return np.rint(n_cal * self.values("reached", *cell)) < wanted
 
     def _add(self, record: Record) -> None:
-        dataset, level, seed = record["dataset"], float(record["level"]), record["seed"]
-        cell = dataset, record["model"], level, record["method"]
-        by_seed = self._cells.setdefault(cell, {})
-        if record["method"] == "table":
-            default = TableCalibrator()
-            kind = (
-                float(record.get("step", default.step)),
-                record.get("interpolation", default.interpolation),
+        by_seed = self._cells.setdefault(record.cell, {})
+        if record.step is not None and record.interpolation is not None:
+            kind, place = (
+                (record.step, record.interpolation),
+                (record.dataset, record.level, record.seed),
             )
-            if (dataset, level, seed) in self.tables.setdefault(kind, {}):
-                raise ValueError(f"records hold {_name(cell)} of {kind} twice for seed {seed}")
-            self.tables[kind][dataset, level, seed] = record
-            if kind != (default.step, default.interpolation):
+            if place in self.tables.setdefault(kind, {}):
+                raise ValueError(
+                    f"records hold {_name(record.cell)} of {kind} twice for seed {record.seed}"
+                )
+            self.tables[kind][place] = record
+            if not record.is_standard:
                 return
-        if seed in by_seed:
-            raise ValueError(f"records hold {_name(cell)} twice for seed {seed}")
-        by_seed[seed] = record
+        if record.seed in by_seed:
+            raise ValueError(f"records hold {_name(record.cell)} twice for seed {record.seed}")
+        by_seed[record.seed] = record
 
     def _lacking(self, cell: Cell) -> str:
         """Return what of a cell is not there, in words; "" where nothing is lacking."""

@@ -1,17 +1,12 @@
 """A folder of finished runs, so that nothing that was computed is computed again.
 
-Every run has a key made of all that determines it (`Store.key`): what is asked for, the
-checksum of the data, the library's own code and the version of NumPy. A change in any of
-them gives another key, so that a stored run can never be mistaken for one that it is not.
-Files appear whole or not at all; any number of processes may share a folder, and a run that one
+A run is kept under a key that is made of all that determines it, see `gt2lite.study.keys`. Files
+appear whole or not at all; any number of processes may share a folder, and a run that one
 of them has claimed is not begun by another.
 """
 
 from __future__ import annotations
 
-import ast
-import functools
-import hashlib
 import json
 import os
 import socket
@@ -20,35 +15,12 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from gt2lite import _files as storage
 from gt2lite._checks import Array
 
 LAYOUT = 1
 _MARK = "store.json"
 _CLAIM_SECONDS = 3600.0  # of another machine, whose processes cannot be seen
-MAKERS = (
-    "_checks",
-    "memberships",
-    "switching",
-    "reduction",
-    "kernel",
-    "system",
-    "starts",
-    "losses",
-    "gradient",
-    "training",
-    "calibration.family",
-    "calibration.base",
-    "calibration.methods",
-    "calibration.exact",
-    "calibration.groups",
-    "metrics",
-    "datasets",
-    "experiment",
-)
-"""The modules that decide what comes out of a run."""
 
 
 class StoreError(RuntimeError):
@@ -94,15 +66,6 @@ class Store:
     def default(cls) -> Store:
         """Return the store that `GT2LITE_STORE` names, else one in the working folder."""
         return cls(os.environ.get("GT2LITE_STORE") or "gt2lite-store")
-
-    @staticmethod
-    def key(**determines: Any) -> str:
-        """Return the key of a run from everything that determines it, code included.
-
-        The code is that of `MAKERS`, unless a `code` is given that stands for other modules.
-        """
-        full = {"code": code_digest()} | determines | {"numpy": np.__version__}
-        return hashlib.sha256(json.dumps(full, sort_keys=True).encode()).hexdigest()[:24]
 
     def path(self, key: str) -> Path:
         """Return the file of a run."""
@@ -192,31 +155,3 @@ class Store:
 
 def _owner() -> str:
     return f"{socket.gethostname()} {os.getpid()}"
-
-
-def code_digest() -> str:
-    """Return a hash of the code behind a run, which comments and docstrings do not change."""
-    return digest_of(MAKERS)
-
-
-@functools.cache
-def digest_of(modules: tuple[str, ...]) -> str:
-    """Return a hash of the code of some modules of this package."""
-    digest = hashlib.sha256()
-    for name in modules:
-        path = Path(__file__).parent.joinpath(*name.split(".")).with_suffix(".py")
-        digest.update(ast.dump(_without_docstrings(path)).encode())
-    return digest.hexdigest()[:24]
-
-
-def _without_docstrings(path: Path) -> ast.Module:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        if isinstance(body, list):
-            node.body = [  # type: ignore[attr-defined]
-                item
-                for item in body
-                if not (isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant))
-            ]
-    return tree
