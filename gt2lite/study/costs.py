@@ -50,7 +50,6 @@ class Bargain(NamedTuple):
     """The prices in a few numbers: means over the data sets, in trainings by the clock."""
 
     n_levels: int
-    n_seeds: int
     sets: str  # their names
     training: str  # what the unit took on each of them
     after: float  # per cent of a training that all levels cost at most, once it is done
@@ -85,13 +84,13 @@ def prices(stored: Stored, unit: str) -> list[Price]:
 
 def bargain(stored: Stored) -> Bargain:
     """Return what calibrating saves, and from how many levels on it does."""
-    sets, settings = _sets(stored), stored["settings"]
+    sets = _sets(stored)
     costs = {name: stored["results"][name]["cost"] for name in sets}
 
     def mean(way: str, levels: int) -> float:
         return float(np.mean([costs[name][way]["seconds"][levels - 1] for name in sets]))
 
-    n_levels = len(settings["levels"])
+    n_levels = len(stored["settings"]["levels"])
     after = max(costs[name][way]["seconds"][-1] - 1 for name in sets for way in CALIBRATED)
     of_two = [
         _in_seconds(costs[n], "conformal", 2) / _in_seconds(costs[n], "retrain", 2) for n in sets
@@ -102,7 +101,6 @@ def bargain(stored: Stored) -> Bargain:
     ]
     return Bargain(
         n_levels=n_levels,
-        n_seeds=settings["seeds"],
         sets=" and ".join(name.upper() for name in sets),
         training=" and ".join(units),
         after=100 * after,
