@@ -329,15 +329,3 @@ def test_a_run_twice_or_without_a_number_is_an_error():
     records[0] |= {"rmse": math.nan}
     with pytest.raises(ValueError, match=r"rmse of ww trained 0.9 \(trained\).*for seed 0"):
         paper.verdicts(records)
-
-
-def test_a_table_in_markdown():
-    text = paper.markdown_table(
-        paper.published_cells()[:2], {"data": "{dataset}", "RMSE": "{mean:.1f} ± {std:.1f}"}
-    )
-    assert text.splitlines() == [
-        "| data | RMSE |",
-        "|---|---|",
-        "| ww | 80.9 ± 3.5 |",
-        "| ww | 81.4 ± 4.5 |",
-    ]
