@@ -22,12 +22,12 @@ from gt2lite.study.store import Store
 from gt2lite.training import train
 
 PARTS = {
-    "memberships and firing": [("kernel.py", "fire")],
-    "planes": [("kernel.py", "reduce_planes")],
-    "backward": [("kernel.py", "pull_back_planes")],
+    "memberships and firing": [("planes.py", "fire")],
+    "planes": [("planes.py", "reduce_planes")],
+    "backward": [("planes.py", "pull_back_planes")],
     "loss": [("losses.py", "gradient")],
     "constraints": [("gradient.py", "_constrain"), ("gradient.py", "_pull_back_constraints")],
-    "Adam": [("training.py", "update")],
+    "Adam": [("optimizers.py", "update")],
 }
 
 
