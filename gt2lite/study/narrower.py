@@ -19,7 +19,7 @@ from gt2lite.study.field.fuzzy import trained_system
 from gt2lite.study.field.pairs import Paired, paired
 from gt2lite.study.field.records import FieldRecord
 from gt2lite.study.field.setting import Setting
-from gt2lite.study.report import NO_BREAK, compared, p_value
+from gt2lite.study.report import NO_BREAK, compared, count, p_value
 from gt2lite.study.runner import Runnable, run
 from gt2lite.study.store import Store
 from gt2lite.system import Planes
@@ -151,7 +151,7 @@ def _wider(percent: float) -> str:
 
 
 def _tested(pairs: Sequence[Paired], verdict: str) -> str:
-    return _of(sum(pair.verdict == verdict for pair in pairs), len(pairs))
+    return count(sum(pair.verdict == verdict for pair in pairs), "row", "rows")
 
 
 def _of(n: int, rows: int) -> str:
