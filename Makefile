@@ -18,30 +18,33 @@ EXTRAS := plot sklearn parallel book dev
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
+# What these hold reaches the programs as it is, past the shell and its quotes.
+export NAME PARAMS PROFILE
 # Packages from outside .venv must not leak in.
 unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup test lint type book pdf chapter reproduce search study bench data lock clean distclean
+.PHONY: help setup check test lint type book pdf chapter reproduce search study bench data lock clean distclean
 
 help: ## List the commands
 	@echo "Usage: make COMMAND"
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
 
-test: $(VENV)/.stamp ## Run the tests (ARGS="-k reduction" picks some)
+check: lint type ## Style, types and the quick tests: about a minute
+	@$(PY) -m pytest -n auto -m 'not slow and not browser' $(ARGS)
+
+test: $(VENV)/.stamp ## Run all tests (ARGS="-k reduction" picks some)
 	@$(PY) -m pytest -n auto $(ARGS)
 
 book: $(VENV)/.stamp ## Run all chapters and build the book: _build/html/index.html (PROFILE=quick: in short)
-	@$(PY) tools/book.py build --profile $(PROFILE)
+	@$(PY) tools/book.py build
 
 pdf: $(VENV)/.stamp ## Print the whole book: _build/gt2lite.pdf (needs Chromium)
-	@$(PY) tools/book.py pdf --profile $(PROFILE)
+	@$(PY) tools/book.py pdf
 
 chapter: $(VENV)/.stamp ## Run one chapter: NAME=01_type2_sets PARAMS="sigma=2 s_r=0.5"
-	@if [ -z '$(NAME)' ]; then \
-	  echo 'Which chapter? For example: make chapter NAME=01_type2_sets PARAMS="sigma=2"' >&2; exit 2; fi
-	@$(PY) tools/book.py chapter '$(NAME)' $(if $(PARAMS),--params '$(PARAMS)')
+	@$(PY) tools/book.py chapter
 
 reproduce: $(VENV)/.stamp ## Train all 60 systems of the paper, judge every cell and claim
 	@$(PY) tools/evidence.py reproduce $(ARGS)
@@ -98,7 +101,7 @@ $(VENV)/.locked: requirements.lock
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
 	  echo '"$(PYTHON)" cannot make virtual environments: its module venv or ensurepip is absent.' >&2; \
 	  echo 'On Debian and Ubuntu: apt-get install python3-venv' >&2; exit 1; }
-	@echo 'Setting up $(VENV) with the locked packages (once, about a minute) ...'
+	@echo 'Setting up $(VENV) with the locked packages (once, about two minutes) ...'
 	@$(PYTHON) -m venv --clear $(VENV)
 	@$(PIP) install --require-hashes --requirement requirements.lock
 	@touch $@

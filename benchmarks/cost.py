@@ -33,10 +33,11 @@ from typing import Any, NamedTuple
 import _measure
 import numpy as np
 
-from gt2lite.calibration import CALIBRATORS, Calibrator, CoverageError, ExactCalibrator
+from gt2lite.calibration import CALIBRATORS, Calibrator, CoverageError
+from gt2lite.calibration.oracle import planes_at_coverage
 from gt2lite.datasets import Prepared, load_dataset, prepare
 from gt2lite.memberships import ALPHA_0
-from gt2lite.metrics import interval_score, picp, pinaw
+from gt2lite.metrics import Quality, interval_quality, pinaw
 from gt2lite.recipe import Recipe
 from gt2lite.study.levels import train_levels, with_level
 from gt2lite.system import Params, Planes
@@ -45,7 +46,7 @@ from gt2lite.training import Trained, train
 PAPER = (0.90, 0.95)
 LEVELS = (*PAPER, *(n / 1000 for n in range(500, 1000, 25) if n not in (900, 950)))  # 20 of them
 JUDGED = ("search", "conformal")  # the others cut the same planes
-METRICS = ("picp", "pinaw", "interval_score", "width_at_coverage")
+METRICS = (*Quality._fields, "width_at_coverage")
 
 Ends = tuple[np.ndarray, np.ndarray]
 
@@ -134,11 +135,9 @@ def judge(answers: Sequence[Answer], y: np.ndarray) -> dict[str, list[float]]:
     """Return each metric at the paper's levels (2,), and the share of intervals that cross."""
     found: dict[str, list[float]] = {name: [] for name in METRICS}
     for level, (planes, ends) in zip(PAPER, answers, strict=True):
-        lower, upper = ExactCalibrator().fit(planes, y).intervals(planes, level)  # the oracle
-        found["picp"].append(picp(y, *ends))
-        found["pinaw"].append(pinaw(y, *ends))
-        found["interval_score"].append(interval_score(y, *ends, level))
-        found["width_at_coverage"].append(pinaw(y, lower, upper))
+        for name, value in interval_quality(y, *ends, level)._asdict().items():
+            found[name].append(value)
+        found["width_at_coverage"].append(pinaw(y, *planes_at_coverage(planes, y, level)))
     (_, inner), (_, outer) = answers
     crossed = (inner[0] < outer[0]) | (inner[1] > outer[1])
     return found | {"crossed": [float(crossed.mean())]}

@@ -10,10 +10,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from gt2lite._checks import Array, between, matrix, vector
-from gt2lite.calibration import CoverageError, Interval, covers, critical_alpha, rank
+from gt2lite._checks import Array, between, vector
+
+
+class Quality(NamedTuple):
+    """How good intervals are at a level: their coverage, relative width and interval score."""
+
+    picp: float
+    pinaw: float
+    interval_score: float
 
 
 def rmse(y: ArrayLike, y_hat: ArrayLike) -> float:
@@ -26,6 +33,15 @@ def rmse(y: ArrayLike, y_hat: ArrayLike) -> float:
     """
     y = vector("y", y)
     return float(np.sqrt(np.mean((y - vector("y_hat", y_hat, y.size)) ** 2)))
+
+
+def covers(y: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> NDArray[np.bool_]:
+    """Return which targets lie in their interval; both ends belong to it, as in Eq. (17).
+
+    >>> covers([0.0, 1.0, 2.0], lower=[0.0, 0.0, 0.0], upper=[1.0, 1.0, 1.0])
+    array([ True,  True, False])
+    """
+    return _inside(*_rows(y, lower, upper))
 
 
 def picp(y: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> float:
@@ -47,11 +63,7 @@ def pinaw(y: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> float:
     >>> pinaw([0.0, 2.0, 4.0], lower=[0.0, 1.0, 2.0], upper=[1.0, 3.0, 5.0])  # 2 of 4
     0.5
     """
-    y, lower, upper = _aligned(y, lower, upper)
-    extent = float(np.ptp(y))
-    if extent == 0:
-        raise ValueError(f"y must vary, for its range to be a unit of width: all are {y[0]}")
-    return float(np.mean(upper - lower)) / extent
+    return _relative_width(*_rows(y, lower, upper))
 
 
 def interval_score(y: ArrayLike, lower: ArrayLike, upper: ArrayLike, coverage: float) -> float:
@@ -68,89 +80,43 @@ def interval_score(y: ArrayLike, lower: ArrayLike, upper: ArrayLike, coverage: f
     >>> interval_score(y, lower, upper, coverage=0.5)  # (1 + (1 + 4 * 1) + (1 + 4 * 2)) / 3
     5.0
     """
-    y, lower, upper = _aligned(y, lower, upper)
-    fine = 2 / (1 - between("coverage", coverage, 0, 1))
-    outside = np.maximum(lower - y, 0) + np.maximum(y - upper, 0)  # (N,)
-    return float(np.mean(upper - lower + fine * outside))
-
-
-class Quality(NamedTuple):
-    """How good intervals are: coverage, normalised width, interval score."""
-
-    picp: float
-    pinaw: float
-    interval_score: float
+    return _score(*_rows(y, lower, upper), coverage)
 
 
 def interval_quality(y: ArrayLike, lower: ArrayLike, upper: ArrayLike, coverage: float) -> Quality:
-    """Return coverage, normalised width and interval score of intervals."""
-    return Quality(
-        picp(y, lower, upper), pinaw(y, lower, upper), interval_score(y, lower, upper, coverage)
-    )
-
-
-def calibration_error(
-    y: ArrayLike, lower: ArrayLike, upper: ArrayLike, coverages: ArrayLike
-) -> float:
-    r"""Return how far coverage is from its level, on average over L levels.
-
-    .. math:: \tfrac{1}{L} \sum_l |\mathrm{PICP}_l - \phi_l|
+    """Return PICP, PINAW and interval score of the intervals that were made for a level.
 
     Args:
         y: targets (N,).
-        lower: lower ends (N, L), a column for each level.
-        upper: upper ends (N, L).
-        coverages: the levels (L,).
+        lower: lower ends (N,).
+        upper: upper ends (N,).
+        coverage: the level.
 
-    >>> y, lower, upper = [0.0, 1.0], [[0.0, 0.0], [0.0, 0.0]], [[0.5, 2.0], [0.5, 2.0]]
-    >>> calibration_error(y, lower, upper, coverages=[0.5, 0.75])  # (0 + 0.25) / 2
-    0.125
+    >>> interval_quality([0.0, 2.0, 4.0], [0.0, 1.0, 2.0], [1.0, 3.0, 5.0], coverage=0.9)
+    Quality(picp=1.0, pinaw=0.5, interval_score=2.0)
     """
-    y, lower, upper = vector("y", y), matrix("lower", lower), matrix("upper", upper)
-    levels = np.array([between("coverages", c, 0, 1) for c in vector("coverages", coverages)])
-    for name, ends in (("lower", lower), ("upper", upper)):
-        if ends.shape != (y.size, levels.size):
-            raise ValueError(
-                f"{name} must have a row for each of the {y.size} targets and a column for each "
-                f"of the {levels.size} coverages, got shape {ends.shape}"
-            )
-    reached = [picp(y, *ends) for ends in zip(lower.T, upper.T, strict=True)]
-    return float(np.mean(np.abs(reached - levels)))
+    rows = _rows(y, lower, upper)
+    return Quality(float(np.mean(_inside(*rows))), _relative_width(*rows), _score(*rows, coverage))
 
 
-def width_at_coverage(y: ArrayLike, interval: Interval, coverage: float) -> float:
-    """Return the mean width of the narrowest plane that covers at least the level.
-
-    Methods that miss their level cannot be compared by width. This moves each
-    along its own nested family until the coverage of `y` is the level: an oracle
-    on the part that it evaluates, to compare with and never to choose by.
-
-    Args:
-        y: targets (N,).
-        interval: their nested intervals, see `gt2lite.calibration.Interval`.
-        coverage: the level; one that the widest plane misses is an error.
-
-    >>> from gt2lite.memberships import kappa_of
-    >>> y = np.array([0.1, -0.2, 0.3, -0.9])
-    >>> def interval(alpha):  # the plane alpha reaches from -kappa to kappa
-    ...     kappa = np.broadcast_to(kappa_of(alpha), y.shape)
-    ...     return -kappa, kappa
-    >>> round(width_at_coverage(y, interval, coverage=0.75), 6)  # 3 of 4 lie within 0.3
-    0.6
-    """
-    y = vector("y", y)
-    level = between("coverage", coverage, 0, 1)
-    planes = np.sort(critical_alpha(interval, y))
-    alpha = float(planes[-rank(level, y.size)])
-    if alpha == 0:  # no plane covers that many
-        raise CoverageError(
-            f"coverage {level} is out of reach: the widest plane covers "
-            f"{np.count_nonzero(planes)} of {y.size} targets"
-        )
-    lower, upper = interval(alpha)
-    return float(np.mean(upper - lower))
-
-
-def _aligned(y: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> tuple[Array, Array, Array]:
+def _rows(y: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> tuple[Array, Array, Array]:
+    """Return the three as checked arrays of one length (N,)."""
     y = vector("y", y)
     return y, vector("lower", lower, y.size), vector("upper", upper, y.size)
+
+
+def _inside(y: Array, lower: Array, upper: Array) -> NDArray[np.bool_]:
+    return (lower <= y) & (y <= upper)
+
+
+def _relative_width(y: Array, lower: Array, upper: Array) -> float:
+    extent = float(np.ptp(y))
+    if extent == 0:
+        raise ValueError(f"y must vary, for its range to be a unit of width: all are {y[0]}")
+    return float(np.mean(upper - lower)) / extent
+
+
+def _score(y: Array, lower: Array, upper: Array, coverage: float) -> float:
+    fine = 2 / (1 - between("coverage", coverage, 0, 1))
+    outside = np.maximum(lower - y, 0) + np.maximum(y - upper, 0)  # (N,)
+    return float(np.mean(upper - lower + fine * outside))

@@ -58,7 +58,7 @@ def quick_run(once):
 
     def execute():
         failed = book.execute(ROOT, build, "quick")
-        return {outcome.job.chapter.name: outcome.error for outcome in failed}
+        return {run.job.chapter.name: run.error for run in failed}
 
     return build, once("quick-run", execute)
 

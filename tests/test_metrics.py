@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 
 from gt2lite import metrics
-from gt2lite.calibration import CoverageError
-from gt2lite.memberships import kappa_of
 
 # Three points: one inside, one 1 below, one 2 above; widths 2, 1, 3; the range of y is 8.
 Y = np.array([1.0, -2.0, 6.0])
@@ -23,11 +21,6 @@ def test_golden_values_on_three_points():
     assert metrics.interval_score(Y, LOWER, UPPER, 0.8) == pytest.approx(
         (2 + (1 + 10 * 1) + (3 + 10 * 2)) / 3
     )
-    # Levels .3 and .9 with coverages 1/3 and 1: errors 1/30 and 1/10.
-    lower, upper = np.c_[LOWER, LOWER - 2], np.c_[UPPER, UPPER + 2]
-    assert metrics.calibration_error(Y, lower, upper, [0.3, 0.9]) == pytest.approx(
-        (1 / 30 + 1 / 10) / 2
-    )
 
 
 def test_vectorised_forms_agree_with_slow_loops():
@@ -39,7 +32,6 @@ def test_vectorised_forms_agree_with_slow_loops():
     assert metrics.rmse(y, y_hat) == pytest.approx(
         (sum((a - b) ** 2 for a, b in zip(y, y_hat, strict=True)) / 57) ** 0.5
     )
-    errors = []
     for j, level in enumerate(levels):
         inside = widths = score = 0.0
         for i in range(57):
@@ -55,8 +47,6 @@ def test_vectorised_forms_agree_with_slow_loops():
         assert metrics.picp(y, *ends) == pytest.approx(inside / 57)
         assert metrics.pinaw(y, *ends) == pytest.approx(widths / 57 / (max(y) - min(y)))
         assert metrics.interval_score(y, *ends, level) == pytest.approx(score / 57)
-        errors.append(abs(inside / 57 - level))
-    assert metrics.calibration_error(y, lower, upper, levels) == pytest.approx(np.mean(errors))
 
 
 def test_both_ends_are_inside():
@@ -85,43 +75,18 @@ def test_the_true_quantiles_have_the_best_interval_score():
     assert min(scores, key=scores.__getitem__) == 1.645
 
 
-# ------------------------------------------------------------ width at equal coverage
-
-
-def band(y, width=1.0):
-    """The plane alpha reaches from -kappa to kappa, times `width`."""
-
-    def interval(alpha):
-        kappa = np.broadcast_to(kappa_of(alpha), y.shape) * width
-        return -kappa, kappa
-
-    return interval
-
-
-def test_width_at_coverage_on_a_family_with_a_known_answer():
-    y = np.linspace(0.01, 1, 100)
-    # k of the 100 lie within k / 100 of zero, so the width at k / 100 is 2 * k / 100.
-    for k in (1, 7, 50, 90, 99):
-        assert metrics.width_at_coverage(y, band(y), k / 100) == pytest.approx(2 * k / 100)
-    # Between two steps the next one counts.
-    assert metrics.width_at_coverage(y, band(y), 0.905) == pytest.approx(2 * 0.91)
-
-
-def test_width_at_coverage_does_not_depend_on_how_planes_are_spread():
-    y = np.linspace(0.01, 1, 100)
-    assert metrics.width_at_coverage(y, band(y, width=3.0), 0.9) == pytest.approx(1.8)
-
-
-def test_width_at_coverage_asks_for_no_large_set():
-    y = np.array([0.1, 0.2, 0.3])  # a warning would be an error here
-    assert metrics.width_at_coverage(y, band(y), 0.5) == pytest.approx(0.4)
-
-
-def test_width_at_a_coverage_out_of_reach_is_an_error():
-    y = np.array([0.5, 0.5, 2.0, 2.0])
-    assert metrics.width_at_coverage(y, band(y), 0.5) == pytest.approx(1.0)
-    with pytest.raises(CoverageError, match=r"coverage 0\.75 .* covers 2 of 4 targets"):
-        metrics.width_at_coverage(y, band(y), 0.75)
+def test_all_three_at_once_are_the_three_to_the_last_bit():
+    rng = np.random.default_rng(1)
+    y, lower = rng.normal(size=(2, 101))
+    upper = lower + rng.exponential(size=101)
+    found = metrics.interval_quality(y, lower, upper, 0.7)
+    assert found == (
+        metrics.picp(y, lower, upper),
+        metrics.pinaw(y, lower, upper),
+        metrics.interval_score(y, lower, upper, 0.7),
+    )
+    assert (found.picp, found.pinaw, found.interval_score) == tuple(found)
+    assert 0 < found.picp < 1
 
 
 # -------------------------------------------------------------------------- bad input
@@ -135,11 +100,8 @@ def test_lengths_must_agree():
             metric(Y, LOWER, UPPER[:2])
     with pytest.raises(ValueError, match=r"lower must be a row of 3 values, got shape \(3, 1\)"):
         metrics.interval_score(Y, LOWER[:, None], UPPER, 0.9)
-    wide = np.zeros((3, 2))
-    with pytest.raises(ValueError, match=r"upper must have a row for each of the 3 .*\(2, 3\)"):
-        metrics.calibration_error(Y, wide, wide.T, [0.5, 0.9])
-    with pytest.raises(ValueError, match=r"column for each of the 1 coverages"):
-        metrics.calibration_error(Y, wide, wide, [0.5])
+    with pytest.raises(ValueError, match=r"lower must be a row of 3 values, got shape \(2,\)"):
+        metrics.interval_quality(Y, LOWER[:2], UPPER, 0.9)
 
 
 def test_what_is_not_finite_is_an_error_not_a_miss():
@@ -156,6 +118,4 @@ def test_a_level_must_be_a_level():
     with pytest.raises(ValueError, match=r"coverage must be a number in \(0, 1\), got 1"):
         metrics.interval_score(Y, LOWER, UPPER, 1)
     with pytest.raises(ValueError, match=r"coverage must be a number in \(0, 1\), got 95"):
-        metrics.width_at_coverage(Y, band(Y), 95)
-    with pytest.raises(ValueError, match=r"coverages must be a number in \(0, 1\)"):
-        metrics.calibration_error(Y, LOWER[:, None], UPPER[:, None], [0.0])
+        metrics.interval_quality(Y, LOWER, UPPER, 95)

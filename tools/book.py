@@ -7,6 +7,9 @@ python tools/book.py pdf --profile full|quick
 python tools/book.py chapter NAME --params "seed=3 epochs=5"
     runs one chapter with changed parameters: _build/runs/
 
+What the command line leaves open the variables PROFILE, NAME and PARAMS may say: so make hands
+them on, whatever characters they hold.
+
 What stands where under _build/: `executed/PROFILE/` the executed notebooks, each with a
 stamp beside it; `failed/PROFILE/` chapters that failed, with their traceback; `stage/` the
 book as it was compiled; `html/` the pages, `singlehtml/` the one that is printed;
@@ -25,7 +28,8 @@ from contextlib import closing
 from pathlib import Path
 
 from press import browser, pages
-from press.execute import Job, Outcome, run_all
+from press.address import find_address
+from press.execute import ChapterRun, Job, run_all
 from press.source import (
     BookError,
     Parameters,
@@ -40,7 +44,7 @@ from press.stamps import is_current, read_stamp, shared_inputs, write_stamp
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def execute(root: Path, build: Path, profile: str) -> list[Outcome]:
+def execute(root: Path, build: Path, profile: str) -> list[ChapterRun]:
     """Run the chapters whose inputs changed since their last run; return those that failed."""
     found = chapters(root)
     given = profile_parameters(root, found, profile)
@@ -55,26 +59,26 @@ def execute(root: Path, build: Path, profile: str) -> list[Outcome]:
             _say(f"  {chapter.name:<24} unchanged, not run again ({seconds:.1f} s when it ran)")
         else:
             jobs.append(job)
-    return [outcome for outcome in _run(jobs, root, build, inputs) if outcome.error]
+    return [run for run in _run(jobs, root, build, inputs) if run.error]
 
 
-def _run(jobs: list[Job], root: Path, build: Path, inputs: str) -> list[Outcome]:
+def _run(jobs: list[Job], root: Path, build: Path, inputs: str) -> list[ChapterRun]:
     from tqdm import tqdm
 
     build.mkdir(parents=True, exist_ok=True)
-    outcomes = []
+    ended = []
     bar = tqdm(total=len(jobs), unit="chapter", leave=False, disable=not sys.stderr.isatty())
-    with closing(run_all(jobs, root, build, _cores())) as run, bar:
-        for outcome in run:
-            outcomes.append(outcome)
-            name = outcome.job.chapter.name
-            if outcome.error:
-                _say(f"  {name:<24} {outcome.seconds:6.1f} s  FAILED: {outcome.error}")
+    with closing(run_all(jobs, root, build, _cores())) as runs, bar:
+        for run in runs:
+            ended.append(run)
+            name = run.job.chapter.name
+            if run.error:
+                _say(f"  {name:<24} {run.seconds:6.1f} s  FAILED: {run.error}")
             else:
-                write_stamp(outcome, inputs)
-                _say(f"  {name:<24} {outcome.seconds:6.1f} s")
+                write_stamp(run, inputs)
+                _say(f"  {name:<24} {run.seconds:6.1f} s")
             bar.update()
-    return outcomes
+    return ended
 
 
 def _cores() -> int:
@@ -96,12 +100,13 @@ def stage_book(root: Path, profile: str) -> Path:
     failed = execute(root, build, profile)
     if failed:
         lines = [f"{len(failed)} of the chapters failed, so no pages were made:"]
-        for outcome in failed:
-            lines += [f"  {outcome.job.chapter.name}: {outcome.error}"]
-            lines += [f"    its notebook, with the traceback: {_shown(outcome.job.failed)}"]
+        for run in failed:
+            lines += [f"  {run.job.chapter.name}: {run.error}"]
+            lines += [f"    its notebook, with the traceback: {_shown(run.job.failed)}"]
         raise BookError("\n".join(lines))
     banner = pages.QUICK_BANNER if profile == "quick" else None
-    pages.stage(root, build / "executed" / profile, build / "stage", banner)
+    executed = build / "executed" / profile
+    pages.stage(root, executed, build / "stage", banner, find_address(root))
     return build
 
 
@@ -139,9 +144,9 @@ def run_chapter(root: Path, name: str, given: Parameters) -> None:
     slug = re.sub(r"[^\w.=,-]+", "", "--".join([chapter.name, *words]))[:120]
     output = root / "_build" / "runs" / f"{slug}.ipynb"
     job = Job(chapter, given, output, output)
-    (outcome,) = _run([job], root, root / "_build", shared_inputs(root))
-    if outcome.error:
-        raise BookError(f"{name}: {outcome.error}\n  see {_shown(output)}")
+    (run,) = _run([job], root, root / "_build", shared_inputs(root))
+    if run.error:
+        raise BookError(f"{name}: {run.error}\n  see {_shown(output)}")
     _say(f"book: {_shown(output)}")
 
 
@@ -157,10 +162,12 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     build = commands.add_parser("build", help="execute what changed and compile the pages")
     pdf = commands.add_parser("pdf", help="the same as one PDF (needs Chromium)")
     for command in (build, pdf):
-        command.add_argument("--profile", default="full", help="full (default) or quick")
+        profile = os.environ.get("PROFILE") or "full"
+        command.add_argument("--profile", default=profile, help="full (default) or quick")
     chapter = commands.add_parser("chapter", help="run one chapter with changed parameters")
-    chapter.add_argument("name", metavar="NAME", help="such as 01_type2_sets")
-    chapter.add_argument("--params", default="", help='such as "seed=3 epochs=5"')
+    name, params = os.environ.get("NAME", ""), os.environ.get("PARAMS", "")
+    chapter.add_argument("name", nargs="?", default=name, help="such as 01_type2_sets")
+    chapter.add_argument("--params", default=params, help='such as "seed=3 epochs=5"')
     options = parser.parse_args(arguments)
     try:
         if options.command == "build":

@@ -38,7 +38,6 @@ from gt2lite.calibration.family import (
     Cut,
     Interval,
     Scores,
-    covers,
     critical_alpha,
     critical_scores,
 )
@@ -52,6 +51,7 @@ from gt2lite.calibration.ranked import (
     TwoSidedCalibrator,
     find_cuts,
 )
+from gt2lite.metrics import covers
 
 __all__ = [
     "CALIBRATORS",

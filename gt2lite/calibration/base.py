@@ -151,8 +151,9 @@ class Calibration(ABC):
     ) -> Self: ...
 
 
+@dataclass(eq=False)
 class PooledCalibration(Calibration):
-    """A calibration that learns from all samples alike."""
+    """A calibration that learns from all samples alike; its fields are its options."""
 
     def fit(self, interval: Interval, y: ArrayLike) -> Self:
         """Learn the relation of plane and coverage from a calibration set.
@@ -168,16 +169,61 @@ class PooledCalibration(Calibration):
         self._n_samples = y.size
         return self
 
+    def report(self, coverage: float) -> list[ReportRow]:
+        """Return size, plane, margin and coverage at a level, as one row."""
+        asked = self.alpha(coverage), self.margin(coverage), self.reached(coverage)
+        return [ReportRow(None, self.n_samples, "all", *asked)]
+
+    @abstractmethod
+    def alpha(self, coverage: Any) -> Any:
+        """Return what planes a level, or a sequence of them, gets."""
+
+    @abstractmethod
+    def margin(self, coverage: Any) -> Any:
+        """Return what is added to the lowest plane for a level, or a sequence of them."""
+
+    @abstractmethod
+    def reached(self, coverage: float) -> float:
+        """Return the coverage that the interval chosen for a level really has."""
+
+    def get_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Return all that `from_state` needs: values for a JSON header, and arrays."""
+        self._check_fitted()
+        return {**self._label(), "options": asdict(self)}, self._arrays()
+
+    @classmethod
+    def _from_state(
+        cls, meta: Mapping[str, Any], arrays: Mapping[str, ArrayLike], interval: Interval | None
+    ) -> Self:
+        for name, value in cls._label().items():
+            if meta[name] != value:
+                raise ValueError(f"{name} is {meta[name]!r}")
+        self = cls(**meta["options"])
+        self._n_samples = self._restore(arrays, interval)
+        return self
+
+    @classmethod
+    @abstractmethod
+    def _label(cls) -> dict[str, str]:
+        """Return what tells its state from that of other calibrations."""
+
     @abstractmethod
     def _learn(self, interval: Interval, y: Array) -> None: ...
+
+    @abstractmethod
+    def _arrays(self) -> dict[str, Array]: ...
+
+    @abstractmethod
+    def _restore(self, arrays: Mapping[str, ArrayLike], interval: Interval | None) -> int:
+        """Undo `_arrays`, and return the number of samples."""
 
 
 @dataclass(eq=False)
 class Calibrator(PooledCalibration):
     """What the four methods share: `fit` to a calibration set, then ask for planes.
 
-    The fields of a subclass are its options. A level that is out of reach gets
-    a `CoverageError`, a set of fewer than 100 samples a `SmallCalibrationWarning`.
+    A level that is out of reach gets a `CoverageError`, a set of fewer than 100 samples
+    a `SmallCalibrationWarning`.
     """
 
     method: ClassVar[str]
@@ -213,30 +259,14 @@ class Calibrator(PooledCalibration):
         """Return the coverage that the plane chosen for a level really has."""
         return self.coverage(self.alpha(coverage))
 
-    def report(self, coverage: float) -> list[ReportRow]:
-        """Return size, plane, margin and coverage at a level, as one row."""
-        asked = self.alpha(coverage), self.margin(coverage), self.reached(coverage)
-        return [ReportRow(None, self.n_samples, "all", *asked)]
-
     @property
     def max_coverage(self) -> float:
         """The coverage of the envelope, the plane alpha_0."""
         return self.coverage(ALPHA_0)
 
-    def get_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Return all that `from_state` needs: values for a JSON header, and arrays."""
-        self._check_fitted()
-        return {"method": self.method, "options": asdict(self)}, self._arrays()
-
     @classmethod
-    def _from_state(
-        cls, meta: Mapping[str, Any], arrays: Mapping[str, ArrayLike], interval: Interval | None
-    ) -> Self:
-        if meta["method"] != cls.method:
-            raise ValueError(f"method is {meta['method']!r}")
-        self = cls(**meta["options"])
-        self._n_samples = self._restore(arrays, interval)
-        return self
+    def _label(cls) -> dict[str, str]:
+        return {"method": cls.method}
 
     @classmethod
     def _name(cls) -> str:
@@ -276,12 +306,6 @@ class Calibrator(PooledCalibration):
 
     @abstractmethod
     def _cut(self, level: float) -> Cut: ...
-
-    @abstractmethod
-    def _arrays(self) -> dict[str, Array]: ...
-
-    @abstractmethod
-    def _restore(self, arrays: Mapping[str, ArrayLike], interval: Interval | None) -> int: ...
 
 
 def highest_level(n: int, out_of: int) -> float:

@@ -38,16 +38,6 @@ HALVINGS = 40
 """Bisections for a critical plane: its kappa is known to about 2**-40, below 1e-12."""
 
 
-def covers(y: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> NDArray[np.bool_]:
-    """Return which targets lie in their interval; both ends belong to it, as in Eq. (17).
-
-    >>> covers([0.0, 1.0, 2.0], lower=[0.0, 0.0, 0.0], upper=[1.0, 1.0, 1.0])
-    array([ True,  True, False])
-    """
-    y = vector("y", y)
-    return (vector("lower", lower, y.size) <= y) & (y <= vector("upper", upper, y.size))
-
-
 class Cut(NamedTuple):
     """One member of a nested family, or one for each of N samples.
 

@@ -14,20 +14,19 @@ from numpy.typing import ArrayLike
 from gt2lite._checks import Array, IntArray, one_of, vector
 from gt2lite.calibration.base import (
     FEW_SAMPLES,
-    Calibration,
     CoverageError,
     ReportRow,
     SmallCalibrationWarning,
 )
-from gt2lite.calibration.family import HALVINGS, Cut, Interval, Scores, critical_scores
-from gt2lite.calibration.ranked import RANKED, SIDES, find_cuts, n_covered
+from gt2lite.calibration.family import Cut, Interval
+from gt2lite.calibration.ranked import RANKED, SIDES, RankedCalibration, find_cuts, n_covered
 
 Label = str | int
 SMALL_GROUPS = ("raise", "pool")
 
 
 @dataclass(eq=False)
-class GroupCalibrator(Calibration):
+class GroupCalibrator(RankedCalibration):
     """Calibration by rank within groups: each has a plane of its own.
 
     With "conformal" the guarantee holds for each group: a new sample of a group is covered
@@ -73,7 +72,8 @@ class GroupCalibrator(Calibration):
         y = vector("y", y)
         labels = read_groups(groups, y.size)
         self._n_samples = 0
-        self._split(critical_scores(interval, y), labels)
+        self._learn(interval, y)
+        self._split(labels)
         small = [label for label, scores in self._by_group.items() if len(scores) < FEW_SAMPLES]
         if small:
             warnings.warn(
@@ -104,28 +104,22 @@ class GroupCalibrator(Calibration):
         self._check_fitted()
         return {label: len(scores) for label, scores in self._by_group.items()}
 
-    @property
-    def n_evaluations(self) -> int:
-        """How often the system was evaluated: once for all groups and levels."""
-        self._check_fitted()
-        return HALVINGS + 1
-
     def get_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return all that `from_state` needs: values for a JSON header, and arrays."""
         self._check_fitted()
         meta = {"kind": "groups", "options": asdict(self), "labels": list(self._by_group)}
-        return meta, {**self._scores.arrays(), "group": self._codes.astype(float)}
+        return meta, {**self._arrays(), "group": self._codes.astype(float)}
 
     @classmethod
     def _from_state(
         cls, meta: Mapping[str, Any], arrays: Mapping[str, ArrayLike], interval: Interval | None
     ) -> Self:
         self = cls(**meta["options"])
-        scores, labels = Scores.from_arrays(arrays), meta["labels"]
-        codes = vector("group", arrays["group"], len(scores))
+        n, labels = self._restore(arrays, interval), meta["labels"]
+        codes = vector("group", arrays["group"], n)
         if not np.isin(codes, np.arange(len(labels))).all():
             raise ValueError(f"group must hold the numbers of {len(labels)} groups")
-        self._split(scores, read_groups([labels[int(code)] for code in codes], len(scores)))
+        self._split(read_groups([labels[int(code)] for code in codes], n))
         return self
 
     @classmethod
@@ -134,13 +128,12 @@ class GroupCalibrator(Calibration):
 
     # ------------------------------------------------------------------- inside
 
-    def _split(self, scores: Scores, labels: list[Label]) -> None:
+    def _split(self, labels: list[Label]) -> None:
         names = sorted(set(labels), key=lambda label: (isinstance(label, str), label))
         code = {name: i for i, name in enumerate(names)}
-        self._scores = scores
         self._codes: IntArray = np.array([code[label] for label in labels])
-        self._by_group = {name: scores.take(self._codes == i) for name, i in code.items()}
-        self._n_samples = len(scores)
+        self._by_group = {name: self._scores.take(self._codes == i) for name, i in code.items()}
+        self._n_samples = len(self._scores)
 
     def _find(self, coverage: Any, label: Label) -> tuple[tuple[Cut, Cut], str]:
         """Return the cuts of a group at a level, and whether they are its own or the pool's."""

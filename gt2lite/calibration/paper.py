@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike
 
 from gt2lite._checks import Array, between, one_of, vector
 from gt2lite.calibration.base import Calibrator
-from gt2lite.calibration.family import Cut, Interval, covers
+from gt2lite.calibration.family import Cut, Interval
 from gt2lite.memberships import ALPHA_0
+from gt2lite.metrics import covers
 
 
 class _PlaneCalibrator(Calibrator):

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gt2lite._checks import Array, between, one_of, vector
 from gt2lite.calibration.base import (
+    Calibration,
     Calibrator,
     CoverageError,
     PooledCalibration,
-    ReportRow,
     highest_level,
     plain_fraction,
     refuse_groups,
@@ -60,8 +60,34 @@ def n_covered(scores: Scores, cuts: tuple[Cut, Cut]) -> int:
     return int((scores.lower.covered(lower) & scores.upper.covered(upper)).sum())
 
 
+class RankedCalibration(Calibration):
+    """A calibration that knows of each sample where in the nested family it is first covered."""
+
+    @property
+    def scores(self) -> Scores:
+        """Where in the nested family each sample is first covered."""
+        self._check_fitted()
+        return self._scores
+
+    @property
+    def n_evaluations(self) -> int:
+        """How often the system was evaluated: once for all levels, whatever they are."""
+        self._check_fitted()
+        return HALVINGS + 1
+
+    def _learn(self, interval: Interval, y: Array) -> None:
+        self._scores = critical_scores(interval, y)
+
+    def _arrays(self) -> dict[str, Array]:
+        return self._scores.arrays()
+
+    def _restore(self, arrays: Mapping[str, ArrayLike], interval: Interval | None) -> int:
+        self._scores = Scores.from_arrays(arrays)
+        return len(self._scores)
+
+
 @dataclass(eq=False)
-class ExactCalibrator(Calibrator):
+class ExactCalibrator(RankedCalibration, Calibrator):
     r"""Calibration by rank: no table, no step, no search.
 
     Sample i lies in every interval from its critical plane alpha_i downwards. Hence
@@ -95,25 +121,9 @@ class ExactCalibrator(Calibrator):
         """The plane (Q,) that just covers each sample; 0 where none does."""
         return self.scores.alpha.copy()
 
-    @property
-    def scores(self) -> Scores:
-        """Where in the nested family each sample is first covered."""
-        self._check_fitted()
-        return self._scores
-
-    @property
-    def n_evaluations(self) -> int:
-        """How often the system was evaluated: once for all levels, whatever they are."""
-        self._check_fitted()
-        return HALVINGS + 1
-
     def reached(self, coverage: float) -> float:
         """Return the coverage that the interval chosen for a level really has."""
-        cut = self._cut(self._level(coverage))
-        return int(self._scores.covered(cut).sum()) / self._n_samples
-
-    def _learn(self, interval: Interval, y: Array) -> None:
-        self._scores = critical_scores(interval, y)
+        return n_covered(self.scores, self._cuts(coverage, None)) / self.n_samples
 
     @property
     def _lowest(self) -> float:
@@ -128,13 +138,6 @@ class ExactCalibrator(Calibrator):
 
     def _cut(self, level: float) -> Cut:
         return find_cuts(self._scores, level, self.method)[0]
-
-    def _arrays(self) -> dict[str, Array]:
-        return self._scores.arrays()
-
-    def _restore(self, arrays: Mapping[str, ArrayLike], interval: Interval | None) -> int:
-        self._scores = Scores.from_arrays(arrays)
-        return len(self._scores)
 
 
 @dataclass(eq=False)
@@ -160,7 +163,7 @@ class ConformalCalibrator(ExactCalibrator):
 
 
 @dataclass(eq=False)
-class TwoSidedCalibrator(PooledCalibration):
+class TwoSidedCalibrator(RankedCalibration, PooledCalibration):
     r"""Calibration by rank with a plane of its own for each end.
 
     The lower end is cut where it lies at or below the target for a share of
@@ -206,35 +209,9 @@ class TwoSidedCalibrator(PooledCalibration):
         """Return the coverage that the interval chosen for a level really has."""
         return n_covered(self.scores, self._cuts(coverage, None)) / self.n_samples
 
-    def report(self, coverage: float) -> list[ReportRow]:
-        """Return size, planes, margins and coverage at a level, as one row."""
-        asked = self.alpha(coverage), self.margin(coverage), self.reached(coverage)
-        return [ReportRow(None, self.n_samples, "all", *asked)]
-
-    @property
-    def scores(self) -> Scores:
-        """Where in the nested family each sample is first covered."""
-        self._check_fitted()
-        return self._scores
-
-    @property
-    def n_evaluations(self) -> int:
-        """How often the system was evaluated: once for all levels, whatever they are."""
-        self._check_fitted()
-        return HALVINGS + 1
-
-    def get_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Return all that `from_state` needs: values for a JSON header, and arrays."""
-        return {"kind": "two-sided", "options": asdict(self)}, self.scores.arrays()
-
     @classmethod
-    def _from_state(
-        cls, meta: Mapping[str, Any], arrays: Mapping[str, ArrayLike], interval: Interval | None
-    ) -> Self:
-        self = cls(**meta["options"])
-        self._scores = Scores.from_arrays(arrays)
-        self._n_samples = len(self._scores)
-        return self
+    def _label(cls) -> dict[str, str]:
+        return {"kind": "two-sided"}
 
     @classmethod
     def _name(cls) -> str:
@@ -244,9 +221,6 @@ class TwoSidedCalibrator(PooledCalibration):
         levels = [coverage] if np.ndim(coverage) == 0 else vector("coverage", coverage)
         pairs = np.array([[cut[part] for cut in self._cuts(c, None)] for c in levels]).T  # (2, L)
         return pairs[:, 0] if np.ndim(coverage) == 0 else pairs
-
-    def _learn(self, interval: Interval, y: Array) -> None:
-        self._scores = critical_scores(interval, y)
 
     def _cuts(self, coverage: Any, groups: ArrayLike | None) -> tuple[Cut, Cut]:
         refuse_groups(groups)

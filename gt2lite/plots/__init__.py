@@ -14,25 +14,29 @@ from gt2lite.plots.calibration import (
     search_path,
     step_tradeoff,
 )
-from gt2lite.plots.cost import growth_curves, level_costs, time_bars
-from gt2lite.plots.evidence import (
+from gt2lite.plots.comparisons import (
+    factor_steps,
     forest,
     paired_dots,
     power_curves,
     row_shares,
+    rule_curves,
+    strips,
     target_histogram,
 )
-from gt2lite.plots.field import bin_coverage, strips
-from gt2lite.plots.guarantee import (
+from gt2lite.plots.costs import growth_curves, level_costs, time_bars
+from gt2lite.plots.coverage import (
+    bin_coverage,
     coverage_by_size,
     coverage_histogram,
     critical_ranks,
     group_coverage,
+    interval_bands,
+    promises,
     tail_misses,
     width_by_level,
 )
 from gt2lite.plots.interactive import Interactive, alpha_slider, set_3d, switch_point
-from gt2lite.plots.intervals import interval_bands
 from gt2lite.plots.learning import (
     accuracy_losses,
     by_epoch,
@@ -42,7 +46,6 @@ from gt2lite.plots.learning import (
     sets_moved,
     start_sets,
 )
-from gt2lite.plots.narrower import promises
 from gt2lite.plots.rules import (
     chosen_weights,
     firing_ranges,
@@ -52,7 +55,6 @@ from gt2lite.plots.rules import (
     rule_sets,
     switch_means,
 )
-from gt2lite.plots.search import factor_steps, rule_curves
 from gt2lite.plots.sets import (
     alpha_planes,
     kappa_curve,

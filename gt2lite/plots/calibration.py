@@ -15,6 +15,9 @@ from gt2lite.plots.style import (
     BLUE,
     COLORS,
     GREEN,
+    GREY,
+    LINES,
+    MARKS,
     ORANGE,
     PURPLE,
     SKY,
@@ -25,9 +28,6 @@ from gt2lite.plots.style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-GREY = "#777777"
-MARKS = "osD^v"
-LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 PLANE, COVERAGE = r"plane $\alpha$", "coverage of the calibration set (%)"
 
 

@@ -25,7 +25,7 @@ from matplotlib.style import context
 
 from gt2lite._checks import Array, vector
 from gt2lite.memberships import ALPHA_0
-from gt2lite.plots.intervals import interval_bands
+from gt2lite.plots.coverage import interval_bands
 from gt2lite.plots.rules import chosen_weights
 from gt2lite.plots.sets import z_gt2_surface
 from gt2lite.plots.style import STYLE, labelled

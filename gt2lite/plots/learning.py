@@ -10,13 +10,10 @@ import numpy as np
 from gt2lite._checks import Array
 from gt2lite.losses import log_cosh, pinball
 from gt2lite.memberships import primary
-from gt2lite.plots.style import BLACK, BLUE, GREEN, ORANGE, SKY, VERMILION, labelled
+from gt2lite.plots.style import BLACK, BLUE, GREEN, GREY, LINES, ORANGE, SKY, VERMILION, labelled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-_GREY = "#777777"
-_LINES = ("-", "--", "-.", ":")
 
 
 def accuracy_losses(ax: Axes, error: Array, *, slope: bool = False) -> Axes:
@@ -63,7 +60,7 @@ def pinball_risk(ax: Axes, y: Array, z: Array, taus: Sequence[float]) -> Axes:
         ax.plot(z, pinball(y[:, None] - z, tau).mean(axis=0), color=color, label=rf"$\tau={tau:g}$")
         quantile = float(np.quantile(y, tau, method="inverted_cdf"))
         height = float(pinball(y - quantile, tau).mean())
-        ax.plot([quantile, quantile], [0, height], ":", color=_GREY, linewidth=1.2)
+        ax.plot([quantile, quantile], [0, height], ":", color=GREY, linewidth=1.2)
         ax.plot(quantile, height, "o", color=color)
     ax.set_ylim(bottom=0)
     return labelled(ax, "constant $z$", "mean pinball loss")
@@ -86,7 +83,7 @@ def start_sets(
     ax.stairs(counts / counts.max(), edges, fill=True, color=SKY, alpha=0.35)
     ax.plot(c, np.full_like(c, 0.04), "|", color=BLACK, markersize=9, label="centres")
     grid = np.linspace(x.min(), x.max(), 201)
-    for rule, color, line in zip(rules, (BLUE, VERMILION, GREEN), _LINES, strict=False):
+    for rule, color, line in zip(rules, (BLUE, VERMILION, GREEN), LINES, strict=False):
         X = np.tile(grid[:, None], (1, n_inputs))  # only the number of columns matters
         wide = np.full((1, n_inputs), 1.0)
         mu = primary(X, c[rule] * wide, sigma[rule] * wide)[:, 0, 0]
@@ -105,7 +102,7 @@ def sets_moved(ax: Axes, before: tuple[Array, Array], after: tuple[Array, Array]
         after: the same, trained.
     """
     number = np.arange(1, before[0].size + 1)
-    marks = ((before, -0.17, _GREY, "o", "start"), (after, 0.17, BLUE, "s", "trained"))
+    marks = ((before, -0.17, GREY, "o", "start"), (after, 0.17, BLUE, "s", "trained"))
     for (c, sigma), shift, color, mark, name in marks:
         ax.errorbar(
             c, number + shift, xerr=sigma, fmt=mark, color=color, markersize=4, linewidth=1.5,
@@ -150,11 +147,11 @@ def by_epoch(
         level: a value to aim at, drawn as a thin line, if any.
     """
     colors = (BLUE, VERMILION, GREEN, BLACK)
-    for (name, values), color, line in zip(curves.items(), colors, _LINES, strict=False):
+    for (name, values), color, line in zip(curves.items(), colors, LINES, strict=False):
         epochs = np.arange(first, first + len(values))
         ax.plot(epochs, values, color=color, linestyle=line, label=name)
     if level is not None:
-        ax.axhline(level, color=_GREY, linestyle=":", linewidth=1.2)
+        ax.axhline(level, color=GREY, linestyle=":", linewidth=1.2)
     if len(curves) > 1:
         ax.legend()
     ax.locator_params(axis="x", integer=True)

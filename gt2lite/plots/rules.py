@@ -9,15 +9,23 @@ import numpy as np
 
 from gt2lite._checks import Array, one_of
 from gt2lite.memberships import kappa_of, primary, secondary
-from gt2lite.plots.style import BLACK, BLUE, COLORS, FADE, VERMILION, labelled
+from gt2lite.plots.style import (
+    BLACK,
+    BLUE,
+    COLORS,
+    FADE,
+    LINES,
+    MARKS,
+    STRONG,
+    VERMILION,
+    labelled,
+    nth,
+)
 from gt2lite.reduction import type_reduce
 from gt2lite.system import Params, Planes, constrain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-_DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)))  # a second mark beside each of COLORS
-_MARKS = "osD^v"
 
 
 def rule_sets(ax: Axes, x: Array, params: Params, alpha: float) -> Axes:
@@ -33,9 +41,9 @@ def rule_sets(ax: Axes, x: Array, params: Params, alpha: float) -> Axes:
     mu = primary(x[:, None], c, sigma)[:, :, 0]  # (n, P)
     lower, upper = secondary(mu, kappa_of(alpha), s_l, s_r)
     for p in range(len(c)):
-        color = COLORS[p % len(COLORS)]
+        color = nth(COLORS, p)
         ax.fill_between(x, lower[:, p], upper[:, p], color=color, alpha=0.25, linewidth=0)
-        ax.plot(x, mu[:, p], color=color, linestyle=_dash(p), label=f"rule {p + 1}")
+        ax.plot(x, mu[:, p], color=color, linestyle=nth(LINES, p), label=f"rule {p + 1}")
     ax.set_ylim(0, 1.02)
     _legend_above(ax, len(c))
     return labelled(ax, "input $x$", "membership $u$")
@@ -50,8 +58,8 @@ def rule_lines(ax: Axes, x: Array, params: Params) -> Axes:
         params: a system with one input.
     """
     for p, (slope, intercept) in enumerate(zip(params["a"][:, 0], params["a0"], strict=True)):
-        color = COLORS[p % len(COLORS)]
-        ax.plot(x, slope * x + intercept, color=color, linestyle=_dash(p), linewidth=1.5)
+        color = nth(COLORS, p)
+        ax.plot(x, slope * x + intercept, color=color, linestyle=nth(LINES, p), linewidth=1.5)
     return labelled(ax, "input $x$", "consequent $y_p$")
 
 
@@ -91,7 +99,7 @@ def firing_ranges(
         low, middle, high = np.array([np.quantile(v, [0.05, 0.5, 0.95]) for v in values]).T
         ax.errorbar(
             place + 0.16 * (i - (len(groups) - 1) / 2), middle, [middle - low, high - middle],
-            fmt=_MARKS[i % len(_MARKS)], color=(BLUE, VERMILION, *COLORS[2:])[i % len(COLORS)],
+            fmt=nth(MARKS, i), color=nth(STRONG, i),
             capsize=3, label=name,
         )  # fmt: skip
     ax.set_xticks(place, [str(m) for m in n_inputs])
@@ -168,9 +176,11 @@ def log_curves(ax: Axes, x: Array, curves: Mapping[str, Array], x_label: str, y_
         y_label: name of the axis upwards.
     """
     for i, (name, values) in enumerate(curves.items()):
-        mark = _MARKS[i % len(_MARKS)]
-        color = (BLUE, VERMILION, *COLORS[2:])[i % len(COLORS)]
-        ax.plot(x, values, marker=mark, markersize=4, color=color, linestyle=_dash(i), label=name)
+        mark = nth(MARKS, i)
+        color = nth(STRONG, i)
+        ax.plot(
+            x, values, marker=mark, markersize=4, color=color, linestyle=nth(LINES, i), label=name
+        )
     ax.set_yscale("log")
     ax.legend()
     return labelled(ax, x_label, y_label)
@@ -182,10 +192,6 @@ def _legend_above(ax: Axes, n: int) -> None:
         loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=min(n, 5), columnspacing=1.2,
         handlelength=1.6,
     )  # fmt: skip
-
-
-def _dash(p: int) -> str | tuple[int, tuple[int, ...]]:
-    return _DASHES[p % len(_DASHES)]
 
 
 def _switched(first: Array, rest: Array, y: Array) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 
 from gt2lite._checks import Array
 from gt2lite.memberships import ALPHA_0, alpha_of, kappa_of, primary, secondary, secondary_grade
-from gt2lite.plots.style import BLACK, BLUE, FADE, SKY, VERMILION, labelled
+from gt2lite.plots.style import BLACK, BLUE, FADE, GREY, SKY, VERMILION, labelled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,7 +75,7 @@ def kappa_curve(ax: Axes, alphas: Sequence[float] = ()) -> Axes:
     kappa = np.linspace(0, 1, 401)
     ax.plot(alpha_of(kappa), kappa, color=BLUE, linestyle="-")
     for alpha in alphas:
-        ax.plot([alpha, alpha, 0], [0, kappa_of(alpha), kappa_of(alpha)], ":", color="#777777")
+        ax.plot([alpha, alpha, 0], [0, kappa_of(alpha), kappa_of(alpha)], ":", color=GREY)
         ax.plot(alpha, kappa_of(alpha), "o", color=VERMILION)
     ax.set(xlim=(0, 1.02), ylim=(0, 1.02))
     return labelled(ax, r"plane $\alpha$", r"half-width $\kappa$")

@@ -6,7 +6,8 @@ tell apart, and no figure relies on colour alone.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 try:
     import matplotlib as mpl
@@ -20,8 +21,11 @@ except ImportError as error:  # pragma: no cover
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+Look = TypeVar("Look")
+
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 BLUE, VERMILION, PURPLE = "#0072B2", "#D55E00", "#CC79A7"
+GREY = "#777777"  # for what only helps to read: a level, an axis
 
 STYLE: dict[Any, Any] = {
     "figure.figsize": (7.0, 3.6),
@@ -43,7 +47,13 @@ STYLE: dict[Any, Any] = {
     "legend.frameon": False,
     "font.size": 11.0,
 }
+
+# The looks of the first, the second, ... series of a figure. Colour never stands alone: a mark
+# or a line goes with it.
 COLORS = (BLUE, ORANGE, GREEN, PURPLE, SKY)
+STRONG = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)  # for thin lines: the first two stand out
+MARKS = "os^Dv"
+LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 FADE = LinearSegmentedColormap.from_list("gt2lite", ["#ffffff", SKY, BLUE])
 
 
@@ -56,3 +66,12 @@ def labelled(ax: Axes, x: str, y: str) -> Axes:
     """Name both axes."""
     ax.set(xlabel=x, ylabel=y)
     return ax
+
+
+def nth(looks: Sequence[Look], i: int) -> Look:
+    """Return the look of series `i`, counted from 0; after the last comes the first again.
+
+    >>> nth("os^", 4)
+    's'
+    """
+    return looks[i % len(looks)]

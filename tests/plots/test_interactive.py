@@ -102,7 +102,7 @@ def test_wrong_firings_are_an_error():
 def page(elements, tmp_path_factory):
     if find_spec("playwright") is None:
         pytest.skip("needs the extra `dev`: pip install 'gt2lite[dev]'")
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
     browser = importlib.import_module("press.browser")
     if browser.find_chromium() is None:
         pytest.skip("needs Chromium or Chrome on the PATH")

@@ -2,6 +2,7 @@
 
 =============== ===============================================================
 `source`        what the book consists of: chapters, parameters, profiles
+`address`       where the project lives on the web, if that is known
 `execute`       chapters run by papermill
 `stamps`        which chapters need not run again
 `pages`         executed chapters staged, compiled and checked

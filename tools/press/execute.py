@@ -44,7 +44,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ChapterRun:
     """How a job went: its seconds and, if it failed, the error in one line."""
 
     job: Job
@@ -52,8 +52,8 @@ class Outcome:
     error: str | None
 
 
-def run_all(jobs: Sequence[Job], root: Path, build: Path, workers: int) -> Generator[Outcome]:
-    """Run `jobs`, `workers` at a time, and yield each outcome as it comes.
+def run_all(jobs: Sequence[Job], root: Path, build: Path, workers: int) -> Generator[ChapterRun]:
+    """Run `jobs`, `workers` at a time, and yield each run as it ends.
 
     Closing the iterator stops what is still running.
     """
@@ -116,7 +116,7 @@ class _Run:
                 env=environment,
             )
 
-    def finish(self) -> Outcome:
+    def finish(self) -> ChapterRun:
         """Put the notebook where it belongs and say how the run went."""
         seconds = time.monotonic() - self.start
         failed = self.process.returncode != 0
@@ -125,7 +125,7 @@ class _Run:
         self.job.failed.unlink(missing_ok=True)
         write_notebook(self.job.failed if failed else self.job.output, normalised(notebook))
         shutil.rmtree(self.folder, ignore_errors=True)
-        return Outcome(self.job, seconds, error)
+        return ChapterRun(self.job, seconds, error)
 
     def _last_words(self) -> str:
         lines = self.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()

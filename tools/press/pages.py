@@ -20,8 +20,17 @@ from typing import Any
 
 import yaml
 
+from press.address import Address, configure, how_to_run
 from press.execute import write_notebook
-from press.source import BookError, Notebook, chapters, documents, read_notebook, tags_of
+from press.source import (
+    BookError,
+    Notebook,
+    chapters,
+    documents,
+    read_chapter,
+    read_notebook,
+    tags_of,
+)
 from press.stamps import read_stamp
 
 RUN_TIMES = "run_times.txt"  # for the status page to include; no page of its own
@@ -55,7 +64,13 @@ def merge(source: Notebook, executed: Notebook) -> Notebook:
     return {**source, "metadata": executed["metadata"], "cells": cells}
 
 
-def stage(root: Path, executed: Path, target: Path, banner: str | None) -> None:
+def stage(
+    root: Path,
+    executed: Path,
+    target: Path,
+    banner: str | None = None,
+    address: Address | None = None,
+) -> None:
     """Lay out the book in `target`, ready to be compiled.
 
     Args:
@@ -63,6 +78,7 @@ def stage(root: Path, executed: Path, target: Path, banner: str | None) -> None:
         executed: the folder of the executed notebooks.
         target: the stage; what was there is replaced.
         banner: a line to show on every page, if any.
+        address: where the project lives on the web, if that is known.
     """
     shutil.rmtree(target, ignore_errors=True)
     ignored = shutil.ignore_patterns("*.ipynb", "profiles.yml", ".*", "__pycache__")
@@ -74,16 +90,25 @@ def stage(root: Path, executed: Path, target: Path, banner: str | None) -> None:
     for path in documents(root):
         place = target / path.relative_to(root)
         if path.suffix == ".ipynb":
-            done = read_notebook(executed / path.relative_to(root))
-            write_notebook(place, merge(read_notebook(path), done))
+            chapter = read_chapter(root, path)
+            done = merge(chapter.notebook, read_notebook(executed / path.relative_to(root)))
+            write_notebook(place, with_note(done, how_to_run(chapter, address)))
         else:
             shutil.copy(path, place)
     (target / "chapters" / RUN_TIMES).write_text(_run_times(root, executed), encoding="utf-8")
     config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
+    configure(config, address)
     if banner:
         config.setdefault("html", {})["announcement"] = banner
     text = yaml.safe_dump(config, allow_unicode=True, sort_keys=False)
     (target / "_config.yml").write_text(text, encoding="utf-8")
+
+
+def with_note(notebook: Notebook, note: str) -> Notebook:
+    """Return `notebook` with a cell of prose after its first cell, which holds the title."""
+    cell = {"cell_type": "markdown", "id": "how-to-run", "metadata": {}, "source": note}
+    first, *rest = notebook["cells"]
+    return {**notebook, "cells": [first, cell, *rest]}
 
 
 def _run_times(root: Path, executed: Path) -> str:

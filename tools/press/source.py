@@ -16,14 +16,6 @@ from typing import Any
 
 import yaml
 
-COLAB_CELL = """\
-# Colab brings Python but not this package. Elsewhere this cell does nothing.
-if "google.colab" in str(get_ipython()):
-    %pip install -q "gt2lite[plot,sklearn,parallel] @ git+https://github.com/gt2lite/gt2lite"
-    %pip install -q "myst-nb>=1.4,<2" "mapie>=1.6"
-"""
-"""The cell before the parameters of every chapter, tagged ``remove-cell``: no page shows it."""
-
 Notebook = dict[str, Any]
 Parameters = dict[str, Any]
 
@@ -215,6 +207,8 @@ def parse_parameters(text: str) -> Parameters:
 def find_chapter(root: Path, name: str) -> Chapter:
     """Return the chapter called `name`, with or without folder and ending."""
     found = {chapter.name: chapter for chapter in chapters(root)}
+    if not name:
+        raise BookError(f"which chapter? For example: make chapter NAME={next(iter(found), '...')}")
     stem = Path(name).name.removesuffix(".ipynb")
     if stem not in found:
         raise BookError(f"there is no chapter {name!r}, only {_listed(found)}")

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from press.execute import Job, Outcome
+from press.execute import ChapterRun, Job
 from press.source import Chapter, Parameters
 
 
@@ -55,14 +55,14 @@ def read_stamp(output: Path) -> dict[str, Any]:
         return {}
 
 
-def write_stamp(outcome: Outcome, inputs: str) -> None:
+def write_stamp(run: ChapterRun, inputs: str) -> None:
     """Record what went into an executed notebook, what came out and how long it took."""
-    job = outcome.job
+    job = run.job
     stamp = {
         "inputs": fingerprint(job.chapter, job.parameters, inputs),
         "output": _sha256(job.output),
         "parameters": job.parameters,
-        "seconds": round(outcome.seconds, 1),
+        "seconds": round(run.seconds, 1),
     }
     stamp_path(job.output).write_text(json.dumps(stamp, indent=1) + "\n", encoding="utf-8")
 

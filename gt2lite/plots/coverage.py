@@ -1,4 +1,4 @@
-"""Figures of the guarantee: ranks, laws of coverage, levels past the envelope, sides, groups."""
+"""Figures of intervals and what they cover: by rank, by chance, by level, side, group and bin."""
 
 from __future__ import annotations
 
@@ -11,14 +11,48 @@ from numpy.typing import ArrayLike
 from gt2lite._checks import Array
 from gt2lite.calibration import Scores
 from gt2lite.memberships import ALPHA_0, kappa_of
-from gt2lite.plots.style import BLACK, BLUE, COLORS, GREEN, ORANGE, SKY, VERMILION, labelled
+from gt2lite.plots.style import (
+    BLACK,
+    BLUE,
+    COLORS,
+    GREEN,
+    GREY,
+    MARKS,
+    ORANGE,
+    SKY,
+    VERMILION,
+    labelled,
+    nth,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-GREY = "#777777"
-STAGES = {"trained planes": BLUE, "planes beyond": GREEN, "margin": ORANGE}
-_MARKS = "osD^"
+_STAGES = {"trained planes": BLUE, "planes beyond": GREEN, "margin": ORANGE}
+
+
+def interval_bands(
+    ax: Axes, y: Array, bands: Mapping[str, tuple[Array, Array]], order: Array | None = None
+) -> Axes:
+    """Draw targets and their intervals sample by sample, one band for each name.
+
+    Args:
+        ax: where to draw.
+        y: targets (N,).
+        bands: for each name the lower and upper ends (N,); the widest first.
+        order: what to sort the samples by, (N,); the targets where None.
+    """
+    rows = np.argsort(y if order is None else order)
+    number = np.arange(1, y.size + 1)
+    for (name, (lower, upper)), color in zip(bands.items(), (SKY, ORANGE, GREEN), strict=False):
+        ax.fill_between(
+            number, lower[rows], upper[rows], step="mid", color=color, alpha=0.45, linewidth=0.6,
+            edgecolor=color, label=name,
+        )  # fmt: skip
+    ax.plot(number, y[rows], ".", color=BLACK, markersize=5, label="target")
+    ax.margins(x=0.01)
+    ax.legend(loc="upper left")
+    return ax
 
 
 def critical_ranks(ax: Axes, scores: Scores, levels: Sequence[float] = ()) -> Axes:
@@ -34,11 +68,11 @@ def critical_ranks(ax: Axes, scores: Scores, levels: Sequence[float] = ()) -> Ax
     position = np.asarray(kappa_of(alpha)) + scores.margin[order]
     share = 100 * np.arange(1, len(scores) + 1) / len(scores)
     stage = np.where(scores.alpha[order] >= ALPHA_0, 0, np.where(scores.alpha[order] > 0, 1, 2))
-    for i, (name, color) in enumerate(STAGES.items()):
+    for i, (name, color) in enumerate(_STAGES.items()):
         here = stage == i
         if here.any():
             ax.plot(
-                share[here], position[here], _MARKS[i], color=color, markersize=3 + i,
+                share[here], position[here], MARKS[i], color=color, markersize=3 + i,
                 linestyle="none", label=f"{name}: {here.sum()}",
             )  # fmt: skip
     ax.axhline(1, color=GREY, linestyle=":", linewidth=1.2)
@@ -91,7 +125,7 @@ def coverage_by_size(
         level: the coverage asked for.
     """
     ax.axhline(100 * level, color=BLACK, linestyle="--", linewidth=1.2)
-    for i, (name, color, mark) in enumerate(zip(means, COLORS, _MARKS, strict=False)):
+    for i, (name, color, mark) in enumerate(zip(means, COLORS, MARKS, strict=False)):
         x = np.asarray(sizes) * 1.04 ** (i - (len(means) - 1) / 2)  # side by side
         ax.errorbar(
             x, 100 * means[name], 100 * errors[name], marker=mark, color=color, markersize=5,
@@ -118,16 +152,37 @@ def width_by_level(ax: Axes, levels: Array, widths: Array, stage: Array, margins
         100 * levels, widths - 2 * margins, widths, step="post", color=ORANGE, alpha=0.4,
         linewidth=0,
     )  # fmt: skip
-    for i, (name, color) in enumerate(STAGES.items()):
+    for i, (name, color) in enumerate(_STAGES.items()):
         here = stage == i
         if here.any():
             ax.plot(
-                100 * levels[here], widths[here], _MARKS[i], color=color, markersize=3 + i,
+                100 * levels[here], widths[here], MARKS[i], color=color, markersize=3 + i,
                 linestyle="none", label=name,
             )  # fmt: skip
     ax.set(ylim=(0, None))
     ax.legend(loc="upper left")
     return labelled(ax, "level (%)", "mean width")
+
+
+def promises(ax: Axes, levels: Array, covered: Mapping[str, Array]) -> Axes:
+    """Draw what planes cover against what they were to learn.
+
+    Args:
+        ax: where to draw.
+        levels: the levels (L,).
+        covered: for each name the coverages (L,) of the planes.
+    """
+    low = 100 * min(levels.min(), *(values.min() for values in covered.values()))
+    ends = np.array([max(low - 3, 0.0), 100.0])
+    ax.plot(ends, ends, "-", color="#999999", linewidth=1.2)
+    order = np.argsort(levels)
+    for i, (name, values) in enumerate(covered.items()):
+        ax.plot(
+            100 * levels[order], 100 * values[order], f"{nth(MARKS, i)}-", color=nth(COLORS, i),
+            markersize=6, linewidth=1.5, label=name,
+        )  # fmt: skip
+    ax.legend(loc="upper left")
+    return labelled(ax, "level (%)", "coverage of the test part (%)")
 
 
 def tail_misses(ax: Axes, misses: Mapping[str, Mapping[str, ArrayLike]], promised: float) -> Axes:
@@ -163,7 +218,7 @@ def group_coverage(ax: Axes, coverages: Mapping[str, Array], level: float) -> Ax
         level: the coverage asked for.
     """
     ax.axhline(100 * level, color=BLACK, linestyle="--", linewidth=1.2)
-    ways = zip(coverages.items(), COLORS, _MARKS, (8, 4, 3), strict=False)
+    ways = zip(coverages.items(), COLORS, MARKS, (8, 4, 3), strict=False)
     for (name, values), color, mark, size in ways:  # the small marks lie on the large ones
         ax.plot(
             np.arange(1, values.size + 1), 100 * np.sort(values), mark, color=color,
@@ -172,3 +227,38 @@ def group_coverage(ax: Axes, coverages: Mapping[str, Array], level: float) -> Ax
     ax.set(ylim=(0, 103))
     ax.legend(loc="lower right")
     return labelled(ax, "groups, in order of their coverage", "coverage (%)")
+
+
+def bin_coverage(
+    ax: Axes,
+    series: Mapping[str, Array],
+    bins: Sequence[str],
+    level: float,
+    *,
+    sizes: Sequence[int] = (),
+) -> Axes:
+    """Draw the coverage of each bin, a line for each series, around the level.
+
+    Args:
+        ax: where to draw.
+        series: for each name the shares of the bins (n_bins,).
+        bins: what the bins are called, from the left.
+        level: the coverage that all together should have.
+        sizes: rows of each bin. A band shows two standard deviations of a share of so many
+            rows whose chance to be covered is the level.
+    """
+    places = np.arange(len(bins))
+    if len(sizes):
+        spread = 200 * np.sqrt(level * (1 - level) / np.asarray(sizes))
+        ax.fill_between(
+            places, 100 * level - spread, 100 * level + spread, color="#e4e4e4", linewidth=0
+        )
+    ax.axhline(100 * level, color=GREY, linestyle=":", linewidth=1.2)
+    for i, (name, share) in enumerate(series.items()):
+        ax.plot(
+            places, 100 * share, f"{nth(MARKS, i)}-", color=nth(COLORS, i), markersize=5,
+            linewidth=1.5, label=name,
+        )  # fmt: skip
+    ax.set_xticks(places, list(bins))
+    ax.set_xlim(-0.3, len(bins) - 0.7)
+    return labelled(ax, "", "coverage (%)")

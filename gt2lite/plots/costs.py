@@ -8,15 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
-from gt2lite.plots.style import BLACK, BLUE, COLORS, VERMILION, labelled
+from gt2lite.plots.style import BLACK, BLUE, GREY, LINES, MARKS, ORANGE, STRONG, labelled, nth
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
-
-_LINES = ("-", "--", "-.", ":")
-_MARKS = "os^Dv"
-_COLORS = (BLUE, VERMILION, *COLORS[1:])
 
 
 def level_costs(ax: Axes, costs: Mapping[str, Sequence[float]], label: str) -> Axes:
@@ -29,8 +25,8 @@ def level_costs(ax: Axes, costs: Mapping[str, Sequence[float]], label: str) -> A
     """
     for i, (name, values) in enumerate(costs.items()):
         ax.semilogy(
-            np.arange(1, len(values) + 1), values, color=_COLORS[i % 6], marker=_MARKS[i % 5],
-            linestyle=_LINES[i % 4], markersize=3.5, linewidth=1.5, label=name,
+            np.arange(1, len(values) + 1), values, color=nth(STRONG, i), marker=nth(MARKS, i),
+            linestyle=nth(LINES, i), markersize=3.5, linewidth=1.5, label=name,
         )  # fmt: skip
     _plain_numbers(ax.yaxis)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -52,7 +48,7 @@ def time_bars(
     """
     middle, low, high, multiple = np.array(list(rows.values())).T
     place = np.arange(len(rows))
-    color = [BLUE if name.startswith(ours) else COLORS[1] for name in rows]
+    color = [BLUE if name.startswith(ours) else ORANGE for name in rows]
     ax.barh(place, middle, height=0.6, color=color, xerr=[middle - low, high - middle])
     ax.axvline(rows[ours][0], color=BLACK, linestyle=":", linewidth=1.2)
     ax.set_xscale("log")
@@ -84,13 +80,13 @@ def growth_curves(
     """
     for i, (name, (sizes, values)) in enumerate(curves.items()):
         ax.loglog(
-            sizes, values, color=_COLORS[i % 6], marker=_MARKS[i % 5], linestyle=_LINES[i % 4],
+            sizes, values, color=nth(STRONG, i), marker=nth(MARKS, i), linestyle=nth(LINES, i),
             markersize=4, linewidth=1.5, label=name,
         )  # fmt: skip
     if slope is not None and curves:
         sizes, values = next(iter(curves.values()))
         guide = values[-1] * np.divide(sizes, sizes[-1]) ** slope
-        ax.loglog(sizes, guide, color="#777777", linestyle=":", linewidth=1.2)
+        ax.loglog(sizes, guide, color=GREY, linestyle=":", linewidth=1.2)
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, fontsize=9)
     return labelled(ax, *labels)
 

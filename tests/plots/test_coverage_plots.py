@@ -1,10 +1,10 @@
-"""Figures of the guarantee: what they show is what ranks and laws say."""
+"""Figures of coverage: what they show is what ranks, laws and counts say."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 matplotlib = pytest.importorskip("matplotlib", reason="needs the extra `plot`")
 matplotlib.use("agg")
@@ -34,6 +34,7 @@ FIGURES = {
     ),
     "group_coverage": lambda ax: plots.group_coverage(ax, {"one": TWO, "own": TWO}, 0.9),
 }
+SERIES = {"a": np.array([0.9, 0.8]), "b": np.array([0.7, 1.0])}
 
 
 @pytest.mark.parametrize("draw", FIGURES.values(), ids=FIGURES)
@@ -86,3 +87,43 @@ def test_each_row_has_a_mark_for_either_side_and_way(ax):
 def test_groups_stand_in_order_of_their_coverage(ax):
     plots.group_coverage(ax, {"one": np.array([0.9, 0.1, 0.5])}, 0.9)
     assert_allclose(ax.lines[1].get_ydata(), [10, 50, 90])
+
+
+def test_promises_draw_a_line_for_each_system_in_order_of_the_level(ax, check_axes):
+    levels = np.array([0.99, 0.5])
+    plots.promises(ax, levels, {"one": np.array([0.97, 0.6]), "two": np.array([0.99, 0.5])})
+    check_axes(ax)
+    diagonal, one, two = ax.get_lines()
+    assert_allclose(one.get_xdata(), [50, 99])
+    assert_allclose(one.get_ydata(), [60, 97])
+    assert_allclose(two.get_ydata(), two.get_xdata())
+    assert_array_equal(diagonal.get_xdata(), diagonal.get_ydata())
+
+
+def test_coverage_of_bins_is_drawn_in_per_cent_around_the_level(ax):
+    assert plots.bin_coverage(ax, SERIES, ["narrow", "wide"], 0.9) is ax
+    level, a, b = ax.lines
+    assert_allclose(level.get_ydata(), 90)
+    assert_allclose(a.get_ydata(), [90, 80])
+    assert_allclose(b.get_ydata(), [70, 100])
+    assert a.get_marker() != b.get_marker()
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["narrow", "wide"]
+    assert ax.get_ylabel() and not ax.get_title()
+
+
+def test_the_band_of_a_bin_is_two_standard_deviations_of_its_share(ax):
+    plots.bin_coverage(ax, SERIES, ["narrow", "wide"], 0.9, sizes=[100, 400])
+    (band,) = ax.collections
+    ends = band.get_paths()[0].vertices
+    first, second = ends[ends[:, 0] == 0, 1], ends[ends[:, 0] == 1, 1]
+    assert_allclose([first.min(), first.max()], [84, 96])  # sqrt(0.09 / 100) is 3 %
+    assert_allclose([second.min(), second.max()], [87, 93])
+
+
+def test_bands_and_targets_stand_in_the_order_of_the_targets_or_of_what_is_given(ax):
+    y = np.array([2.0, 1.0])
+    plots.interval_bands(ax, y, {"band": (y - 1, y + 1)})
+    plots.interval_bands(ax, y, {"band": (y - 1, y + 1)}, order=np.array([0, 1]))
+    by_target, as_given = ax.lines
+    assert_allclose(by_target.get_ydata(), [1, 2])
+    assert_allclose(as_given.get_ydata(), [2, 1])

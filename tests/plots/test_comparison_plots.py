@@ -1,14 +1,13 @@
-"""Figures of the evidence: marks and bars stand where the numbers say."""
+"""Figures that compare: marks and bars stand where the numbers say."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 matplotlib = pytest.importorskip("matplotlib", reason="needs the extra `plot`")
 matplotlib.use("agg")
-plt = pytest.importorskip("matplotlib.pyplot")
 
 from gt2lite import plots  # noqa: E402
 
@@ -27,6 +26,7 @@ ROWS = {
     "paired_dots": lambda ax: plots.paired_dots(ax, DOTS, "value"),
     "no dots": lambda ax: plots.paired_dots(ax, {}, "value"),
 }
+STRIPS = {"ours": np.array([1.0, 3.0]), "theirs": np.array([4.0, 8.0])}
 
 
 @pytest.mark.parametrize("draw", [*FLAT.values(), *ROWS.values()], ids=[*FLAT, *ROWS])
@@ -87,3 +87,41 @@ def test_power_is_drawn_in_per_cent(ax):
     line, curve = ax.lines
     assert_allclose(line.get_ydata(), 80)
     assert_allclose(curve.get_ydata(), [5, 90])
+
+
+def test_a_strip_has_the_values_and_their_mean_and_the_first_is_on_top(ax):
+    assert plots.strips(ax, STRIPS, "width", own=["ours"]) is ax
+    dots, bar, others, _ = ax.lines
+    assert_allclose(dots.get_xdata(), [1, 3])
+    assert_allclose(bar.get_xdata(), 2)
+    assert_allclose(others.get_xdata(), [4, 8])
+    assert dots.get_marker() != others.get_marker(), "colour alone must not tell them apart"
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["ours", "theirs"]
+    assert ax.yaxis_inverted() and ax.get_xlabel() == "width" and not ax.get_title()
+
+
+def test_a_value_can_be_marked(ax):
+    plots.strips(ax, STRIPS, "width", mark=5.0)
+    assert_allclose(ax.lines[0].get_xdata(), 5)
+
+
+def test_the_path_leads_through_the_best_value_of_each_factor(ax, check_axes):
+    steps = {"rules": {"10": 0.9, "30": 0.7}, "epochs": {"40": 0.7, "100": 0.6, "200": 0.65}}
+    check_axes(plots.factor_steps(ax, steps))
+    rules, epochs, path = ax.get_lines()
+    assert_array_equal(path.get_xdata(), [0.7, 0.6])
+    assert_array_equal(path.get_ydata(), [0, 1])
+    assert_array_equal(epochs.get_xdata(), [0.7, 0.6, 0.65])
+    assert len(rules.get_xdata()) == 2
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["rules: 30", "epochs: 100"]
+    bottom, top = ax.get_ylim()
+    assert bottom > top  # the first factor stands at the top
+
+
+def test_rules_stand_at_their_numbers_and_values_start_at_zero(ax, check_axes):
+    series = {"WW": np.array([0.4, 0.3, 0.2])}
+    check_axes(plots.rule_curves(ax, [5, 10, 100], series, "width"))
+    (line,) = ax.get_lines()
+    assert_array_equal(line.get_xdata(), [5, 10, 100])
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["5", "10", "100"]
+    assert ax.get_ylim()[0] == 0

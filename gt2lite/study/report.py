@@ -1,0 +1,213 @@
+r"""How numbers and tables reach the pages of the book.
+
+`tell` gives prose its numbers: a field of what a function returned is written into a sentence
+with the role `` {glue:text}`prefix_field:.1f` ``, so that no number is typed by hand. `table`
+shows rows as a numbered table where its cell stands. The rest helps sentences that are filled
+in to read well at every value: `count`, `percent`, `compared` and `p_value`.
+
+What the numbers mean is computed elsewhere: this module only writes them down.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from IPython.display import Markdown
+
+NO_BREAK = "\N{NO-BREAK SPACE}"  # holds a number and its unit on one line
+_ABSENT = (
+    "",
+    "-",
+    "\N{EN DASH}",
+)  # a cell that says nothing does not stop its column being of numbers
+_NUMBER = re.compile(r"[<≤]?\s*[-+]?(\d[\d,]*(\.\d+)?(e[-+]?\d+)?|inf|nan)\s*%?")
+
+# ------------------------------------------------------------------------- on the page
+
+
+def tell(prefix: str, facts: Any = None, **more: Any) -> None:
+    """Give the prose of a page the fields of `facts` and the keywords, as `prefix_field`.
+
+    Args:
+        prefix: Begins the name of every number, so that pages do not get in each other's way.
+        facts: A named tuple, a dataclass or a mapping, or None where keywords say it all.
+        more: Further facts by name.
+
+    Raises:
+        TypeError: A fact is neither text nor a number nor true or false.
+        ValueError: A fact is given twice.
+        ImportError: myst-nb is not installed.
+    """
+    glue = _glue()
+    known = {} if facts is None else _values(facts)
+    if twice := sorted(known.keys() & more.keys()):
+        raise ValueError(f"facts and keywords both tell {', '.join(twice)}: name a fact once")
+    plain = {f"{prefix}_{field}": _plain(field, value) for field, value in (known | more).items()}
+    for name, value in plain.items():
+        glue(name, value, display=False)
+
+
+def table(name: str, rows: Iterable[Any], columns: Mapping[str, str], caption: str) -> Markdown:
+    r"""Return rows as a numbered table with a caption: let a cell end in it.
+
+    Args:
+        name: The page refers to the table by `` {numref}`tab-name` ``; give it without "tab-".
+        rows: Named tuples, dataclasses or mappings. Where there are none the table says so.
+        columns: Maps a header to a format of fields, see `markdown_table`.
+        caption: One sentence or more, in Markdown.
+
+    >>> shown = table("tiny", [{"data": "ww", "rmse": 80.92}], {"RMSE": "{rmse:.1f}"}, "One row.")
+    >>> print(shown.data)
+    :::{table} One row.
+    :name: tab-tiny
+    <BLANKLINE>
+    | RMSE |
+    |---:|
+    | 80.9 |
+    <BLANKLINE>
+    :::
+    """
+    from IPython.display import Markdown
+
+    if name.startswith("tab-"):
+        raise ValueError(f'name must come without "tab-", which is added to it; got "{name}"')
+    head = [f":::{{table}} {_one_line(caption)}", f":name: tab-{name}"]
+    text = "\n".join([*head, "", markdown_table(rows, columns), "", ":::"])
+    return Markdown(text)  # type: ignore[no-untyped-call]
+
+
+def markdown_table(rows: Iterable[Any], columns: Mapping[str, str]) -> str:
+    """Return rows as a Markdown table; `columns` maps a header to a format of fields.
+
+    Columns of numbers are aligned on the right. Without rows there is one that says "none".
+
+    >>> rows = [{"data": "ww", "rmse": 80.92}, {"data": "pp", "rmse": 7.5}]
+    >>> print(markdown_table(rows, {"set": "`{data}`", "RMSE": "{rmse:.1f}"}))
+    | set | RMSE |
+    |---|---:|
+    | `ww` | 80.9 |
+    | `pp` | 7.5 |
+    """
+    cells = [_cells(_values(row), columns) for row in rows]
+    sides = ["---:" if _is_numeric(column) else "---" for column in zip(*cells, strict=True)]
+    if not cells:
+        cells = [["none", *[""] * (len(columns) - 1)]]
+        sides = ["---"] * len(columns)
+    lines = [" | ".join(line) for line in [[_cell(head) for head in columns], *cells]]
+    head, *body = (f"| {line} |" for line in lines)
+    return "\n".join([head, f"|{'|'.join(sides)}|", *body])
+
+
+# ------------------------------------------------------------------------- in a sentence
+
+
+def p_value(p: float) -> str:
+    r"""Return a p-value with three decimals, or that it is smaller.
+
+    >>> p_value(0.0123), p_value(0.0004)
+    ('0.012', '<\xa00.001')
+    """
+    return f"<{NO_BREAK}0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def percent(value: float, digits: int = 0) -> str:
+    r"""Return a number of per cent with its sign %, on one line and without a minus before 0.
+
+    >>> percent(24.3), percent(-0.04, digits=1)
+    ('24\xa0%', '0.0\xa0%')
+    """
+    return f"{value:z.{digits}f}{NO_BREAK}%"
+
+
+def count(n: int, one: str, many: str) -> str:
+    """Return how many there are, in words that fit the number.
+
+    >>> [count(n, "row", "rows") for n in (0, 1, 3, 1200)]
+    ['no rows', '1 row', '3 rows', '1,200 rows']
+    """
+    if n < 0:
+        raise ValueError(f"n must not be negative, got {n}")
+    return f"no {many}" if n == 0 else f"1 {one}" if n == 1 else f"{n:,} {many}"
+
+
+def compared(difference: float, less: str, more: str, digits: int = 0) -> str:
+    r"""Return a difference in per cent as a comparison, or "equal" where it rounds to 0.
+
+    >>> [compared(d, "narrower", "wider") for d in (-24.2, 3.1, 0.4)]
+    ['24\xa0% narrower', '3\xa0% wider', 'equal']
+    """
+    size = percent(abs(difference), digits)
+    if size == percent(0, digits):
+        return "equal"
+    return f"{size} {less if difference < 0 else more}"
+
+
+# ------------------------------------------------------------------------------ details
+
+
+def _glue() -> Any:
+    try:
+        from myst_nb import glue
+    except ImportError as error:
+        raise ImportError(
+            "telling numbers to a page needs myst-nb, which is not installed: "
+            "install it with \"pip install 'gt2lite[book]'\""
+        ) from error
+    return glue
+
+
+def _values(row: Any) -> dict[str, Any]:
+    if isinstance(row, Mapping):
+        return dict(row)
+    if hasattr(row, "_asdict"):
+        return dict(row._asdict())
+    if is_dataclass(row) and not isinstance(row, type):
+        return {field.name: getattr(row, field.name) for field in fields(row)}
+    raise TypeError(
+        f"a row must be a named tuple, a dataclass or a mapping, got {type(row).__name__}"
+    )
+
+
+def _plain(field: str, value: Any) -> str | float | bool:
+    value = value.item() if isinstance(value, np.generic) else value
+    if not isinstance(value, str | int | float):  # an int or a bool is what it should be too
+        raise TypeError(
+            f"{field} must be text, a number, or true or false, got {type(value).__name__}"
+        )
+    return value
+
+
+def _cells(values: Mapping[str, Any], columns: Mapping[str, str]) -> list[str]:
+    cells = []
+    for head, template in columns.items():
+        try:
+            text = template.format(**values)
+        except KeyError as error:
+            raise ValueError(
+                f'column "{head}" asks for {error.args[0]}, which a row lacks; it has '
+                f"{', '.join(values)}"
+            ) from None
+        cells.append(_cell(text))
+    return cells
+
+
+def _cell(text: str) -> str:
+    return re.sub(r"(?<!\\)\|", r"\\|", _one_line(text))  # a bare | would end the cell
+
+
+def _one_line(text: str) -> str:
+    return " ".join(line.strip(" ") for line in text.strip().splitlines())
+
+
+def _is_numeric(column: Iterable[str]) -> bool:
+    bare = [cell.replace("*", "") for cell in column]  # the best is often set in bold
+    told = [cell for cell in bare if cell not in _ABSENT]
+    return bool(told) and all(
+        _NUMBER.fullmatch(part.strip()) for cell in told for part in cell.split("±")
+    )

@@ -1,0 +1,181 @@
+"""How numbers and tables reach the page: names, plain values, one shape of table."""
+
+import sys
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from gt2lite.study.report import compared, count, markdown_table, p_value, percent, table, tell
+
+pytest.importorskip("IPython")
+
+
+class Facts(NamedTuple):
+    width: float
+    seeds: int
+
+
+@dataclass
+class Cell:
+    dataset: str
+    picp: float
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """Whatever is glued, by name."""
+    myst_nb = pytest.importorskip("myst_nb")
+    seen = {}
+
+    def glue(name, value, display=True):
+        assert not display
+        seen[name] = value
+
+    monkeypatch.setattr(myst_nb, "glue", glue)
+    return seen
+
+
+# ------------------------------------------------------------------------------ tell
+
+
+def test_fields_and_keywords_are_told_under_the_prefix(told):
+    tell("cost", Facts(1.5, 20), winner="aligned")
+    assert told == {"cost_width": 1.5, "cost_seeds": 20, "cost_winner": "aligned"}
+
+
+def test_a_mapping_a_dataclass_or_keywords_alone_will_do(told):
+    tell("a", {"x": 1})
+    tell("b", Cell("ww", 0.9))
+    tell("c", y=True)
+    assert told == {"a_x": 1, "b_dataset": "ww", "b_picp": 0.9, "c_y": True}
+
+
+def test_numpy_scalars_become_plain_numbers(told):
+    tell("n", f=np.float64(0.25), i=np.int64(3), b=np.bool_(True), s=np.str_("ww"))
+    assert {name: type(value) for name, value in told.items()} == {
+        "n_f": float,
+        "n_i": int,
+        "n_b": bool,
+        "n_s": str,
+    }
+
+
+@pytest.mark.parametrize("value", [None, [1.0], np.ones(2), np.array(1.0), 1j])
+def test_what_is_no_number_or_text_is_refused_by_name_and_nothing_is_told(told, value):
+    with pytest.raises(TypeError, match="width must be text, a number, or true or false"):
+        tell("cost", {"seeds": 3, "width": value})
+    assert told == {}
+
+
+def test_a_fact_told_twice_is_an_error(told):
+    with pytest.raises(ValueError, match="both tell seeds"):
+        tell("cost", Facts(1.5, 20), seeds=5)
+
+
+def test_facts_need_names(told):
+    with pytest.raises(TypeError, match="named tuple, a dataclass or a mapping, got tuple"):
+        tell("cost", (1.5, 20))
+
+
+def test_without_myst_nb_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "myst_nb", None)
+    with pytest.raises(ImportError, match=r"needs myst-nb.*pip install 'gt2lite\[book\]'"):
+        tell("cost", width=1.0)
+
+
+# ----------------------------------------------------------------------------- tables
+
+
+def test_rows_of_every_kind_make_the_same_table():
+    columns = {"row": "{dataset}", "PICP": "{picp:.2f}"}
+    made = {
+        markdown_table([row], columns) for row in (Cell("ww", 0.9), {"dataset": "ww", "picp": 0.9})
+    }
+    assert made == {"| row | PICP |\n|---|---:|\n| ww | 0.90 |"}
+
+
+@pytest.mark.parametrize(
+    ("cells", "side"),
+    [
+        (["1", "-2.5", "+1e-05"], "---:"),
+        (["1,200", "", "-"], "---:"),
+        (["**80.9** ± 3.5", "81.4 ± 4.5"], "---:"),
+        (["24\N{NO-BREAK SPACE}%", "<\N{NO-BREAK SPACE}0.001", "inf"], "---:"),
+        (["1", "ww"], "---"),
+        (["", "-"], "---"),
+        (["0.9 to 0.95"], "---"),
+        (["1 of 3"], "---"),
+    ],
+)
+def test_a_column_is_aligned_on_the_right_where_all_its_cells_are_numbers(cells, side):
+    text = markdown_table([{"x": cell} for cell in cells], {"x": "{x}"})
+    assert text.splitlines()[1] == f"|{side}|"
+
+
+def test_no_rows_are_told_as_none():
+    text = markdown_table([], {"row": "{dataset}", "PICP": "{picp:.2f}"})
+    assert text.splitlines() == ["| row | PICP |", "|---|---|", "| none |  |"]
+
+
+def test_bars_and_line_ends_do_not_break_a_row():
+    text = markdown_table([{"x": "$|a|$\nand"}, {"x": r"b\|c"}], {"|x|": "{x}"})
+    head, _, *body = text.splitlines()
+    assert head == r"| \|x\| |"
+    assert body == [r"| $\|a\|$ and |", r"| b\|c |"]
+
+
+def test_a_field_that_a_row_lacks_is_named_with_its_column():
+    with pytest.raises(ValueError, match='"PICP" asks for picp, which a row lacks; it has width'):
+        markdown_table([{"width": 1.0}], {"PICP": "{picp:.2f}"})
+
+
+def test_a_table_has_its_caption_and_label_around_the_rows():
+    columns = {"row": "{dataset}", "PICP": "{picp:.2f}"}
+    shown = table("cov", [Cell("ww", 0.9)], columns, "Coverage of `ww`,\nin shares.")
+    assert shown.data.splitlines() == [
+        ":::{table} Coverage of `ww`, in shares.",
+        ":name: tab-cov",
+        "",
+        *markdown_table([Cell("ww", 0.9)], columns).splitlines(),
+        "",
+        ":::",
+    ]
+
+
+def test_the_label_is_completed_once():
+    with pytest.raises(ValueError, match='without "tab-"'):
+        table("tab-cov", [], {"row": "{dataset}"}, "Coverage.")
+
+
+# -------------------------------------------------------------------------- sentences
+
+
+@pytest.mark.parametrize(
+    ("p", "text"), [(0, "< 0.001"), (0.00099, "< 0.001"), (0.001, "0.001"), (0.9999, "1.000")]
+)
+def test_a_p_value_never_reads_zero(p, text):
+    assert p_value(p).replace("\N{NO-BREAK SPACE}", " ") == text
+
+
+def test_per_cent_stands_on_the_line_of_its_number():
+    assert percent(-3.26, digits=1) == "-3.3\N{NO-BREAK SPACE}%"
+    assert percent(-0.4) == "0\N{NO-BREAK SPACE}%"
+
+
+def test_counts_fit_their_noun():
+    assert [count(np.int64(n), "row", "rows") for n in (0, 1, 2)] == ["no rows", "1 row", "2 rows"]
+    with pytest.raises(ValueError, match="n must not be negative, got -1"):
+        count(-1, "row", "rows")
+
+
+def test_a_comparison_names_the_direction_and_not_the_sign():
+    texts = [compared(d, "lower", "higher", digits=1) for d in (-0.06, 0.06, -0.04, 0.04, 0)]
+    assert [text.replace("\N{NO-BREAK SPACE}", " ") for text in texts] == [
+        "0.1 % lower",
+        "0.1 % higher",
+        "equal",
+        "equal",
+        "equal",
+    ]
