@@ -31,7 +31,7 @@ from gt2lite.study.judging import (
     reaches,
     table_rows,
 )
-from gt2lite.study.paper import claims, published_cells, settings, text_values
+from gt2lite.study.paper import claims, settings, slips, text_values
 from gt2lite.study.plane_claims import (
     any_level,
     finer_table,
@@ -171,20 +171,15 @@ def _parameter_count(runs: Runs) -> Finding:
 
 def _text_matches_tables(runs: Runs) -> Finding:
     """The paper by itself; where text and table differ, would the text's value still win?"""
-    printed = {cell[:5]: cell.mean for cell in published_cells()}
     numbers: dict[str, float] = {}
     notes = []
-    values = text_values()
-    for value in values:
-        table, dataset, level, metric, model = cell = value[1:6]
-        if value.value == printed[cell]:
-            continue
-        row = label(dataset, level)
-        numbers |= {f"{row} text": value.value, f"{row} table": printed[cell]}
-        rival = printed[table, dataset, level, metric, "trained"]
-        wins = abs(value.value - 100 * level) < abs(rival - 100 * level)
-        notes.append(f"{row} ({model}; by the text it {'wins' if wins else 'loses'})")
-    verdict, counts, text = counted(len(values) - len(notes), len(values), "Both agree")
+    for slip in slips():
+        row, target = label(slip.dataset, slip.level), 100 * slip.level
+        numbers |= {f"{row} text": slip.text, f"{row} table": slip.table}
+        wins = abs(slip.text - target) < abs(slip.rival - target)
+        notes.append(f"{row} ({slip.model}; by the text it {'wins' if wins else 'loses'})")
+    n = len(text_values())
+    verdict, counts, text = counted(n - len(notes), n, "Both agree")
     return verdict, counts | numbers, text + (f" Not in {', '.join(notes)}." if notes else "")
 
 

@@ -101,6 +101,29 @@ def paired_half(differences: Array, confidence: float = 0.95) -> float:
     return float(t * differences.std(ddof=1) / math.sqrt(n))
 
 
+def welch_half(std: float, n: int, std_2: float, n_2: int, confidence: float = 0.95) -> float:
+    """Return half the length of Welch's t-interval of the difference of two means.
+
+    >>> round(welch_half(1.0, 5, 1.0, 5), 4)  # 2.306, t with 8 degrees, times sqrt(2 / 5)
+    1.4584
+    """
+    a, b = std**2 / n, std_2**2 / n_2
+    degrees = (a + b) ** 2 / (a**2 / (n - 1) + b**2 / (n_2 - 1))
+    t = _scipy_stats().t.ppf((1 + between("confidence", confidence, 0, 1)) / 2, degrees)
+    return float(t * math.sqrt(a + b))
+
+
+def expected_gap(n: int) -> float:
+    """Return how far two samples of n from one bell curve are apart on average.
+
+    In pooled standard deviations: the mean of |t| with 2 n - 2 degrees, times sqrt(2 / n).
+
+    >>> round(expected_gap(5), 4)
+    0.559
+    """
+    return float(_scipy_stats().t(2 * n - 2).expect(abs) * np.sqrt(2 / n))
+
+
 def coverage_p_value(
     picp: float, level: float, n_test: Sequence[int], n_cal: Sequence[int] | None = None
 ) -> float:

@@ -155,6 +155,15 @@ def test_comparable_is_worse_by_5_per_cent_at_most(excess, word):
     assert ("; exceeded beyond chance: a." in text) == (word != "holds")
 
 
+def test_a_p_value_of_5_per_cent_is_within_chance(monkeypatch):
+    monkeypatch.setattr(judging, "paired_p", lambda gap: 0.05)
+    assert comparable({"a": np.full(5, 6.0)})[0] == "within chance"
+    monkeypatch.setattr(judging, "equal_p", lambda gap, margin: 0.05)
+    assert matters({"a": np.full(5, 6.0)}, {"a": 1.0})[0] == "within chance"
+    monkeypatch.setattr(judging, "coverage_p_value", lambda *law: 0.025)  # of two rows
+    assert reaches(*runs_at([0.9, 0.9]))[0] == "holds"
+
+
 def test_an_excess_is_beyond_chance_at_5_per_cent_with_holm_over_the_rows():
     alike = {"b": np.array([-1.0, 1.0, 0.0, 2.0, -2.0])}
     for p, word in ((0.0249, "does not hold"), (0.0251, "within chance")):
