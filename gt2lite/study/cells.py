@@ -78,10 +78,15 @@ class Winner(NamedTuple):
     within_chance: bool
 
 
-def verdicts(records: Iterable[Record]) -> list[Verdict]:
-    """Return the verdict on each of the 48 published cells, by the rule of this module."""
+def verdicts(records: Iterable[Record], mode: str = "default") -> list[Verdict]:
+    """Return the verdict on each of the 48 published cells, by the rule of this module.
+
+    Args:
+        records: of all data sets, models, levels and seeds.
+        mode: which records count, "default" or "authors".
+    """
     cells = published_cells()
-    runs = Runs(records, _needed(cells))
+    runs = Runs(records, _needed(cells), mode)
     n_paper = round(settings()["repetitions"])
     ours = [100 * runs.values(c.metric, c.dataset, c.model, c.level) for c in cells]
     stats = [(float(y.mean()), float(y.std(ddof=1)), y.size) for y in ours]

@@ -146,6 +146,59 @@ def agreement(cells: Sequence[Verdict]) -> Agreement:
     )
 
 
+class CellRow(NamedTuple):
+    """A published cell and ours as a page shows them."""
+
+    set: str
+    cell: str
+    paper: str
+    ours: str
+    apart: float  # in pooled standard deviations
+    p: float
+    verdict: str
+
+
+def cell_rows(cells: Iterable[Verdict]) -> list[CellRow]:
+    """Return verdicts as a page shows them."""
+    return [
+        CellRow(
+            v.dataset.upper(),
+            f"{v.metric.upper()} {100 * v.level:.0f}{NO_BREAK}% {v.model}",
+            f"{v.paper_mean:.2f} ± {v.paper_std:.2f}",
+            f"{v.our_mean:.2f} ± {v.our_std:.2f}",
+            v.difference_in_std,
+            v.p,
+            v.verdict,
+        )
+        for v in cells
+    ]
+
+
+class WinnerRow(NamedTuple):
+    """Who wins a row, as a page shows it."""
+
+    row: str
+    paper: str
+    here: str
+    difference: float
+    chance: str
+
+
+def winner_rows(won: Iterable[Winner]) -> list[WinnerRow]:
+    """Return winners as a page shows them."""
+    short = {"trained": "GT2", "calibrated": "C-GT2", "tie": "tie"}
+    return [
+        WinnerRow(
+            f"{row_name(w.dataset, w.level)} {w.metric.upper()}",
+            short[w.bold],
+            short[w.winner],
+            w.difference,
+            "yes" if w.within_chance else "no",
+        )
+        for w in won
+    ]
+
+
 class WinnerCount(NamedTuple):
     """In how many rows the winner is the paper's, and in how many there is one beyond chance."""
 

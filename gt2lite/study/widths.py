@@ -7,6 +7,7 @@ both families cover the same share of the test part (`gt2lite.calibration.oracle
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from gt2lite.study.protocol import ProtocolRun, Task
 from gt2lite.study.reproduction import row_name
 from gt2lite.study.statistics import SIGNIFICANCE, paired_p
 from gt2lite.system import Planes
+from gt2lite.training import train
 
 
 class Side(NamedTuple):
@@ -71,6 +73,13 @@ def pair(
     (alpha,) = (r.alpha for r in runs[base].records if (r.method, r.level) == ("search", level))
     calibrated, trained = (Planes(runs[task].params, data.X_test) for task in (base, direct))
     return Pair(dataset, level, data, Side(calibrated, alpha), Side(trained, ALPHA_0))
+
+
+def trained_on_fewer(one: Pair, level: float, recipe: Recipe, seed: int) -> Planes:
+    """Return a system trained for a level on the rows that the baseline had, on the test rows."""
+    asked = replace(recipe, coverage=level)
+    trained = train(one.data.X_train, one.data.y_train, asked, seed=seed, progress=False)
+    return Planes(trained.params, one.data.X_test)
 
 
 def widths_at_equal_coverage(y: Array, families: Sequence[Interval], level: float) -> list[float]:

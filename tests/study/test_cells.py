@@ -160,6 +160,8 @@ def test_only_the_default_mode_and_the_search_count():
         if r.model == "calibrated"
     ]
     assert verdicts(records + noise) == verdicts(records)
+    authors = [dataclasses.replace(r, mode="authors") for r in records]
+    assert verdicts(authors + records[:3], mode="authors") == verdicts(records)
 
 
 # ------------------------------------------------------------------------- the winners

@@ -13,6 +13,7 @@ from gt2lite.study.cells import Verdict, Winner, half_in_std, verdicts
 from gt2lite.study.claims import ClaimVerdict, check_claims
 from gt2lite.study.reproduction import (
     agreement,
+    cell_rows,
     count_winners,
     distances,
     envelopes,
@@ -22,6 +23,7 @@ from gt2lite.study.reproduction import (
     table_of,
     tally,
     ways,
+    winner_rows,
 )
 from gt2lite.study.statistics import welch
 
@@ -95,6 +97,19 @@ def test_winners_are_counted():
         winner("pinaw", True, False),
     ]
     assert count_winners(won) == (5, 3, 1, 1, 1, 1, 3)
+
+
+def test_cells_and_winners_as_a_page_shows_them():
+    cell = verdict(-0.5)._replace(paper_mean=1.234, our_mean=2)
+    assert cell_rows([cell]) == [
+        ("WW", f"RMSE 90{NO_BREAK}% trained", "1.23 ± 1.00", "2.00 ± 1.00", -0.5, 0.5, "agrees")
+    ]
+    won = Winner("pp", 0.95, "picp", "calibrated", "tie", 0.0, 1, 1, False, True)
+    clear = won._replace(winner="trained", within_chance=False)
+    assert [tuple(row) for row in winner_rows([won, clear])] == [
+        (f"PP 95{NO_BREAK}% PICP", "C-GT2", "tie", 0.0, "yes"),
+        (f"PP 95{NO_BREAK}% PICP", "C-GT2", "GT2", 0.0, "no"),
+    ]
 
 
 def test_claims_are_counted_and_told():
