@@ -22,7 +22,8 @@ from gt2lite.study.widths import (
     summarise,
     trained_on_fewer,
     widths_at_equal_coverage,
-)from gt2lite.system import Planes
+)
+from gt2lite.system import Planes
 from gt2lite.training import train
 
 Y = np.linspace(-1, 1, 201)
@@ -105,6 +106,7 @@ def test_a_pair_is_the_search_against_the_lowest_plane():
     for side, record in ((found.calibrated, searched), (found.trained, trained)):
         assert np.mean(side.widths) == pytest.approx(record.pinaw * np.ptp(found.data.y_test))
     fewer = trained_on_fewer(found, 0.9, recipe, 3)
-    params = train(found.data.X_train, found.data.y_train, Recipe(n_rules=2, epochs=1, coverage=0.9),
-                   seed=3, progress=False).params  # fmt: skip
+    asked = Recipe(n_rules=2, epochs=1, coverage=0.9)
+    data = found.data
+    params = train(data.X_train, data.y_train, asked, seed=3, progress=False).params
     assert (fewer(0.5)[1] == Planes(params, found.data.X_test)(0.5)[1]).all()
