@@ -15,9 +15,11 @@ from gt2lite.calibration import (
     CALIBRATORS,
     HALVINGS,
     CoverageError,
+    GroupCalibrator,
     SearchCalibrator,
     SmallCalibrationWarning,
     TableCalibrator,
+    TwoSidedCalibrator,
     covers,
 )
 from gt2lite.memberships import ALPHA_0
@@ -228,3 +230,10 @@ def test_a_target_changed_after_fit_changes_nothing():
     search = SearchCalibrator().fit(family, y)
     y[:] = 99.0
     assert search.coverage(0.5) == covers(family.y, *family(0.5)).mean()
+
+
+@pytest.mark.parametrize("kind", [*CALIBRATORS.values(), TwoSidedCalibrator, GroupCalibrator])
+def test_two_calibrators_are_two_however_alike_their_options(kind):
+    one, other = kind(), kind()
+    assert one != other
+    assert len({one, other}) == 2

@@ -157,6 +157,8 @@ def test_what_is_wrong_with_groups_is_said(grouped):
     by_group = GroupCalibrator().fit(family, y, groups)
     with pytest.raises(ValueError, match=r"groups must be among .*, got 'd'; it has 'a', 'b', 'c'"):
         by_group.intervals(family, 0.9, ["d", *groups[1:]])
+    with pytest.raises(ValueError, match=r"groups must be a row of labels, got shape \(0,\)"):
+        by_group.intervals(family, 0.9, [])
     with pytest.raises(ValueError, match=r"got 1; it has 'a'"):
         by_group.alpha(0.9, 1)
     with pytest.raises(ValueError, match="groups are missing"):

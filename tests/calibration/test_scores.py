@@ -80,6 +80,8 @@ def test_scores_of_a_system_are_those_of_brute_force():
     np.testing.assert_allclose(scores.margin, margin, atol=1e-10, rtol=0)
     np.testing.assert_array_equal(scores.lower.margin, np.where(y < ends[0], scores.margin, 0))
     np.testing.assert_array_equal(scores.upper.margin, np.where(y > ends[1], scores.margin, 0))
+    np.testing.assert_array_equal(scores.lower.side, np.minimum(scores.side, 0))
+    np.testing.assert_array_equal(scores.upper.side, np.maximum(scores.side, 0))
 
 
 def test_within_the_envelope_going_on_changes_no_bit():
