@@ -241,7 +241,7 @@ def _check_whole(header: dict[str, Any], arrays: dict[str, Array]) -> None:
 def _digest(header: dict[str, Any], arrays: dict[str, Array]) -> str:
     digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
     for _, value in sorted(arrays.items()):
-        digest.update(np.ascontiguousarray(value, dtype=_FLOATS))
+        digest.update(np.ascontiguousarray(value, dtype=_FLOATS).data)
     return digest.hexdigest()
 
 
