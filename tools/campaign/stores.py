@@ -34,7 +34,8 @@ def kills(folder: Path, n_kills: int, seed: int) -> Counter[str]:
     for i in range(n_kills):
         place = folder / str(i // 4)  # a new store for every fourth
         child = _fork(lambda place=place: _fill(Store(place)))
-        time.sleep(float(rng.uniform(0, 0.03)) * (1 if i % 4 else 0.1))
+        _wait_for(place, len(_runs(place)) + int(rng.integers(4)))
+        time.sleep(float(rng.uniform(0, 0.02)) * (1 if i % 4 else 0.1))
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         counts["kills"] += 1
@@ -141,6 +142,16 @@ def _fork(work: Callable[[], object]) -> int:
         print(f"{type(error).__name__}: {error}", flush=True)
     finally:
         os._exit(status)
+
+
+def _runs(place: Path) -> list[Path]:
+    return list(place.glob("*.npz"))
+
+
+def _wait_for(place: Path, n_runs: int) -> None:
+    deadline = time.monotonic() + 5
+    while len(_runs(place)) < min(n_runs, N_RUNS) and time.monotonic() < deadline:
+        time.sleep(1e-4)
 
 
 def _fill(store: Store, log: Path | None = None) -> None:
