@@ -1,129 +1,18 @@
-"""The book: its sources are as they should be, and the press does what it promises."""
+"""The press does what it promises, on a book of two chapters."""
 
 from __future__ import annotations
 
 import importlib
 import json
-import sys
-from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
+from tinybook import cell, write_chapter
 
-if any(find_spec(name) is None for name in ("ipykernel", "papermill", "tqdm", "yaml")):
-    pytest.skip("needs the extra `book`: pip install 'gt2lite[book]'", allow_module_level=True)
-
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tools"))
 book = importlib.import_module("book")
 execute = importlib.import_module("press.execute")
 pages = importlib.import_module("press.pages")
 source = importlib.import_module("press.source")
 stamps = importlib.import_module("press.stamps")
-
-CHAPTERS = source.chapters(ROOT)
-each_chapter = pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.name)
-
-
-# The sources
-
-
-@each_chapter
-def test_a_source_has_no_outputs(chapter):
-    for cell in chapter.notebook["cells"]:
-        assert not cell.get("outputs")
-        assert cell.get("execution_count") is None
-
-
-@each_chapter
-def test_every_cell_has_an_id(chapter):
-    ids = [cell["id"] for cell in chapter.notebook["cells"]]
-    assert len(set(ids)) == len(ids)
-
-
-@each_chapter
-def test_every_parameter_has_a_comment(chapter):
-    cells = [c for c in chapter.notebook["cells"] if "parameters" in source.tags_of(c)]
-    (lines,) = (source.text_of(cell).splitlines() for cell in cells)
-    assert all("#" in line for line in lines if "=" in line)
-
-
-@each_chapter
-def test_code_in_a_chapter_is_short_and_defines_no_long_function(chapter):
-    for code in chapter.code:
-        assert len(code.splitlines()) <= 20
-        assert "class " not in code
-
-
-def test_the_table_of_contents_and_the_folder_name_the_same_chapters():
-    listed = {path for path in source.documents(ROOT) if path.parent.name == "chapters"}
-    present = {path for path in (ROOT / "chapters").iterdir() if path.suffix in (".md", ".ipynb")}
-    assert listed == present
-
-
-@pytest.mark.parametrize("profile", source.profiles(ROOT))
-def test_profiles_name_known_chapters_and_parameters(profile):
-    assert set(source.profile_parameters(ROOT, CHAPTERS, profile)) == {c.name for c in CHAPTERS}
-
-
-def test_the_full_profile_is_the_defaults():
-    assert source.profiles(ROOT)["full"] == {}
-
-
-# Every chapter, run
-
-
-@pytest.mark.slow
-@each_chapter
-def test_a_chapter_runs_under_quick(chapter, quick_run):
-    build, failed = quick_run
-    assert failed.get(chapter.name) is None
-    done = build / "executed" / "quick" / chapter.path.relative_to(ROOT)
-    cells = source.read_notebook(done)["cells"]
-    assert execute.error_of({"cells": cells}) is None
-    for cell in cells:
-        for output in cell.get("outputs", []):
-            assert output.get("name") != "stderr", f"a stray message: {output['text']}"
-            if "image/png" in output.get("data", {}):
-                told = cell["metadata"]["mystnb"]
-                assert told["figure"]["caption"]
-                assert told["figure"]["name"]
-                assert told["image"]["alt"]
-
-
-# The press, on a book of two chapters
-
-
-def cell(kind, name, text, *tags):
-    extra = {"outputs": [], "execution_count": None} if kind == "code" else {}
-    metadata = {"tags": list(tags)} if tags else {}
-    return {"cell_type": kind, "id": name, "metadata": metadata, "source": text, **extra}
-
-
-def write_chapter(root, name, code, prose="Prose."):
-    cells = [
-        cell("markdown", "title", f"# {name}\n\n{prose}"),
-        cell("code", "parameters", "seed = 1  # a seed\nrate = 0.5  # a rate", "parameters"),
-        cell("code", "work", code),
-    ]
-    spec = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    content = {"cells": cells, "metadata": {"kernelspec": spec}, "nbformat": 4, "nbformat_minor": 5}
-    (root / "chapters" / f"{name}.ipynb").write_text(json.dumps(content))
-
-
-@pytest.fixture
-def tiny(tmp_path):
-    """A book with two chapters, which need not be good ones."""
-    (tmp_path / "chapters").mkdir()
-    (tmp_path / "_config.yml").write_text("title: Tiny\n")
-    (tmp_path / "index.md").write_text("# Tiny\n")
-    (tmp_path / "_toc.yml").write_text(
-        "format: jb-book\nroot: index\nchapters:\n- file: chapters/one\n- file: chapters/two\n"
-    )
-    (tmp_path / "chapters" / "profiles.yml").write_text("full: {}\nquick:\n  one: {seed: 7}\n")
-    write_chapter(tmp_path, "one", "print('seed', seed)\nprint('rate', rate)")
-    write_chapter(tmp_path, "two", "print('two')")
-    return tmp_path
 
 
 def executed(root, profile, name):
@@ -210,6 +99,16 @@ def test_one_chapter_runs_with_changed_parameters(tiny, capsys):
     ]  # fmt: skip
 
 
+def test_what_the_command_line_leaves_open_the_environment_may_say(tiny, capsys, monkeypatch):
+    monkeypatch.setenv("NAME", "one")
+    monkeypatch.setenv("PARAMS", "seed='it''s'")
+    assert book.main(["chapter"], root=tiny) == 1
+    assert "'seed' of chapter 'one' is of type int" in capsys.readouterr().err
+    monkeypatch.setenv("PROFILE", "slow")
+    assert book.main(["build"], root=tiny) == 1
+    assert "there is no profile 'slow'" in capsys.readouterr().err
+
+
 def test_an_unknown_parameter_is_an_error_that_names_the_known_ones(tiny, capsys):
     assert book.main(["chapter", "one", "--params", "sead=3"], root=tiny) == 1
     message = capsys.readouterr().err
@@ -228,13 +127,16 @@ def test_an_unknown_parameter_of_a_profile_is_an_error_too(tiny, capsys):
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
+        (["chapter"], "which chapter? For example: make chapter NAME=one"),
         (["chapter", "three"], "there is no chapter 'three', only 'one', 'two'"),
         (["build", "--profile", "fast"], "there is no profile 'fast', only 'full', 'quick'"),
         (["chapter", "one", "--params", "seed"], "must be written name=value, got 'seed'"),
         (["chapter", "one", "--params", "seed=often"], "is of type int (default 1), got 'often'"),
     ],
 )
-def test_a_slip_on_the_command_line_gets_an_answer(tiny, capsys, arguments, expected):
+def test_a_slip_on_the_command_line_gets_an_answer(tiny, capsys, monkeypatch, arguments, expected):
+    for name in ("NAME", "PARAMS", "PROFILE"):  # as make may have set them
+        monkeypatch.delenv(name, raising=False)
     assert book.main(arguments, root=tiny) == 1
     assert expected in capsys.readouterr().err
 

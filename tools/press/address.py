@@ -70,7 +70,9 @@ def _remote(root: Path) -> str:
     # A copy without a history of its own may lie inside somebody else's checkout.
     if _git(root, "rev-parse", "--is-inside-work-tree") != "true":
         return ""
-    return "" if _git(root, "rev-parse", "--show-cdup") else _git(root, "remote", "get-url", "origin")
+    return (
+        "" if _git(root, "rev-parse", "--show-cdup") else _git(root, "remote", "get-url", "origin")
+    )
 
 
 def _branch(root: Path, environment: Mapping[str, str]) -> str:

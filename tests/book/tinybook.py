@@ -1,0 +1,59 @@
+"""A book of two chapters for the tests of the press; they need not be good ones."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+if any(find_spec(n) is None for n in ("ipykernel", "jupyter_book", "papermill", "tqdm", "yaml")):
+    pytest.skip("needs the extra `book`: pip install 'gt2lite[book]'", allow_module_level=True)
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+pages = importlib.import_module("press.pages")
+
+
+def cell(kind, name, text, *tags):
+    extra = {"outputs": [], "execution_count": None} if kind == "code" else {}
+    metadata = {"tags": list(tags)} if tags else {}
+    return {"cell_type": kind, "id": name, "metadata": metadata, "source": text, **extra}
+
+
+def notebook(*cells):
+    spec = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    metadata = {"kernelspec": spec}
+    return {"cells": [*cells], "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
+
+
+def write_chapter(root, name, code, prose="Prose."):
+    content = notebook(
+        cell("markdown", "title", f"# {name}\n\n{prose}"),
+        cell("code", "parameters", "seed = 1  # a seed\nrate = 0.5  # a rate", "parameters"),
+        cell("code", "work", code),
+    )
+    (root / "chapters" / f"{name}.ipynb").write_text(json.dumps(content))
+
+
+def write_book(root, config="title: Tiny\n"):
+    """Write the sources of a book with the chapters one and two."""
+    (root / "chapters").mkdir()
+    (root / "_config.yml").write_text(config)
+    (root / "index.md").write_text("# Tiny\n")
+    (root / "_toc.yml").write_text(
+        "format: jb-book\nroot: index\nchapters:\n- file: chapters/one\n- file: chapters/two\n"
+    )
+    (root / "chapters" / "profiles.yml").write_text("full: {}\nquick:\n  one: {seed: 7}\n")
+    write_chapter(root, "one", "print('seed', seed)\nprint('rate', rate)")
+    write_chapter(root, "two", "print('two')")
+
+
+def compiled(root, builder="html", address=None):
+    """Compile the book at `root` as it stands, its own notebooks for executed ones."""
+    build = root / "_build"
+    pages.stage(root, root, build / "stage", address=address)
+    return pages.compile_pages(build / "stage", build, builder)
