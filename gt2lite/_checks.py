@@ -146,7 +146,7 @@ def _refuse_what_is_no_number(name: str, array: NDArray[Any]) -> None:
     if kind != "O":
         return
     for where, item in np.ndenumerate(array):
-        found = np.asarray(item).dtype.kind if isinstance(item, np.generic) else ""
+        found: str = np.asarray(item).dtype.kind if isinstance(item, np.generic) else ""
         if isinstance(item, (str, bytes)):
             found = "U"
         elif isinstance(item, (date, timedelta)):  # a datetime is a date
