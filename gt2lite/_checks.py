@@ -38,7 +38,7 @@ def whole(name: str, value: Any, low: int = 1, high: int = 10**9) -> int:
     """
     if isinstance(value, bool) or not isinstance(value, Integral) or value < low:
         raise ValueError(f"{name} must be a whole number of at least {low}, got {value!r}")
-    if value > high:
+    if int(value) > high:
         raise ValueError(f"{name} must be a whole number of at most {high}, got {_short(value)}")
     return int(value)
 
