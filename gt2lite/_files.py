@@ -44,7 +44,8 @@ MAX_ARRAYS = 10_000
 Location = str | os.PathLike[str]
 
 _HEADER, _SUFFIX = "header", ".npy"
-_OWN = ("format", "version", "arrays", "digest")  # of the header; the rest is the caller's
+OWN_KEYS = frozenset({"format", "version", "arrays", "digest"})
+"""What a header has by itself; the rest is the caller's."""
 _FLOATS, _BYTES = "<f8", "|u1"
 _UTF8_NAME = 0x800  # the one flag of a member that says nothing about its content
 _ENTRY_BYTES = 512  # of a member in the archive's directory, at most
@@ -71,7 +72,9 @@ def write(path: Location, kind: str, header: dict[str, Any], arrays: dict[str, A
         header: plain values. Numbers of any type come back as int or float.
         arrays: numbers; they come back as 64-bit floats.
     """
-    taken = [name for name in _OWN if name in header] + [name for name in arrays if name == _HEADER]
+    taken = [name for name in sorted(OWN_KEYS) if name in header] + [
+        name for name in arrays if name == _HEADER
+    ]
     if taken:
         raise ValueError(f"{', '.join(taken)}: the file has entries of its own with this name")
     floats = {name: _as_floats(name, value) for name, value in arrays.items()}
@@ -162,7 +165,7 @@ def _read(file: BinaryIO, kind: str) -> tuple[dict[str, Any], dict[str, Array]]:
     except Exception as error:  # a damaged file can raise anything
         what = f"{type(error).__name__}: {error}"
         raise FileFormatError(f"is damaged or incomplete ({what})") from error
-    return {name: v for name, v in header.items() if name not in _OWN[2:]}, members
+    return {name: v for name, v in header.items() if name not in ("arrays", "digest")}, members
 
 
 def _members(file: BinaryIO, kind: str) -> dict[str, NDArray[Any]]:

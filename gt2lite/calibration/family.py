@@ -156,9 +156,11 @@ class Scores:
         margin = vector("margin", arrays["margin"], alpha.size)
         side = vector("side", arrays["side"], alpha.size)
         (lowest,) = vector("alpha_min", arrays["alpha_min"], 1)
-        between("alpha_min", lowest, 0, ALPHA_0, closed=True)
-        if not (((alpha == 0) | (alpha >= lowest)) & (alpha <= 1)).all() or (margin < 0).any():
-            raise ValueError("critical_alpha and margin are no scores")
+        between("alpha_min", lowest, np.finfo(float).tiny, ALPHA_0, closed=True)
+        planes = ((alpha == 0) | (alpha >= lowest)) & (alpha <= 1)
+        margins = (margin >= 0) & ((margin == 0) | (alpha == 0))
+        if not (planes & margins & np.isin(side, (-1, 0, 1))).all():
+            raise ValueError("critical_alpha, margin and side are no scores")
         return cls(alpha, margin, side, float(lowest))
 
 

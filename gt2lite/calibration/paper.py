@@ -16,7 +16,6 @@ from gt2lite.calibration.family import Cut, Interval
 from gt2lite.memberships import ALPHA_0
 from gt2lite.metrics import covers
 
-
 FINEST_STEP = 1e-3
 """The smallest distance of the planes in a table: a thousand of them."""
 
@@ -62,9 +61,14 @@ class _PlaneCalibrator(Calibrator):
         alpha = vector("alpha", arrays["alpha"])
         n_covered = vector("n_covered", arrays["n_covered"], alpha.size)
         self._interval, self._y = interval, vector("y", arrays["y"])
+        order = np.argsort(alpha)
+        planes, counts = alpha[order], n_covered[order]
+        if planes[0] != ALPHA_0 or planes[-1] > 1 or not (np.diff(planes) > 0).all():
+            raise ValueError(f"alpha must hold planes from {ALPHA_0} to 1, each once")
+        possible = (counts == np.rint(counts)) & (counts >= 0) & (counts <= self._y.size)
+        if not possible.all() or (np.diff(counts) > 0).any():
+            raise ValueError(f"n_covered must hold falling counts of {self._y.size} samples")
         self._seen = dict(zip(alpha.tolist(), map(int, n_covered), strict=True))
-        if ALPHA_0 not in self._seen:
-            raise ValueError(f"alpha must hold the plane {ALPHA_0}")
         return self._y.size
 
 
