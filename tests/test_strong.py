@@ -25,14 +25,14 @@ def data():
 
 
 def test_the_preset_is_the_recipe_that_the_search_found():
-    facts = json.loads((RESULTS / "search_provenance.json").read_text(encoding="utf-8"))
+    facts = json.loads((RESULTS / "tuning_provenance.json").read_text(encoding="utf-8"))
     found = facts["recipe"]
     assert json.loads(json.dumps(asdict(STRONG))) == found
 
 
 def test_the_recipe_has_the_best_score_among_those_tried_on_more_seeds():
     scores = {}  # part, factor, value: score, of which 1 is that of the paper's recipe
-    with open(RESULTS / "search.csv", encoding="utf-8", newline="") as file:
+    with open(RESULTS / "tuning.csv", encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             found = scores.setdefault((row["part"], row["factor"]), {})
             found[row["value"]] = float(row["score"])
