@@ -76,7 +76,7 @@ def test_pages_are_told_how_many_rows_are_of_older_code(files, monkeypatch):
     write(there, path)
     assert stored.older_code("reference.csv") == (0, 2) and staleness("reference.csv") == ""
     write(replace(there, keys=["older", there.keys[1]]), path)
-    assert "1 of 2 in `reference.csv`" in staleness("reference.csv")
+    assert "1 of 2 in reference.csv" in staleness("reference.csv")
 
 
 def test_a_study_does_not_know_another_study_for_its_own():
