@@ -12,6 +12,7 @@ from gt2lite.datasets import load_dataset, prepare
 from gt2lite.study.field.records import FieldRecord
 from gt2lite.study.field.runs import FieldRun
 from gt2lite.study.field.tables import Gap, Values, title, values_of
+from gt2lite.study.report import NO_BREAK, p_value
 
 SPLITS = ("random", "by_group")
 
@@ -24,7 +25,7 @@ class GapRow(NamedTuple):
     theirs: str
     percent: float
     half: float
-    p: float
+    p: str
     verdict: str
 
 
@@ -55,6 +56,7 @@ class Cost(NamedTuple):
     further: float
     tuning: float
     unnested: float  # per cent of the rows
+    further_told: str  # what a further level takes, in words where it is next to nothing
 
     @property
     def ten_levels(self) -> float:
@@ -101,7 +103,7 @@ def gap_rows(found: Iterable[Gap]) -> list[GapRow]:
     """Return gaps in words."""
     told = {"less": "narrower", "more": "wider", "undecided": "cannot be told apart"}
     return [
-        GapRow(g.dataset.upper(), title(g.ours), title(g.theirs), g.percent, g.half, g.p,
+        GapRow(g.dataset.upper(), title(g.ours), title(g.theirs), g.percent, g.half, p_value(g.p),
                told[g.verdict])
         for g in found
     ]  # fmt: skip
@@ -118,11 +120,13 @@ def width_facts(found: Sequence[Gap], width: Values) -> WidthFacts:
     }
     beaten = narrower("paper_point", "paper")
     places = f" ({', '.join(beaten)})" if beaten else ""
+    n_sets = len(width["paper"])
+    where = f"all {n_sets} sets" if len(beaten) == n_sets else f"{_or_none(len(beaten))} of them"
     return WidthFacts(
         **{word: _or_none(n) for word, n in counted.items()},
         gap_low=round(min(g.percent for g in found)),
         gap_high=round(max(g.percent for g in found)),
-        beaten=f"{_or_none(len(beaten))} of the {len(width['paper'])} sets{places}",
+        beaten=f"{where}{places}",
         mean_first=", ".join(narrower("gb_split", "gb_cqr")) or "no data set",
     )
 
@@ -148,8 +152,12 @@ def costs(rows: Sequence[FieldRecord], level: float) -> dict[str, Cost]:
     def mean(of_sets: Mapping[str, Array]) -> float:
         return float(np.mean([v.mean() for v in of_sets.values()]))
 
-    found = {name: Cost(title(name), *(mean(v[name]) for v in values)) for name in values[0]}
-    return {name: cost._replace(unnested=100 * cost.unnested) for name, cost in found.items()}
+    found = {}
+    for name in values[0]:
+        first, further, tuning, unnested = (mean(v[name]) for v in values)
+        told = f"{further:.3f}" if further >= 0.001 else f"<{NO_BREAK}0.001"
+        found[name] = Cost(title(name), first, further, tuning, 100 * unnested, told)
+    return found
 
 
 def ignorant_errors(seeds: Iterable[int], dataset: str = "pm") -> dict[str, float]:
