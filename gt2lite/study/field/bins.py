@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -34,7 +35,7 @@ class Patients(NamedTuple):
 
     n: int  # patients
     low: float  # the lowest coverage of any patient by any contestant
-    half: str  # how many are covered less than half of the time, depending on the contestant
+    half: str  # how many are covered less than half of the time
 
 
 class Worst(NamedTuple):
@@ -64,6 +65,14 @@ class MendedFacts(NamedTuple):
 
     cost: float  # change of the mean width in per cent
     sd: float  # of a region's coverage by chance, in points
+
+
+class Halves(NamedTuple):
+    """One margin for two halves of rows, one quiet and one loud: coverage in per cent."""
+
+    margin: float
+    quiet: float
+    loud: float
 
 
 def pooled(
@@ -106,7 +115,9 @@ def patients(strips: Mapping[str, Array]) -> Patients:
     """Return what is told about the coverage of patients (patients,) by contestant, in per cent."""
     counted = [int((values < 50).sum()) for values in strips.values()]
     low, high = min(counted), max(counted)
-    half = f"{low} to {high}" if low < high else "none" if high == 0 else str(high)
+    half = "none of them is" if high == 0 else f"{high} of them are"
+    if low < high:
+        half = f"{low} to {high} of them, depending on the method, are"
     everyone = np.concatenate(list(strips.values()))
     return Patients(len(next(iter(strips.values()))), float(everyone.min()), half)
 
@@ -157,3 +168,24 @@ def mended_facts(found: Sequence[Mended], level: float) -> MendedFacts:
                      for w in ("before", "after"))  # fmt: skip
     sd = 100 * np.sqrt(level * (1 - level) / n.mean())
     return MendedFacts(100 * float(after / before - 1), float(sd))
+
+
+def two_halves(level: float, quiet: float = 1.0, loud: float = 3.0) -> Halves:
+    """Return what one margin for all covers where half of the rows have more normal noise.
+
+    >>> halves = two_halves(0.9)
+    >>> round(halves.margin, 2), round((halves.quiet + halves.loud) / 2, 6)
+    (3.85, 90.0)
+    """
+
+    def covered(margin: float, sigma: float) -> float:
+        return 2 * NormalDist(0.0, sigma).cdf(margin) - 1
+
+    low, high = 0.0, 20 * loud
+    for _ in range(200):  # halve until nothing is left between them
+        middle = (low + high) / 2
+        if covered(middle, quiet) + covered(middle, loud) < 2 * level:
+            low = middle
+        else:
+            high = middle
+    return Halves(high, 100 * covered(high, quiet), 100 * covered(high, loud))

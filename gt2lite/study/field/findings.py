@@ -198,7 +198,7 @@ def apart_facts(found: Sequence[Apart], ignorant: float) -> ApartFacts:
         best.name,
         best.rmse_apart,
         ignorant,
-        _or_none(beyond),
+        "all" if beyond == len(found) else _or_none(beyond),
         min(row.low for row in found),
         max(row.high for row in found),
     )
