@@ -11,12 +11,12 @@ from numpy.testing import assert_array_equal
 from gt2lite.recipe import Recipe
 from gt2lite.study.field.contestants import CONTESTANTS
 from gt2lite.study.field.fuzzy import System
+from gt2lite.study.field.standings import standings
 from gt2lite.study.field.tables import (
     best_of,
     forest_rows,
     gaps,
     is_fuzzy,
-    standings,
     title,
     values_of,
     who,
@@ -54,15 +54,6 @@ def test_the_best_has_the_smallest_mean():
     assert best_of(VALUES, "pp") == "paper"
 
 
-def test_a_table_has_a_row_for_each_contestant_and_the_best_in_bold():
-    rows, columns = standings(VALUES, "{:.1f}", scale=100)
-    assert columns == {"": "{name}", "WW": "{ww}", "PP": "{pp}"}
-    assert rows[0] == {"name": title("paper"), "ww": "110.0", "pp": "**16.7**"}
-    assert rows[1] == {"name": title("aligned"), "ww": "100.0", "pp": ""}
-    assert rows[3] == {"name": title("gb_split"), "ww": "**60.0**", "pp": "26.7"}
-    assert "**" not in str(standings(VALUES, mark_best=False))
-
-
 def test_a_contestant_that_is_added_appears_by_itself(monkeypatch):
     monkeypatch.setitem(
         CONTESTANTS, "strong", System("strong", "a stronger one", Recipe(n_rules=30))
@@ -70,7 +61,7 @@ def test_a_contestant_that_is_added_appears_by_itself(monkeypatch):
     rows = ROWS + rows_of("ww", strong=[0.1, 0.1, 0.2])
     values = values_of(rows, "rmse")
     assert best_of(values, "ww") == "strong" and is_fuzzy("strong")
-    assert {"name": "a stronger one", "ww": "**0.13**", "pp": ""} in standings(values).rows
+    assert standings(values)[2] == ("a stronger one", {"ww": "**0.13**", "pp": ""})
     assert gaps(rows, "rmse")[0].ours == "strong"
 
 

@@ -110,38 +110,6 @@ def best_of(values: Values, dataset: str, names: Collection[str] | None = None) 
     return min(there, key=lambda name: float(values[name][dataset].mean()))
 
 
-class Standings(NamedTuple):
-    """Rows and columns of a table: a row for each contestant, a column for each data set."""
-
-    rows: list[dict[str, str]]
-    columns: dict[str, str]
-
-
-def standings(
-    values: Values, form: str = "{:.2f}", *, scale: float = 1.0, mark_best: bool = True
-) -> Standings:
-    """Return the means of contestants, for `gt2lite.study.report.table`.
-
-    Args:
-        values: see `values_of`.
-        form: how a mean is written.
-        scale: what it is multiplied by before.
-        mark_best: whether the smallest of a column is printed bold.
-    """
-    datasets = list(dict.fromkeys(name for of_one in values.values() for name in of_one))
-    means = {name: {d: float(v.mean()) for d, v in values[name].items()} for name in values}
-    best = {d: min(of_one[d] for of_one in means.values() if d in of_one) for d in datasets}
-    rows = []
-    for name, of_one in means.items():
-        row = {"name": title(name)}
-        for dataset in datasets:
-            text = form.format(scale * of_one[dataset]) if dataset in of_one else ""
-            first = mark_best and of_one.get(dataset) == best[dataset]
-            row[dataset] = f"**{text}**" if first else text
-        rows.append(row)
-    return Standings(rows, {"": "{name}", **{d.upper(): f"{{{d}}}" for d in datasets}})
-
-
 class Gap(NamedTuple):
     """The best fuzzy system of a data set against the best of the others."""
 
