@@ -115,6 +115,11 @@ def test_the_law_is_that_of_ranks():
 def test_a_level_outside_0_1_is_an_error():
     with pytest.raises(ValueError, match=r"level must be a number in \(0, 1\), got 90"):
         coverage_p_value(0.9, 90, [10])
+    with pytest.raises(ValueError, match=r"level must be a number in \(0, 1\), got 1.5"):
+        worst_by_chance([10], 1.5)
+    for half in (lambda c: paired_half(np.arange(3.0), c), lambda c: welch_half(1, 5, 1, 5, c)):
+        with pytest.raises(ValueError, match=r"confidence must be a number in \(0, 1\), got 1.5"):
+            half(1.5)
 
 
 def test_without_scipy_the_message_says_what_to_install(monkeypatch):
@@ -148,6 +153,15 @@ def test_redrawn_coverage_is_what_calibrators_do_with_the_rows():
             calibrator = CALIBRATORS[method]().fit(family(cal), y[cal])
             lower, upper = calibrator.intervals(family(test), 0.8)
             assert shares[i] == np.mean((lower <= y[test]) & (y[test] <= upper))
+
+
+def test_a_sample_is_covered_by_the_very_plane_of_its_score():
+    # The plane 0.3 covers all of them and 0.4 half: 99.9 % is asked of a plane just above 0.3. Were
+    # a sample outside its own plane, 0.2 and 0.3 would stand there instead, and all be covered.
+    alpha = np.repeat([0.3, 0.7], 150)
+    scores = Scores(alpha, np.zeros(300), np.ones(300), 0.01)
+    found = redrawn_coverage(scores, 0.999, 100, 100, 5, np.random.default_rng(0), ("table",))
+    assert (found["table"] < 0.7).all()
 
 
 def test_where_no_plane_reaches_the_level_the_methods_of_the_paper_end_at_the_widest():
