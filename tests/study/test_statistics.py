@@ -59,6 +59,10 @@ def test_samples_without_spread_are_equal_or_not():
 def test_paired_t_by_hand():
     # With one degree of freedom t has the Cauchy law: differences 1 and 3 give t = 2 / 1.
     assert paired_p(np.array([1.0, 3.0])) == pytest.approx(1 - 2 / math.pi * math.atan(2))
+    # 5 and 1 have a standard error of 2, as have -5 and -1.
+    for sign in (-1, 1):
+        p = paired_p(sign * np.array([5.0, 1.0]))
+        assert p == pytest.approx(1 - 2 / math.pi * math.atan(3 / 2))
 
 
 def test_equal_to_within_a_margin_by_hand():
@@ -72,9 +76,10 @@ def test_equal_to_within_a_margin_by_hand():
 
 
 def test_half_of_welchs_interval_is_where_its_test_turns():
-    half = welch_half(2, 4, 3, 9)
-    assert welch(7 + half, 2, 4, 7, 3, 9) == pytest.approx(0.05)
-    assert welch(7 + welch_half(2, 4, 3, 9, 0.9), 2, 4, 7, 3, 9) == pytest.approx(0.10)
+    half = welch_half(2, 5, 3, 7)
+    assert welch_half(3, 7, 2, 5) == pytest.approx(half)
+    assert welch(7 + half, 2, 5, 7, 3, 7) == pytest.approx(0.05)
+    assert welch(7 + welch_half(2, 5, 3, 7, 0.9), 2, 5, 7, 3, 7) == pytest.approx(0.10)
 
 
 def test_the_expected_gap_by_simulation():
