@@ -3,7 +3,7 @@ r"""How numbers and tables reach the pages of the book.
 `tell` gives prose its numbers: a field of what a function returned is written into a sentence
 with the role `` {glue:text}`prefix_field:.1f` ``, so that no number is typed by hand. `table`
 shows rows as a numbered table where its cell stands. The rest helps sentences that are filled
-in to read well at every value: `count`, `percent`, `compared` and `p_value`.
+in to read well at every value: `count`, `percent`, `compared`, `p_value` and `power_of_ten`.
 
 What the numbers mean is computed elsewhere: this module only writes them down.
 """
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from IPython.display import Markdown
 
 NO_BREAK = "\N{NO-BREAK SPACE}"  # holds a number and its unit on one line
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _ABSENT = (
     "",
     "-",
@@ -146,6 +147,18 @@ def compared(difference: float, less: str, more: str, digits: int = 0) -> str:
     if size == percent(0, digits):
         return "equal"
     return f"{size} {less if difference < 0 else more}"
+
+
+def power_of_ten(value: float, digits: int = 1) -> str:
+    """Return a number that is too large or too small for plain digits.
+
+    >>> power_of_ten(0.0000123), power_of_ten(-4.56e12, digits=2), power_of_ten(0.0)
+    ('1.2 × 10⁻⁵', '-4.56 × 10¹²', '0')
+    """  # noqa: RUF002 - the sign is meant
+    if value == 0:
+        return "0"
+    front, exponent = f"{value:.{digits}e}".split("e")
+    return f"{front} \N{MULTIPLICATION SIGN} 10{str(int(exponent)).translate(_RAISED)}"
 
 
 # ------------------------------------------------------------------------------ details

@@ -7,7 +7,16 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from gt2lite.study.report import compared, count, markdown_table, p_value, percent, table, tell
+from gt2lite.study.report import (
+    compared,
+    count,
+    markdown_table,
+    p_value,
+    percent,
+    power_of_ten,
+    table,
+    tell,
+)
 
 pytest.importorskip("IPython")
 
@@ -178,4 +187,14 @@ def test_a_comparison_names_the_direction_and_not_the_sign():
         "equal",
         "equal",
         "equal",
+    ]
+
+
+def test_a_power_of_ten_has_its_exponent_raised_and_zero_stays_zero():
+    texts = [power_of_ten(v, digits=0) for v in (2e-13, 8e6, -3.0, 0)]
+    assert [text.replace("\N{MULTIPLICATION SIGN}", "x") for text in texts] == [
+        "2 x 10⁻¹³",
+        "8 x 10⁶",
+        "-3 x 10⁰",
+        "0",
     ]
