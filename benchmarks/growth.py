@@ -19,7 +19,7 @@ import numpy as np
 
 from gt2lite import losses, starts, system
 from gt2lite._fast.gradient import BatchGradient, Flat
-from gt2lite._fast.planes import quiet
+from gt2lite._fast.state import quiet
 from gt2lite.memberships import alpha_of
 
 BASE = {"rows": 4000, "inputs": 11, "rules": 10, "planes": 1, "batch": 64}

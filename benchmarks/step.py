@@ -19,7 +19,7 @@ import numpy as np
 
 from gt2lite import losses, optimizers, starts, system
 from gt2lite._fast.gradient import BatchGradient, Flat
-from gt2lite._fast.planes import quiet
+from gt2lite._fast.state import quiet
 from gt2lite.recipe import Recipe
 from gt2lite.training import train
 

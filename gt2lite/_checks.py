@@ -7,6 +7,7 @@ else lives here: checks that belong to one object stay with that object.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import date, timedelta
 from numbers import Integral, Real
 from typing import Any
 
@@ -29,15 +30,22 @@ def one_of(name: str, value: Any, options: Iterable[str]) -> str:
     return value
 
 
-def whole(name: str, value: Any, low: int = 1) -> int:
-    """Return `value` as an int if it is a whole number of at least `low`.
+def whole(name: str, value: Any, low: int = 1, high: int = 10**9) -> int:
+    """Return `value` as an int if it is a whole number from `low` to `high`.
 
     >>> whole("n_rules", 10)
     10
     """
     if isinstance(value, bool) or not isinstance(value, Integral) or value < low:
         raise ValueError(f"{name} must be a whole number of at least {low}, got {value!r}")
+    if value > high:
+        raise ValueError(f"{name} must be a whole number of at most {high}, got {_short(value)}")
     return int(value)
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:20]}... ({len(text)} digits)"
 
 
 def between(name: str, value: Any, low: float, high: float, *, closed: bool = False) -> float:
@@ -76,25 +84,73 @@ def vector(name: str, value: ArrayLike, length: int | None = None) -> Array:
 
 
 def numbers(name: str, value: Any) -> Array:
-    """Return `value` as an array of floats, rows after one another in memory."""
+    """Return `value` as an array of floats, rows after one another in memory.
+
+    What is no number is refused, also where Python could make one of it: text, dates, time
+    spans, masked cells.
+    """
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        where = np.argwhere(np.ma.getmaskarray(value))
+        raise ValueError(
+            f"{name} has {len(where)} masked cells, the first at index {_index(where[0])}: fill "
+            "them or leave their rows out"
+        )
     try:
         array = np.asarray(value)
-        if not np.iscomplexobj(array):
-            # sums depend on the order in memory, and results should not
-            return np.asarray(array, dtype=float, order="C")
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{name} must hold numbers only: {error}") from None
-    raise ValueError(f"Complex data not supported: {name} must hold real numbers")
+        if np.iscomplexobj(array):
+            raise ValueError(f"Complex data not supported: {name} must hold real numbers")
+        _refuse_what_is_no_number(name, array)
+        # sums depend on the order in memory, and results should not
+        return np.asarray(array, dtype=float, order="C")
+    except (TypeError, ValueError, OverflowError) as error:
+        if str(error).startswith(("Complex data", f"{name} ")):
+            raise
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{name} must hold numbers only: {error}") from None
+
+
+_NO_NUMBERS = {
+    "M": "dates: turn them into numbers first, such as days since a start",
+    "m": "time spans: turn them into numbers first, such as seconds",
+    "S": "text: turn it into numbers first",
+    "U": "text: turn it into numbers first",
+    "V": "records: hand in a plain table",
+}
+
+
+def _refuse_what_is_no_number(name: str, array: NDArray[Any]) -> None:
+    kind = array.dtype.kind
+    if kind in _NO_NUMBERS:
+        raise ValueError(f"{name} must hold numbers only, got {_NO_NUMBERS[kind]}")
+    if kind != "O":
+        return
+    for where, item in np.ndenumerate(array):
+        found = np.asarray(item).dtype.kind if isinstance(item, np.generic) else ""
+        if isinstance(item, (str, bytes)):
+            found = "U"
+        elif isinstance(item, (date, timedelta)):  # a datetime is a date
+            found = "m" if isinstance(item, timedelta) else "M"
+        if found in _NO_NUMBERS:
+            raise ValueError(
+                f"{name} must hold numbers only, got {item!r} at index {_index(where)}, "
+                f"which is {_NO_NUMBERS[found]}"
+            )
+
+
+def _index(where: Any) -> Any:
+    """Return an index as it is written: a number, or several in brackets."""
+    plain = tuple(int(i) for i in where)
+    return plain if len(plain) != 1 else plain[0]
 
 
 def finite(name: str, values: Array) -> Array:
     """Return `values` if they hold neither NaN nor infinity."""
     bad = ~np.isfinite(values)
     if bad.any():
-        where = tuple(int(i) for i in np.argwhere(bad)[0])
+        where = tuple(np.argwhere(bad)[0])
         what = "NaN" if np.isnan(values[where]) else "infinity"
         raise ValueError(
-            f"{name} contains {what} at index {where if len(where) > 1 else where[0]} "
+            f"{name} contains {what} at index {_index(where)} "
             f"({int(bad.sum())} values are NaN or inf); it must hold finite numbers only"
         )
     return values

@@ -6,16 +6,17 @@ is checked piece by piece, so that a file that does not fit together is refused 
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gt2lite import _files as files
-from gt2lite._checks import Array, finite, vector
+from gt2lite._checks import Array, finite, vector, whole
 from gt2lite._settings import complete, make_recipe
 from gt2lite._tables import Names
 from gt2lite._version import __version__
-from gt2lite.calibration import Calibration, restore
+from gt2lite.calibration import Calibration, SearchCalibrator, TableCalibrator, restore
 from gt2lite.datasets import Scaler
 from gt2lite.recipe import Recipe
 from gt2lite.system import Params, Planes, param_shapes
@@ -63,39 +64,64 @@ def read_model(path: files.Location) -> Model:
     header, arrays = files.read(path, "model")
     try:
         return _read(header, arrays)
-    except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise files.FileFormatError(f"{path} is damaged: {error}") from error
+    except Exception as error:  # whatever a crafted file can provoke
+        raise files.FileFormatError(f"{path} is damaged: {error!r}") from error
 
 
 def _read(header: dict[str, Any], arrays: dict[str, Array]) -> Model:
+    _refuse_unknown(header, arrays)
     settings = complete(header["settings"])
     recipe = make_recipe(settings, 1)  # checks them
+    if settings["random_state"] is not None:
+        whole("random_state", settings["random_state"], low=0, high=2**64)
     params, scaler = _part(arrays, "params/"), _part(arrays, "scaler/")
     M = params["c"].shape[1]
     shapes = param_shapes(recipe.n_rules, M, recipe.smf)
     if {name: value.shape for name, value in params.items()} != shapes:
         raise ValueError("the parameters do not fit together")
     params = {name: params[name] for name in shapes}
+    if not (np.abs(params["raw_sigma"]) > np.finfo(float).tiny).all():
+        raise ValueError("raw_sigma must not be 0")
     return Model(
         settings,
         recipe,
         params,
         vector("history", arrays["history"]),
-        Scaler(
-            vector("x_mean", scaler["x_mean"], M),
-            vector("x_std", scaler["x_std"], M),
-            float(scaler["y_mean"]),
-            float(scaler["y_std"]),
-        ),
+        _read_scaler(scaler, M),
         _read_names(header, M),
         _read_calibrator(header, arrays, params),
     )
 
 
+def _refuse_unknown(header: dict[str, Any], arrays: dict[str, Array]) -> None:
+    known = {"gt2lite", "settings", "feature_names", "calibrator"}
+    unknown = header.keys() - known - files.OWN_KEYS
+    unknown |= {
+        name
+        for name in arrays
+        if name not in ("history", "calibration_X")
+        and not name.startswith(("params/", "scaler/", "calibrator/"))
+    }
+    if unknown:
+        raise ValueError(f"it holds {', '.join(sorted(unknown))}, which no model has")
+
+
+def _read_scaler(found: dict[str, Array], M: int) -> Scaler:
+    if found.keys() != {field.name for field in fields(Scaler)}:
+        raise ValueError(f"a scaler has other parts than {', '.join(found)}")
+    x_mean, x_std = vector("x_mean", found["x_mean"], M), vector("x_std", found["x_std"], M)
+    y_mean, y_std = found["y_mean"], found["y_std"]
+    if y_mean.shape or y_std.shape or not (x_std > 0).all() or not y_std > 0:
+        raise ValueError("the spreads of a scaler must be positive, and its target one number")
+    return Scaler(x_mean, x_std, float(y_mean), float(y_std))
+
+
 def _read_names(header: dict[str, Any], M: int) -> Names | None:
     if "feature_names" not in header:
         return None
-    names = [str(name) for name in header["feature_names"]]
+    names = header["feature_names"]
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError("feature_names must be a list of text")
     if len(names) != M:
         raise ValueError(f"it names {len(names)} features for {M} inputs")
     return np.asarray(names, dtype=object)
@@ -104,11 +130,19 @@ def _read_names(header: dict[str, Any], M: int) -> Names | None:
 def _read_calibrator(
     header: dict[str, Any], arrays: dict[str, Array], params: Params
 ) -> Calibration | None:
+    X, state = arrays.get("calibration_X"), _part(arrays, "calibrator/")
     if "calibrator" not in header:
+        if state or X is not None:
+            raise ValueError("it holds calibration data without a calibrator")
         return None
-    X = arrays.get("calibration_X")
     planes = None if X is None else Planes(params, X)
-    return restore(header["calibrator"], _part(arrays, "calibrator/"), planes)
+    calibrator = restore(header["calibrator"], state, planes)
+    needs_rows = isinstance(calibrator, (SearchCalibrator, TableCalibrator))
+    if needs_rows != (planes is not None):
+        raise ValueError("calibration_X belongs to the methods table and search, and to no other")
+    if planes is not None and len(planes.X) != calibrator.n_samples:
+        raise ValueError(f"{len(planes.X)} rows for {calibrator.n_samples} calibration samples")
+    return calibrator
 
 
 def _part(arrays: dict[str, Array], prefix: str) -> dict[str, Array]:

@@ -59,8 +59,6 @@ def make_recipe(settings: Mapping[str, Any], n_rows: int) -> Recipe:
     300
     """
     chosen = {field.name: settings[field.name] for field in fields(Recipe)}
-    if chosen["alphas"] is not None:
-        chosen["alphas"] = tuple(chosen["alphas"])
     if chosen["epochs"] is None:
         chosen["epochs"] = _enough_epochs(chosen["batch_size"], n_rows)
     return Recipe(**chosen)

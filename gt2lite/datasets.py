@@ -130,6 +130,10 @@ def _verified(path: Path, sha256: str) -> bytes:
     return content
 
 
+FARTHEST = 1e150
+"""Spreads from the data of training beyond which nothing can be computed."""
+
+
 @dataclass(frozen=True, eq=False)
 class Scaler:
     """Means and standard deviations that turn inputs and target into z-scores.
@@ -149,8 +153,8 @@ class Scaler:
         """Fit to `X (N, M)` and `y (N,)`; std divides by N (ddof 0), a constant's is 1."""
         X = matrix("X", X)
         y = vector("y", y, len(X))
-        x_mean, x_std = _moments(X)
-        y_mean, y_std = _moments(y[:, None])
+        x_mean, x_std = _moments("X", X)
+        y_mean, y_std = _moments("y", y[:, None])
         return cls(x_mean, x_std, float(y_mean[0]), float(y_std[0]))
 
     def transform_X(self, X: ArrayLike) -> Array:
@@ -158,25 +162,75 @@ class Scaler:
         X = matrix("X", X)
         if X.shape[1] != self.x_mean.size:
             raise ValueError(f"X must have {self.x_mean.size} columns, got shape {X.shape}")
-        Z = X - self.x_mean
-        Z /= self.x_std  # in place: a large table is copied once, not twice
+        with np.errstate(over="ignore"):
+            Z = X - self.x_mean
+            Z /= self.x_std  # in place: a large table is copied once, not twice
+        if not max(Z.max(), -Z.min()) <= FARTHEST:
+            i, j = np.unravel_index(np.argmax(np.abs(Z)), Z.shape)
+            raise ValueError(
+                f"column {j} of X holds {X[i, j]:g} in row {i}, more than {FARTHEST:g} "
+                "spreads away from the data of training"
+            )
         return Z
 
     def transform_y(self, y: ArrayLike) -> Array:
         """Return the z-scores of target values, of any shape."""
-        return (np.asarray(y, dtype=float) - self.y_mean) / self.y_std
+        y = np.asarray(y, dtype=float)
+        with np.errstate(over="ignore"):
+            z = np.asarray((y - self.y_mean) / self.y_std)
+        if z.size and not max(z.max(), -z.min()) <= FARTHEST:
+            raise ValueError(
+                f"y holds {y.flat[np.argmax(np.abs(z))]:g}, more than {FARTHEST:g} spreads "
+                "away from the data of training"
+            )
+        return z
 
     def inverse_y(self, y: ArrayLike) -> Array:
         """Return z-scores of the target, of any shape, in the target's own units."""
-        return np.asarray(y, dtype=float) * self.y_std + self.y_mean
+        with np.errstate(over="ignore"):
+            found = np.asarray(y, dtype=float) * self.y_std + self.y_mean
+        if not np.isfinite(found).all():
+            raise ValueError(
+                "y is so large that a prediction leaves the range of numbers: divide it by a power "
+                "of ten before training"
+            )
+        return found
 
 
-def _moments(X: Array) -> tuple[Array, Array]:
-    """Return mean and std of each column, exactly (its value, 1) where it is constant."""
+LARGEST, LEAST_SPREAD = 1e300, 1e-300
+"""Numbers must not be larger than the one, nor vary by less than the other."""
+
+_SAFE = 1e140  # numbers up to this size, and down to its inverse, can be squared and added up
+
+
+def _moments(name: str, X: Array) -> tuple[Array, Array]:
+    """Return mean and std of each column, exactly (its value, 1) where it is constant.
+
+    Squares of very large or very small numbers overflow or vanish. Such columns are computed
+    in another unit, a power of two, which changes no digit.
+    """
+    top = np.abs(X).max(axis=0)
+    _refuse_columns(name, X, top > LARGEST, f"holds numbers beyond {LARGEST:g}: divide it")
     # Rounding gives a column of 0.1 a std of some 1e-17, and dividing by that would blow it up.
     constant = X.min(axis=0) == X.max(axis=0)
-    mean, std = X.mean(axis=0), X.std(axis=0)
+    odd = (top > _SAFE) | ((top < 1 / _SAFE) & (top > 0))
+    if odd.any():
+        exponent = np.where(odd, np.frexp(top)[1], 0)
+        scaled = np.ldexp(X, -exponent)
+        mean, std = np.ldexp(scaled.mean(axis=0), exponent), np.ldexp(scaled.std(axis=0), exponent)
+        little = ~constant & (std < LEAST_SPREAD)
+        _refuse_columns(name, X, little, f"varies by less than {LEAST_SPREAD:g}: multiply it")
+    else:
+        mean, std = X.mean(axis=0), X.std(axis=0)
     return np.where(constant, X[0], mean), np.where(constant | (std == 0), 1.0, std)
+
+
+def _refuse_columns(name: str, X: Array, bad: NDArray[np.bool_], what: str) -> None:
+    if bad.any():
+        j = int(np.argmax(bad))
+        value = X[np.argmax(np.abs(X[:, j])), j]
+        which = name if name == "y" else f"column {j} of {name}"
+        raise ValueError(f"{which} {what} by a power of ten first (its largest number: {value:g})")
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,14 +6,22 @@ Recipes with a name are in `gt2lite.presets`.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from typing import Any
 
-from gt2lite._checks import between, one_of, whole
+from gt2lite._checks import between, one_of, vector, whole
 from gt2lite.losses import OBJECTIVES, Objective, make_objective
 from gt2lite.optimizers import SCHEDULES
 from gt2lite.starts import STARTS
 from gt2lite.system import SMF_MODES
+
+_LARGEST = {"n_rules": 10**4, "epochs": 10**6, "batch_size": 10**9}
+_RANGES = {
+    "coverage": (0, 1),
+    "learning_rate": (0, 1e3),  # beyond, the first step throws every parameter out of sight
+    "sigma_scale": (1e-6, 1e6),  # memberships of a point, or of everything
+    "validation": (0, 1),
+}
 
 
 @dataclass(frozen=True)
@@ -65,24 +73,29 @@ class Recipe:
     validation: float = 0.2
 
     def __post_init__(self) -> None:
-        whole("n_rules", self.n_rules)
-        whole("epochs", self.epochs)
-        whole("batch_size", self.batch_size)
-        between("coverage", self.coverage, 0, 1)
-        between("learning_rate", self.learning_rate, 0, math.inf)
+        for name, high in _LARGEST.items():
+            self._set(name, whole(name, getattr(self, name), high=high))
+        for name, (low, high) in _RANGES.items():
+            self._set(name, between(name, getattr(self, name), low, high))
+        for name in ("weight_decay", "averaging"):  # 0 turns them off
+            highest = 1.0 if name == "averaging" else 1 / self.learning_rate
+            value = between(name, getattr(self, name), 0, highest, closed=True)
+            if value == highest:
+                raise ValueError(f"{name} must be below {highest:g}, got {value!r}")
+            self._set(name, value)
         one_of("objective", self.objective, OBJECTIVES)
         one_of("smf", self.smf, SMF_MODES)
         one_of("keep", self.keep, ("last", "best", "validation"))
         one_of("bias_correction", self.bias_correction, ("steps", "epochs"))
         one_of("schedule", self.schedule, SCHEDULES)
         one_of("start", self.start, STARTS)
-        between("sigma_scale", self.sigma_scale, 0, math.inf)
-        between("validation", self.validation, 0, 1)
-        if self.weight_decay != 0:
-            between("weight_decay", self.weight_decay, 0, 1 / self.learning_rate)
-        if self.averaging != 0:
-            between("averaging", self.averaging, 0, 1)
+        if self.alphas is not None:
+            self._set("alphas", tuple(float(alpha) for alpha in vector("alphas", self.alphas)))
         make_objective(self.objective, self.coverage, self.alphas)
+
+    def _set(self, name: str, value: Any) -> None:
+        """Replace a setting by the plain number that it stands for."""
+        object.__setattr__(self, name, value)
 
     @property
     def planes(self) -> Objective:

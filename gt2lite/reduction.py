@@ -104,6 +104,27 @@ def _type_reduce_vjp(argnums: Any, ans: Any, args: Any, kwargs: Any) -> Any:
 defvjp_argnums(_type_reduce, _type_reduce_vjp)
 
 
+def nest(ends: Array, kappa: Array) -> Array:
+    """Return the ends (2, K, N) of planes with no end inside that of a narrower plane.
+
+    In exact arithmetic nothing changes; where ends differ by rounding alone, it puts them in order.
+
+    Args:
+        ends: lower and upper ends, changed in place.
+        kappa: how wide the planes are: (K, 1), or (K, N) where that varies by row.
+
+    >>> nest(np.array([[[1.0], [1.1]], [[2.0], [1.9]]]), np.array([[0.1], [0.2]]))[:, :, 0]
+    array([[1., 1.],
+           [2., 2.]])
+    """
+    if len(kappa) > 1:
+        order = np.argsort(kappa, axis=0, kind="stable")  # the narrowest first
+        for side, outermost in zip(ends, (np.minimum, np.maximum), strict=True):
+            found = outermost.accumulate(np.take_along_axis(side, order, axis=0), axis=0)
+            np.put_along_axis(side, order, found, axis=0)
+    return ends
+
+
 def _unbroadcast(g: Array, shape: tuple[int, ...]) -> Array:
     """Sum `g` over the axes along which an argument of `shape` was repeated."""
     g = g.sum(axis=tuple(range(g.ndim - len(shape))))

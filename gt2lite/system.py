@@ -25,9 +25,10 @@ from autograd.extend import defvjp, primitive
 
 from gt2lite._checks import Array, matrix, one_of, vector
 from gt2lite._fast.memory import Fired, Theta, Wide
-from gt2lite._fast.planes import fire, quiet, reduce_planes
+from gt2lite._fast.planes import fire, reduce_planes
+from gt2lite._fast.state import apart, quiet
 from gt2lite.memberships import ALPHA_0, alpha_of, kappa_of, log_firing
-from gt2lite.reduction import type_reduce
+from gt2lite.reduction import nest, type_reduce
 
 Params = dict[str, Array]
 
@@ -35,6 +36,8 @@ PARAM_NAMES = ("c", "raw_sigma", "raw_l", "raw_r", "a", "a0")
 SMF_MODES = ("per_input", "scalar")
 
 _CHUNK_ELEMENTS = 2**17  # memberships handled at once: about a megabyte, fits a cache
+_TYPE_1 = onp.zeros((1, 1))  # the kappa of the plane alpha = 1
+_ROUNDING = 64 * onp.finfo(float).eps  # relative to the largest consequent
 _CACHE_ELEMENTS = 2**22  # memberships kept between planes: about a hundred megabytes
 
 
@@ -186,6 +189,7 @@ class Planes:
             rows = slice(start, min(start + size, len(self.X)))
             yield rows, Planes(self.params, self.X[rows])
 
+    @apart
     def _ends(self, kappa: Array) -> Array:  # kappa (K, 1) or (K, N)
         ends = onp.empty((2, kappa.shape[0], self.X.shape[0]))
         wide = None
@@ -199,7 +203,26 @@ class Planes:
                     ends[:, i : i + 1, rows] = reduce_planes(
                         self._theta, fired, k[i : i + 1], memory
                     )
-        return ends
+                ends[:, :, rows] = self._tidied(ends[:, :, rows], fired)
+        return nest(ends, kappa)
+
+    def _tidied(self, ends: Array, fired: Fired) -> Array:
+        """Return ends (2, K, B) without what rounding alone has put beside their bounds.
+
+        Every end lies between the type-1 output, which all planes contain, and the outermost
+        consequent. Far from all data, and where consequents hardly differ, ends come so near
+        to a bound that only rounding tells planes apart, and may swap them. So an end that
+        is at a bound to within rounding is put there.
+        """
+        y = fired.y[0]  # (P, B)
+        low, high = y.min(axis=0), y.max(axis=0)
+        middle = reduce_planes(self._theta, fired, _TYPE_1, None)[0, 0]
+        near = _ROUNDING * onp.maximum(onp.abs(low), onp.abs(high))
+        for side, outermost in zip(ends, (low, high), strict=True):
+            onp.copyto(side, outermost, where=onp.abs(side - outermost) <= near)
+            onp.copyto(side, middle, where=onp.abs(side - middle) <= near)
+        lower, upper = ends
+        return onp.stack([onp.minimum(lower, middle), onp.maximum(upper, middle)])
 
     def _chunks(self) -> Iterator[tuple[slice, Fired]]:
         N, (P, M) = self.X.shape[0], self.params["c"].shape

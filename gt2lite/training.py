@@ -14,8 +14,9 @@ import numpy as np
 
 from gt2lite._checks import Array, matrix, vector
 from gt2lite._fast.gradient import BatchGradient, Flat
-from gt2lite._fast.planes import quiet
+from gt2lite._fast.state import apart, quiet
 from gt2lite._progress import progress_bar
+from gt2lite._threads import one_blas_thread
 from gt2lite.losses import CompiledLoss
 from gt2lite.optimizers import Adam, RunningMean
 from gt2lite.recipe import Recipe
@@ -23,6 +24,9 @@ from gt2lite.starts import init_params
 from gt2lite.system import Params, Planes, param_shapes
 
 Callback = Callable[[int, float, Params], None]
+
+GETS_NOWHERE = 10.0
+"""Training that ends with a loss so many times as large as that of the start has diverged."""
 
 
 class Trained(NamedTuple):
@@ -73,6 +77,7 @@ class Lesson:
         return self.loss.value(*(np.concatenate(v, axis=-1) for v in zip(*seen, strict=True)))
 
 
+@apart
 def train(
     X: Array,
     y: Array,
@@ -100,7 +105,8 @@ def train(
         progress: show a progress bar; None shows one on a terminal if tqdm is installed.
 
     Raises:
-        DivergenceError: when the loss is no longer finite.
+        DivergenceError: when the loss is no longer finite, or, at the
+            end, ten times that of the start.
 
     >>> X = np.linspace(-1, 1, 50)[:, None]
     >>> trained = train(X, X[:, 0] ** 2, Recipe(n_rules=3, epochs=5))
@@ -128,10 +134,11 @@ def train(
         _check_start(start, recipe, X.shape[1])
     training = _Training(start, recipe, lesson, len(y))
     history: list[float] = []
-    with progress_bar(recipe.epochs, "training", "epoch", show=progress) as step_done:
+    bar = progress_bar(recipe.epochs, "training", "epoch", show=progress)
+    with one_blas_thread(), bar as step_done:
         for epoch in range(1, recipe.epochs + 1):
             mean = training.learn(lesson.inputs(X, rng), y, rng, epoch)
-            if not (math.isfinite(mean) and training.is_finite()):
+            if training.has_diverged(mean, epoch):
                 params = training.last_sound()
                 raise DivergenceError(_advice(epoch, recipe), params, np.array(history))
             history.append(mean)
@@ -160,6 +167,8 @@ class _Training:
             decayed=self.moving.b,
         )
         self.average = RunningMean(self.kept.vector, recipe.averaging) if recipe.averaging else None
+        self._worst = math.nan  # a loss above this, at the end, is no success
+        self._last_loss = math.nan
         self._sound = self.moving.vector.copy()
         self._best, self._best_loss = self.kept.vector.copy(), math.inf
 
@@ -176,11 +185,20 @@ class _Training:
                 if self.average is not None:
                     self.average.update(self.moving.vector)
                 seen.append((ends, y_batch))
+                if math.isnan(self._worst):
+                    self._worst = GETS_NOWHERE * (1 + self.lesson.loss.value(ends, y_batch))
+            if epoch == self.recipe.epochs:  # no batch follows that would show a bad last step
+                _, ends = self.gradient(X_t, y_batch)
+                self._last_loss = self.lesson.loss.value(ends, y_batch)
             return self.lesson.mean_loss(seen)
 
-    def is_finite(self) -> bool:
-        """Return whether all parameters are numbers."""
-        return bool(np.isfinite(self.moving.vector).all())
+    def has_diverged(self, mean: float, epoch: int) -> bool:
+        """Return whether an epoch of that mean loss led to no numbers, or the last one nowhere."""
+        if not (math.isfinite(mean) and np.isfinite(self.moving.vector).all()):
+            return True
+        if epoch < self.recipe.epochs or self.recipe.keep != "last":
+            return False
+        return not (mean <= self._worst and self._last_loss <= self._worst)  # NaN is not
 
     def last_sound(self) -> Params:
         """Return the parameters as they were before the last epoch."""
@@ -232,7 +250,8 @@ def _check_start(start: Params, recipe: Recipe, M: int) -> None:
 
 def _advice(epoch: int, recipe: Recipe) -> str:
     return (
-        f"training diverged in epoch {epoch} of {recipe.epochs}: the loss is no longer finite. "
+        f"training diverged in epoch {epoch} of {recipe.epochs}: the loss is no longer finite, or "
+        f"{GETS_NOWHERE:g} times what it was at the start. "
         f"Try a smaller learning_rate than {recipe.learning_rate:g} (a third of it), more rows in "
         f"a batch than {recipe.batch_size}, and check that X and y are scaled to about unit "
         "spread and free of extreme outliers. The error's `params` hold the last sound state."

@@ -43,8 +43,6 @@ backward pass needs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -52,35 +50,13 @@ from autograd.extend import defvjp_argnums, primitive
 
 from gt2lite._checks import Array
 from gt2lite._fast.memory import Fired, Theta, Wide
+from gt2lite._fast.state import quiet
 from gt2lite._fast.switching import PlainMean, cache_line_array, ones, sort_rules
-
-BUFFER = 640
-"""Numbers in NumPy's buffer: a row of the paper's recipe, 10 rules and 64 samples."""
 
 _SAFE_PRODUCT = 1e-200
 _COMMON_FACTOR = 1e-40  # firings may be larger than 1 by so much
 _LEAST_ROOM = 2.0**-53  # 1 - t where t is 1 to the last bit
 _LOWEST_LOG = -1e300  # keeps differences of logarithms finite where squares overflow
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Set NumPy up for the functions of this module: no warnings, and a small buffer.
-
-    NumPy collects rows that are broadcast in a buffer of 8,192 numbers if they fit, which takes
-    longer than to compute with them; rows that are longer than the buffer it takes as they are.
-
-    >>> with quiet():
-    ...     np.getbufsize() == BUFFER and np.geterr()["divide"]
-    'ignore'
-    """
-    before = np.getbufsize()
-    with np.errstate(all="ignore"):
-        np.setbufsize(BUFFER)
-        try:
-            yield
-        finally:
-            np.setbufsize(before)
 
 
 def fire(theta: Theta, X_t: Array, fired: Fired) -> None:

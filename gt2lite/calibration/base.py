@@ -128,9 +128,13 @@ class Calibration(ABC):
                 coverage of a new plane, `search` for a new level, the others never.
         """
         try:
-            return cls._from_state(meta, arrays, interval)
+            found = cls._from_state(meta, arrays, interval)
+            for given, known in zip((meta, arrays), found.get_state(), strict=True):
+                if unknown := given.keys() - known.keys():
+                    raise ValueError(f"it has {', '.join(sorted(unknown))} as well")
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"not the state of a {cls._name()}: {error}") from error
+        return found
 
     def _check_fitted(self) -> None:
         if not self._n_samples:

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gt2lite._checks import Array, between, vector
 from gt2lite.memberships import ALPHA_0, alpha_of, kappa_of
+from gt2lite.reduction import nest
 
 Interval = Callable[[float | Array], tuple[Array, Array]]
 """The lower and upper ends (Q,) of a plane alpha, or of one plane per sample, alpha (Q,).
@@ -74,7 +75,9 @@ def _evaluate(interval: Interval, planes: Sequence[Array]) -> Array:
     if several is not None and all(plane.ndim == 0 for plane in planes):
         return several(np.array(planes))
     found = [interval(plane if plane.ndim else float(plane)) for plane in planes]
-    return np.stack([np.stack(ends) for ends in found], axis=1)
+    ends = np.stack([np.stack(pair) for pair in found], axis=1)
+    rows = ends.shape[2:]
+    return nest(ends, np.stack([np.broadcast_to(-plane, rows) for plane in planes]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,9 +156,11 @@ class Scores:
         margin = vector("margin", arrays["margin"], alpha.size)
         side = vector("side", arrays["side"], alpha.size)
         (lowest,) = vector("alpha_min", arrays["alpha_min"], 1)
-        between("alpha_min", lowest, 0, ALPHA_0, closed=True)
-        if not (((alpha == 0) | (alpha >= lowest)) & (alpha <= 1)).all() or (margin < 0).any():
-            raise ValueError("critical_alpha and margin are no scores")
+        between("alpha_min", lowest, np.finfo(float).tiny, ALPHA_0, closed=True)
+        planes = ((alpha == 0) | (alpha >= lowest)) & (alpha <= 1)
+        margins = (margin >= 0) & ((margin == 0) | (alpha == 0))
+        if not (planes & margins & np.isin(side, (-1, 0, 1))).all():
+            raise ValueError("critical_alpha, margin and side are no scores")
         return cls(alpha, margin, side, float(lowest))
 
 

@@ -117,7 +117,9 @@ class GroupCalibrator(RankedCalibration):
         self = cls(**meta["options"])
         n, labels = self._restore(arrays, interval), meta["labels"]
         codes = vector("group", arrays["group"], n)
-        if not np.isin(codes, np.arange(len(labels))).all():
+        if not isinstance(labels, list) or len(set(read_groups(labels))) != len(labels):
+            raise ValueError("labels must be a list of different names or numbers")
+        if not np.array_equal(np.unique(codes), np.arange(len(labels))):
             raise ValueError(f"group must hold the numbers of {len(labels)} groups")
         self._split(read_groups([labels[int(code)] for code in codes], n))
         return self

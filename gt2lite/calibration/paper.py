@@ -16,6 +16,9 @@ from gt2lite.calibration.family import Cut, Interval
 from gt2lite.memberships import ALPHA_0
 from gt2lite.metrics import covers
 
+FINEST_STEP = 1e-3
+"""The smallest distance of the planes in a table: a thousand of them."""
+
 
 class _PlaneCalibrator(Calibrator):
     """A calibrator that looks at whole planes, and at each plane only once."""
@@ -58,9 +61,14 @@ class _PlaneCalibrator(Calibrator):
         alpha = vector("alpha", arrays["alpha"])
         n_covered = vector("n_covered", arrays["n_covered"], alpha.size)
         self._interval, self._y = interval, vector("y", arrays["y"])
+        order = np.argsort(alpha)
+        planes, counts = alpha[order], n_covered[order]
+        if planes[0] != ALPHA_0 or planes[-1] > 1 or not (np.diff(planes) > 0).all():
+            raise ValueError(f"alpha must hold planes from {ALPHA_0} to 1, each once")
+        possible = (counts == np.rint(counts)) & (counts >= 0) & (counts <= self._y.size)
+        if not possible.all() or (np.diff(counts) > 0).any():
+            raise ValueError(f"n_covered must hold falling counts of {self._y.size} samples")
         self._seen = dict(zip(alpha.tolist(), map(int, n_covered), strict=True))
-        if ALPHA_0 not in self._seen:
-            raise ValueError(f"alpha must hold the plane {ALPHA_0}")
         return self._y.size
 
 
@@ -93,7 +101,7 @@ class TableCalibrator(_PlaneCalibrator):
     interpolation: str = "linear"
 
     def __post_init__(self) -> None:
-        self.step = between("step", self.step, 0, 1)
+        self.step = between("step", self.step, FINEST_STEP, 1, closed=True)
         one_of("interpolation", self.interpolation, ("linear", "pchip"))
 
     @property
@@ -125,6 +133,16 @@ class TableCalibrator(_PlaneCalibrator):
         else:
             plane = _pchip()(phi, alpha)(np.clip(level, phi[0], phi[-1]))
         return Cut(float(np.clip(plane, ALPHA_0, 1)))  # rounding must not leave the range
+
+
+# A step that begins at 1 and is shrunk by no less than a tenth falls below the smallest
+# `min_step` after 131 times: the search ends, see `SearchCalibrator.most_evaluations`.
+_SEARCH_RANGES = {
+    "step": (1e-6, 1.0),
+    "shrink": (0.01, 0.9),
+    "tolerance": (0.0, 1.0),
+    "min_step": (1e-6, 1.0),
+}
 
 
 @dataclass(eq=False)
@@ -165,8 +183,8 @@ class SearchCalibrator(_PlaneCalibrator):
 
     def __post_init__(self) -> None:
         self.start = between("start", self.start, ALPHA_0, 1, closed=True)
-        for name in ("step", "shrink", "tolerance", "min_step"):
-            setattr(self, name, between(name, getattr(self, name), 0, 1))
+        for name, (low, high) in _SEARCH_RANGES.items():
+            setattr(self, name, between(name, getattr(self, name), low, high, closed=True))
 
     def path(self, coverage: float) -> list[tuple[float, float]]:
         """Return the (alpha, coverage) that the search for a level stood on, the answer last."""
@@ -187,6 +205,16 @@ class SearchCalibrator(_PlaneCalibrator):
             else:
                 step *= self.shrink
         return path
+
+    def most_evaluations(self) -> int:
+        """Return a bound on the planes that a search for one level looks at.
+
+        A move brings coverage strictly nearer to the level, and coverage has Q + 1 values:
+        at most Q moves. Between two moves the step is shrunk, and it never grows: in all at most
+        as often as it takes from `step` to below `min_step`. Each of these looks at two planes.
+        """
+        shrinks = math.ceil(math.log(self.min_step / self.step) / math.log(self.shrink)) + 1
+        return 2 + 2 * (self.n_samples + max(shrinks, 1))  # the start and the widest plane first
 
     def converged(self, coverage: float) -> bool:
         """Return whether the search for a level ended within its tolerance."""

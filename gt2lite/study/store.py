@@ -2,14 +2,17 @@
 
 A run is kept under a key that is made of all that determines it, see `gt2lite.study.keys`. Files
 appear whole or not at all; any number of processes may share a folder, and a run that one
-of them has claimed is not begun by another.
+of them has claimed is not begun by another. A process that is killed blocks nobody: its claims
+end with it, and the next one that opens the folder removes what it left.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-import socket
+import re
+import secrets
 import time
 import warnings
 from pathlib import Path
@@ -17,10 +20,18 @@ from typing import Any
 
 from gt2lite import _files as storage
 from gt2lite._checks import Array
+from gt2lite.study import locks
 
 LAYOUT = 1
+
+LEFTOVER_SECONDS = 60.0
+"""A file that has been half-written for so long belongs to a process that was killed."""
+
 _MARK = "store.json"
-_CLAIM_SECONDS = 3600.0  # of another machine, whose processes cannot be seen
+_RUNS = re.compile(r"[0-9a-f]{24}\.(npz|claim|damaged(-[0-9a-f]{16})?)")
+_TEMPORARY = re.compile(  # the last two are names that earlier versions used
+    r"\.([0-9a-f]{24}\.npz|store\.json)\.[0-9a-f]{16}|\.[0-9a-f]{24}\.npz\.\w{8}|store\.\d+"
+)
 
 
 class StoreError(RuntimeError):
@@ -42,25 +53,26 @@ class Store:
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
         mark = self.folder / _MARK
-        if mark.exists():
-            try:
-                layout = json.loads(mark.read_text(encoding="utf-8"))["layout"]
-            except (ValueError, KeyError, TypeError) as error:
-                raise StoreError(f"{mark} is damaged ({error}): delete it if the runs beside it "
-                                 "are your own, or name another folder") from error  # fmt: skip
-            if layout != LAYOUT:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError) as error:
+            raise StoreError(f"{self.folder} is no folder: name another one") from error
+        # Looked at before the mark is: another process adds runs only once the mark is there.
+        found = {path.name for path in self.folder.iterdir()}
+        if not os.path.lexists(mark):
+            foreign = sorted(
+                name for name in found if not (_RUNS.fullmatch(name) or _TEMPORARY.fullmatch(name))
+            )
+            if foreign:
                 raise StoreError(
-                    f"{self.folder} has store layout {layout!r}, this gt2lite uses {LAYOUT}: "
+                    f"{self.folder} is not a store and not empty, it holds {foreign[0]!r}: "
                     "name another folder"
                 )
-            return
-        if self.folder.is_dir() and any(self.folder.iterdir()):
-            raise StoreError(f"{self.folder} is not a store and not empty: name another folder")
-        self.folder.mkdir(parents=True, exist_ok=True)
-        # Two processes may both get here: they write the same, and each file appears whole.
-        temporary = mark.with_suffix(f".{os.getpid()}")
-        temporary.write_text(json.dumps({"layout": LAYOUT}), encoding="utf-8")
-        os.replace(temporary, mark)
+            text = json.dumps({"layout": LAYOUT}).encode()
+            storage.replace(mark, lambda file: file.write(text))
+        _check_layout(mark)
+        for name in found:
+            _clean(self.folder / name)
 
     @classmethod
     def default(cls) -> Store:
@@ -88,70 +100,67 @@ class Store:
         except FileNotFoundError:
             return None
         except storage.FileFormatError as error:
-            aside = path.with_suffix(".damaged")
-            os.replace(path, aside)
-            warnings.warn(
-                f"{error}; set aside as {aside.name}, it will be computed again",
-                DamagedRunWarning,
-                stacklevel=2,
-            )
+            _set_aside(path, error)
             return None
         return header, arrays
 
     def save(self, key: str, header: dict[str, Any], arrays: dict[str, Array]) -> None:
         """Keep a finished run, and give up the claim on it."""
-        storage.write(self.path(key), "run", {"key": key, **header}, arrays)
+        whole = {"key": key, **header}
+        try:
+            storage.write(self.path(key), "run", whole, arrays)
+        except FileNotFoundError:  # it took so long that another process saw a leftover in it
+            storage.write(self.path(key), "run", whole, arrays)
         self.release(key)
 
     def claim(self, key: str) -> bool:
         """Say that this process is about to compute a run; False where another one is at it."""
-        if os.name == "nt":  # no way to see there whether a process lives: work may be done twice
-            return True
-        claim = self._claim(key)
-        for _ in range(2):
-            try:
-                with claim.open("x", encoding="utf-8") as file:
-                    file.write(_owner())
-                return True
-            except FileExistsError:
-                if self.claimed(key):
-                    return False
-                claim.unlink(missing_ok=True)  # its owner is gone
-        return False
-
-    def claimed(self, key: str) -> bool:
-        """Return whether another process that still lives has claimed a run."""
-        claim = self._claim(key)
-        try:
-            host, _, pid = claim.read_text(encoding="utf-8").rpartition(" ")
-            age = time.time() - claim.stat().st_mtime
-        except FileNotFoundError:
-            return False
-        if f"{host} {pid}" == _owner() or age > _CLAIM_SECONDS:
-            return False
-        if host != socket.gethostname() or not pid.isdigit():  # written this moment, or elsewhere
-            return True
-        try:
-            os.kill(int(pid), 0)  # asks, does not kill
-        except ProcessLookupError:
-            return False
-        except PermissionError:
-            pass
-        return True
+        return locks.take(self._claim(key))
 
     def release(self, key: str) -> None:
         """Give up a claim of this process."""
-        claim = self._claim(key)
-        try:
-            mine = claim.read_text(encoding="utf-8") == _owner()
-        except FileNotFoundError:
-            return
-        if mine:
-            claim.unlink(missing_ok=True)
+        locks.give_up(self._claim(key))
 
     def _claim(self, key: str) -> Path:
         return self.folder / f"{key}.claim"
 
 
-def _owner() -> str:
-    return f"{socket.gethostname()} {os.getpid()}"
+def _set_aside(path: Path, why: storage.FileFormatError) -> None:
+    aside = path.with_suffix(".damaged")
+    if os.path.lexists(aside):
+        aside = aside.with_name(f"{aside.name}-{secrets.token_hex(8)}")
+    with contextlib.suppress(FileNotFoundError):  # another process has been quicker
+        os.replace(path, aside)
+    warnings.warn(
+        f"{why}; set aside as {aside.name}, it will be computed again",
+        DamagedRunWarning,
+        stacklevel=3,
+    )
+
+
+def _check_layout(mark: Path) -> None:
+    try:
+        layout = json.loads(mark.read_text(encoding="utf-8"))["layout"]
+    except PermissionError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise StoreError(
+            f"{mark} is damaged ({type(error).__name__}: {error}): delete it if the runs beside "
+            "it are your own, it will be made again; or name another folder"
+        ) from error
+    if layout != LAYOUT:
+        raise StoreError(
+            f"{mark.parent} has store layout {layout!r}, this gt2lite uses {LAYOUT}: "
+            "name another folder"
+        )
+
+
+def _clean(path: Path) -> None:
+    """Remove what a killed process left under this name; nothing where it may not be removed."""
+    with contextlib.suppress(OSError):
+        if path.suffix == ".claim":
+            locks.remove_if_free(path)
+        elif _TEMPORARY.fullmatch(path.name):
+            age = time.time() - path.stat().st_mtime
+            if abs(age) > LEFTOVER_SECONDS:  # a date ahead is one of a clock that was wrong
+                path.unlink()

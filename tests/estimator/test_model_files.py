@@ -1,5 +1,6 @@
 """Facts about the files of `GT2Regressor`: what comes back is what was saved, or an error."""
 
+import contextlib
 import io
 import json
 import zipfile
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 from gt2lite import GT2Regressor
+from gt2lite import _files as files
 from gt2lite._files import FileFormatError
 from gt2lite.calibration import CALIBRATORS
 
@@ -82,8 +84,10 @@ def _rewrite(path, change):
     """Change header or arrays of a model file, and write it as a sound archive."""
     with np.load(path) as archive:
         arrays = dict(archive)
-    header = json.loads(arrays["header"].tobytes())
+    header = json.loads(arrays.pop("header").tobytes())
     change(header, arrays)
+    with contextlib.suppress(AttributeError, TypeError, ValueError):  # what is no array of numbers
+        header = files.seal(header, arrays)  # so that it is not the digest that complains
     arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     np.savez(path, **arrays)
 
@@ -122,7 +126,7 @@ def test_a_flipped_bit_never_goes_unnoticed_in_the_data(model_file):
         lambda header, arrays: header.update(calibrator=[]),
         lambda header, arrays: header.update(feature_names=["one"]),
         lambda header, arrays: header.update(format="another program"),
-        lambda header, arrays: header.update(version=2),
+        lambda header, arrays: header.update(version=3),
     ],
 )
 def test_a_file_that_does_not_fit_together_is_refused(model_file, change):

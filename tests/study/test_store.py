@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from short_runs import FEW, SHORT, same
 
+from gt2lite.study import store
 from gt2lite.study.protocol import Task
 from gt2lite.study.runner import key_of, run
 from gt2lite.study.store import DamagedRunWarning, Store, StoreError
@@ -122,34 +123,6 @@ def test_a_dask_cluster_does_the_same_though_a_worker_dies(runs, tmp_path):
     assert all(map(same, found, expected))
 
 
-@needs_kill
-def test_a_run_that_another_process_has_claimed_is_waited_for(tmp_path):
-    shelf, key = Store(tmp_path), key_of(FEW[0])
-    other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
-    try:
-        assert shelf.claim(key)
-        assert shelf.claim(key) and not shelf.claimed(key)  # our own is no obstacle
-        claim = tmp_path / f"{key}.claim"
-        claim.write_text(claim.read_text().replace(str(os.getpid()), str(other.pid)))
-        assert shelf.claimed(key) and not shelf.claim(key)
-        shelf.release(key)  # not ours to give up
-        assert claim.exists()
-    finally:
-        other.kill()
-        other.wait()
-    assert not shelf.claimed(key)  # its owner is dead
-    assert len(run(FEW[:1], shelf, n_jobs=1)) == 1 and not claim.exists()
-
-
-def test_a_claim_of_another_machine_lapses(tmp_path):
-    shelf, key = Store(tmp_path), key_of(FEW[0])
-    claim = tmp_path / f"{key}.claim"
-    claim.write_text("elsewhere 1")
-    assert shelf.claimed(key)
-    os.utime(claim, (0, 0))
-    assert not shelf.claimed(key)
-
-
 def test_a_damaged_run_is_named_set_aside_and_computed_again(runs, tmp_path):
     shelf = Store(tmp_path)
     run(FEW[:1], shelf, n_jobs=1)
@@ -159,6 +132,36 @@ def test_a_damaged_run_is_named_set_aside_and_computed_again(runs, tmp_path):
         again = run(FEW[:1], shelf, n_jobs=1)
     assert same(again[0], runs[0])
     assert path.with_suffix(".damaged").exists() and path.exists()
+
+
+def damage_by_folder(path):
+    path.unlink()
+    path.mkdir()
+
+
+def damage_by_flag(path):  # the bit that says that a member is encrypted
+    content = bytearray(path.read_bytes())
+    content[content.index(b"PK\x01\x02") + 8] |= 1
+    path.write_bytes(content)
+
+
+def damage_by_shift(path):  # members then lie before the beginning of the file
+    content = path.read_bytes()
+    place = int.from_bytes(content[-6:-2], "little") + 5000
+    path.write_bytes(content[:-6] + place.to_bytes(4, "little") + content[-2:])
+
+
+@pytest.mark.parametrize("damage", [damage_by_folder, damage_by_flag, damage_by_shift])
+def test_no_damage_stops_the_store_twice(tmp_path, damage):
+    shelf, key = Store(tmp_path), key_of(FEW[0])
+    for _ in range(2):  # the second time there is one aside already
+        shelf.save(key, {}, {"x": np.ones(3)})
+        damage(shelf.path(key))
+        with pytest.warns(DamagedRunWarning, match="set aside"):
+            assert shelf.load(key) is None
+    assert shelf.load(key) is None and not shelf.has(key)
+    assert len(list(tmp_path.glob("*.damaged*"))) == 2
+    Store(tmp_path)
 
 
 def test_a_run_under_the_wrong_name_is_not_taken_for_another(tmp_path):
@@ -182,6 +185,88 @@ def test_a_store_of_another_layout_or_another_folder_is_refused(tmp_path):
     (tmp_path / "mine" / "thesis.txt").write_text("precious")
     with pytest.raises(StoreError, match="not a store"):
         Store(tmp_path / "mine")
+
+
+def test_two_processes_may_open_a_new_store_at_once(tmp_path):
+    code = (
+        "import time; from gt2lite.study.store import Store\n"
+        "print('ready', flush=True); begin = float(input())\n"
+        "for i in range(150):\n"
+        "    while time.time() < begin + 3e-3 * i: pass\n"
+        f"    Store({str(tmp_path)!r} + f'/{{i}}')\n"
+    )
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    both = [subprocess.Popen([sys.executable, "-c", code], **pipes) for _ in range(2)]
+    for process in both:
+        process.stdout.readline()
+    begin = time.time() + 0.1
+    for process in both:
+        print(begin, file=process.stdin, flush=True)
+    for process in both:
+        process.communicate()
+    assert [process.returncode for process in both] == [0, 0]
+
+
+@pytest.mark.parametrize("left", [".store.json.0123456789abcdef", "store.4711"])
+def test_a_process_that_was_killed_while_it_opened_a_store_does_not_spoil_the_folder(
+    tmp_path, left
+):
+    (tmp_path / left).write_text('{"lay')
+    os.utime(tmp_path / left, (0, 0))
+    Store(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["store.json"]
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[]", "[" * 100_000, "folder"])
+def test_the_advice_about_a_damaged_mark_works(tmp_path, damage):
+    shelf, key, mark = Store(tmp_path), key_of(FEW[0]), tmp_path / "store.json"
+    shelf.save(key, {}, {"x": np.ones(3)})
+    mark.unlink()
+    if damage == "folder":
+        mark.mkdir()
+    else:
+        mark.write_text(damage)
+    with pytest.raises(StoreError, match="delete it"):
+        Store(tmp_path)
+    mark.rmdir() if damage == "folder" else mark.unlink()
+    assert Store(tmp_path).load(key)[1]["x"].sum() == 3
+
+
+def test_a_file_cannot_be_a_store(tmp_path):
+    (tmp_path / "file").write_text("precious")
+    for place in (tmp_path / "file", tmp_path / "file" / "inside"):
+        with pytest.raises(StoreError, match="no folder"):
+            Store(place)
+
+
+@needs_kill
+def test_what_killed_writers_left_is_cleaned_by_the_next_that_opens_the_store(tmp_path):
+    shelf, key = Store(tmp_path), key_of(FEW[0])
+    shelf.save(key, {}, {"x": np.ones(3)})
+    now = time.time()
+    ages = {0: "at work", store.LEFTOVER_SECONDS + 9: "killed", -90_000: "of a clock ahead"}
+    for i, age in enumerate(ages):
+        path = tmp_path / f".{key}.npz.{i:016x}"
+        path.write_text("half")
+        os.utime(path, (now - age, now - age))
+    (tmp_path / f"{key}.claim").write_text("")
+    (tmp_path / "notes.txt").write_text("of the owner")
+    Store(tmp_path)
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"store.json", f"{key}.npz", f".{key}.npz.{0:016x}", "notes.txt"}
+
+
+def test_a_writer_whose_file_was_taken_for_a_leftover_writes_it_again(tmp_path, monkeypatch):
+    shelf, key, really = Store(tmp_path), key_of(FEW[0]), np.savez
+
+    def slow(file, **content):
+        monkeypatch.undo()
+        really(file, **content)
+        os.unlink(file.name)
+
+    monkeypatch.setattr(np, "savez", slow)
+    shelf.save(key, {}, {"x": np.ones(3)})
+    assert shelf.load(key)[1]["x"].sum() == 3
 
 
 def test_a_full_disk_leaves_the_store_intact(tmp_path, monkeypatch, runs):

@@ -1,0 +1,80 @@
+"""Facts about nesting to the last bit: planes and levels never cross, also far from the data."""
+
+import numpy as np
+import pytest
+
+from gt2lite import GT2Regressor
+from gt2lite.reduction import nest
+from gt2lite.starts import init_params
+from gt2lite.system import Planes
+
+ALPHAS = np.linspace(0.01, 1, 34)
+
+
+def systems():
+    """Yield systems and rows, from ordinary to absurd."""
+    rng = np.random.default_rng(0)
+    for P, M in [(1, 1), (2, 1), (3, 2), (10, 4), (30, 3)]:
+        X = rng.normal(size=(100, M))
+        params = init_params(X, P, rng)
+        for spread, shift in [(1.0, 0.0), (1e-12, 1.0), (1e3, 1e6), (0.0, 3.0)]:
+            params["a"] = spread * rng.normal(size=(P, M))
+            params["a0"] = shift + spread * rng.normal(size=P)
+            for far in (1.0, 1e2, 1e4, 1e8):
+                yield params.copy(), far * X
+
+
+def test_planes_of_one_question_never_cross():
+    for params, X in systems():
+        lower, upper = Planes(params, X).ends(ALPHAS)
+        assert (np.diff(lower, axis=0) >= 0).all() and (np.diff(upper, axis=0) <= 0).all()
+        assert (lower <= upper).all()
+
+
+def test_planes_asked_for_one_by_one_do_not_cross_either():
+    for params, X in systems():
+        planes = Planes(params, X)
+        lower, upper = np.array([planes(alpha) for alpha in ALPHAS]).swapaxes(0, 1)
+        assert (np.diff(lower, axis=0) >= 0).all() and (np.diff(upper, axis=0) <= 0).all()
+
+
+def test_every_plane_of_any_question_contains_the_type_1_output():
+    for params, X in systems():
+        planes = Planes(params, X)
+        middle = planes(1.0)[0]
+        for alpha in (0.01, 0.2, 0.99, np.full(len(X), 0.5)):
+            lower, upper = planes(alpha)
+            assert (lower <= middle).all() and (middle <= upper).all()
+
+
+@pytest.mark.parametrize("options", [{}, {"sides": "each"}, {"groups": True}])
+def test_levels_never_cross_nor_do_the_two_ends(options):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(600, 2))
+    y = X[:, 0] + rng.normal(size=600)
+    reg = GT2Regressor(n_rules=4, epochs=10, learning_rate=0.02).fit(X[:300], y[:300])
+    given = dict(options)
+    if "groups" in given:
+        given["groups"] = np.arange(300) % 2
+    reg.calibrate(X[300:], y[300:], method="conformal", **given)
+    new = {"groups": np.arange(300) % 2} if "groups" in options else {}
+    levels = [0.9, 0.3, 0.5, 0.95, 0.1, 0.905]
+    for far in (1.0, 1e3, 1e6, 1e12):
+        lower, upper = reg.predict_interval(far * X[:300], coverage=levels, **new)
+        order = np.argsort(levels)
+        assert (np.diff(lower[:, order], axis=1) <= 0).all()
+        assert (np.diff(upper[:, order], axis=1) >= 0).all()
+        assert (lower <= upper).all()
+
+
+def test_nesting_changes_nothing_that_is_in_order():
+    rng = np.random.default_rng(2)
+    kappa = rng.permutation(7)[:, None] / 7.0
+    lower, upper = -kappa * np.ones(5), kappa * np.ones(5)
+    assert np.array_equal(nest(np.stack([lower, upper]), kappa), np.stack([lower, upper]))
+
+
+def test_nesting_by_row_follows_the_order_of_each_row():
+    ends = np.array([[[1.0, 1.5], [1.5, 1.0]], [[2.0, 2.0], [2.0, 2.0]]])
+    found = nest(ends, np.array([[0.1, 0.2], [0.2, 0.1]]))
+    assert found[0].tolist() == [[1.0, 1.0], [1.0, 1.0]]
