@@ -38,9 +38,10 @@ def whole(name: str, value: Any, low: int = 1, high: int = 10**9) -> int:
     """
     if isinstance(value, bool) or not isinstance(value, Integral) or value < low:
         raise ValueError(f"{name} must be a whole number of at least {low}, got {value!r}")
-    if value > high:
-        raise ValueError(f"{name} must be a whole number of at most {high}, got {_short(value)}")
-    return int(value)
+    found = int(value)
+    if found > high:
+        raise ValueError(f"{name} must be a whole number of at most {high}, got {_short(found)}")
+    return found
 
 
 def _short(value: Any) -> str:

@@ -73,8 +73,8 @@ class Recipe:
     validation: float = 0.2
 
     def __post_init__(self) -> None:
-        for name, high in _LARGEST.items():
-            self._set(name, whole(name, getattr(self, name), high=high))
+        for name, most in _LARGEST.items():
+            self._set(name, whole(name, getattr(self, name), high=most))
         for name, (low, high) in _RANGES.items():
             self._set(name, between(name, getattr(self, name), low, high))
         for name in ("weight_decay", "averaging"):  # 0 turns them off
