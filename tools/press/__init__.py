@@ -3,7 +3,9 @@
 =============== ===============================================================
 `source`        what the book consists of: chapters, parameters, profiles
 `address`       where the project lives on the web, if that is known
-`execute`       chapters run by papermill
+`execute`       chapters run, a few at a time
+`runner`        the process that runs one chapter with papermill
+`processes`     processes end with the build that started them
 `stamps`        which chapters need not run again
 `pages`         executed chapters staged, compiled and checked
 `browser`       the browser that prints the book
