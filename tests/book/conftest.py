@@ -12,3 +12,12 @@ def tiny(tmp_path):
 
     write_book(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def tiny_with_commands(tiny):
+    """The same with make and tools of its own."""
+    from tinybook import add_commands
+
+    add_commands(tiny)
+    return tiny
