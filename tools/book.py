@@ -30,6 +30,7 @@ from pathlib import Path
 from press import browser, pages
 from press.address import find_address
 from press.execute import ChapterRun, Job, run_all
+from press.outside import outside_fetches
 from press.processes import Stopped, stoppable
 from press.source import (
     BookError,
@@ -116,7 +117,7 @@ def build_book(root: Path, profile: str) -> None:
     build = stage_book(root, profile)
     start = time.monotonic()
     html = pages.compile_pages(build / "stage", build)
-    outside = list(pages.outside_fetches(html))
+    outside = list(outside_fetches(html))
     if outside:
         raise BookError("\n  ".join(["the pages would load from elsewhere:", *outside]))
     _say(f"  {'pages':<24} {time.monotonic() - start:6.1f} s")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import pytest
 
 
@@ -21,3 +23,26 @@ def tiny_with_commands(tiny):
 
     add_commands(tiny)
     return tiny
+
+
+@pytest.fixture(scope="session")
+def site(once, quick_run):
+    """The folder of the built pages, in the quick profile."""
+    from tinybook import ROOT, pages
+
+    build, failed = quick_run
+    assert not failed, failed
+
+    def press():
+        pages.stage(ROOT, build / "executed" / "quick", build / "stage", pages.QUICK_BANNER)
+        pages.compile_pages(build / "stage", build)
+
+    once("site", press)
+    return build / "html"
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """A browser without a window."""
+    with importlib.import_module("press.browser").chromium() as opened:
+        yield opened

@@ -139,9 +139,10 @@ def test_every_value_arrives_in_the_chapter_as_it_is(tiny):
 def test_a_small_number_in_params_is_a_number(tmp_path, tiny, folder):
     root = tmp_path / folder
     shutil.copytree(tiny, root, ignore=shutil.ignore_patterns(folder))
+    write_chapter(root, "one", "print(type(rate).__name__, rate)")
     assert book.main(["chapter", "one", "--params", "rate=1e-5"], root=root) == 0
     (output,) = (root / "_build" / "runs").glob("*.ipynb")
-    assert "rate 1e-05\\n" in output.read_text()
+    assert "float 1e-05\\n" in output.read_text()
 
 
 @pytest.mark.parametrize(

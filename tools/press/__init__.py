@@ -7,7 +7,8 @@
 `runner`        the process that runs one chapter with papermill
 `processes`     processes end with the build that started them
 `stamps`        which chapters need not run again
-`pages`         executed chapters staged, compiled and checked
+`pages`         executed chapters staged and compiled
+`outside`       pages checked: they load nothing from elsewhere
 `browser`       the browser that prints the book
 `extension`     the little that Sphinx has to be told
 =============== ===============================================================
