@@ -29,7 +29,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check test lint type book pdf chapter reproduce search study bench data lock clean distclean
+.PHONY: help setup check test lint type book pdf chapter reproduce field tune study bench data lock clean distclean
 
 help: ## List the commands
 	@echo "Usage: make COMMAND"
@@ -51,14 +51,16 @@ chapter: $(VENV)/.stamp ## Run one chapter: NAME=01_type2_sets PARAMS="sigma=2 s
 	@$(PY) tools/book.py chapter
 
 reproduce: $(VENV)/.stamp ## Train all 60 systems of the paper, judge every cell and claim
-	@$(PY) tools/evidence.py reproduce $(ARGS)
+	@$(PY) tools/study.py reproduce $(ARGS)
 
-search: $(VENV)/.stamp ## Search for the settings of GT2Regressor.strong: writes data/results/search.csv
-	@$(PY) tools/args.py $(PY) tools/search.py
+field: $(VENV)/.stamp ## Run all contestants of the field: brings data/results/field.csv up to date
+	@$(PY) tools/study.py field $(ARGS)
 
-study: $(VENV)/.stamp ## All that is too long for the book, the search included: writes data/results/
-	@$(PY) tools/evidence.py study $(ARGS)
-	@$(PY) tools/search.py $(ARGS)
+tune: $(VENV)/.stamp ## Walk to the settings of GT2Regressor.strong again: data/results/tuning_repeat.csv
+	@$(PY) tools/study.py tune $(ARGS)
+
+study: $(VENV)/.stamp ## All that is too long for the book: brings data/results/ up to date
+	@$(PY) tools/study.py study $(ARGS)
 
 lint: $(VENV)/.stamp ## Check style, formatting, clean notebooks, workflows
 	@$(PY) -m ruff check --quiet .

@@ -17,17 +17,19 @@ from typing import Any
 import _measure
 
 from gt2lite.recipe import Recipe
-from gt2lite.study.protocol import Task, execute, prepare_task, records, run, tasks
+from gt2lite.study.plans import records, tasks
+from gt2lite.study.protocol import Task
+from gt2lite.study.runner import run
 from gt2lite.study.store import Store
 from gt2lite.training import train
 
 PARTS = {
-    "memberships and firing": [("kernel.py", "fire")],
-    "planes": [("kernel.py", "reduce_planes")],
-    "backward": [("kernel.py", "pull_back_planes")],
+    "memberships and firing": [("planes.py", "fire")],
+    "planes": [("planes.py", "reduce_planes")],
+    "backward": [("planes.py", "pull_back_planes")],
     "loss": [("losses.py", "gradient")],
     "constraints": [("gradient.py", "_constrain"), ("gradient.py", "_pull_back_constraints")],
-    "Adam": [("training.py", "update")],
+    "Adam": [("optimizers.py", "update")],
 }
 
 
@@ -38,7 +40,7 @@ def whole(recipe: Recipe, jobs: int, first: int | None) -> dict[str, Any]:
         clock = time.perf_counter()
         outcomes = run(todo, Store(folder), n_jobs=jobs)
         seconds = time.perf_counter() - clock
-    trainings = {o.task: o.records[0]["train_seconds"] for o in outcomes}
+    trainings = {o.task: o.records[0].train_seconds for o in outcomes}
     by_data: dict[str, float] = {}
     for task, spent in trainings.items():
         by_data[task.dataset] = by_data.get(task.dataset, 0.0) + spent
@@ -48,14 +50,14 @@ def whole(recipe: Recipe, jobs: int, first: int | None) -> dict[str, Any]:
         "jobs": jobs if jobs > 0 else os.cpu_count(),
         "training_seconds": sum(trainings.values()),
         "training_seconds_by_data": by_data,
-        "calibration_seconds": sum(row["calibrate_seconds"] for row in records(outcomes)),
+        "calibration_seconds": sum(row.calibrate_seconds for row in records(outcomes)),
     }
 
 
 def shares(recipe: Recipe) -> dict[str, Any]:
     """Return the shares of a training's time, and the calls that take most of it."""
     task = Task("ww", 0, "baseline", recipe=recipe)
-    data = prepare_task(task)
+    data = task.prepare()
     train(data.X_cal, data.y_cal, Recipe(epochs=1), progress=False)  # warm-up
     clock = time.perf_counter()
     train(data.X_train, data.y_train, task.full_recipe, progress=False)
@@ -84,8 +86,8 @@ def calibrated(recipe: Recipe) -> float:
     """Return what a baseline costs beside its training, calibrations above all, over that."""
     task = Task("ww", 0, "baseline", recipe=recipe)
     clock = time.perf_counter()
-    outcome = execute(task)
-    return (time.perf_counter() - clock) / outcome.records[0]["train_seconds"] - 1
+    outcome = task.execute()
+    return (time.perf_counter() - clock) / outcome.records[0].train_seconds - 1
 
 
 def main(words: Sequence[str] | None = None) -> None:

@@ -4,7 +4,7 @@ The recipe is the paper's (10 rules, batches of 64, planes 0.01, 0.5 and 1, dual
 inputs of White Wine, in float64, on one thread. That all compute the same loss and the same
 gradient is checked first. Batches are made beforehand for all of them. "train" is a call of
 `gt2lite.training.train` divided by its steps, shuffling and all. "JAX jit" and "autograd" are the
-readable formulas; "closed forms" gives JAX, as PyTorch, the algebra of `gt2lite._fast.planes` as well,
+readable formulas; "closed forms" gives JAX, as PyTorch, the algebra of `_fast.planes` as well,
 and "JAX scan" compiles a whole epoch, which leaves Python out.
 """
 

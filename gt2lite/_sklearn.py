@@ -1,4 +1,4 @@
-"""What `GT2Regressor` stands on: scikit-learn's base classes, or the little of them it needs.
+"""What `GT2Regressor` takes from scikit-learn: base classes and errors, or what stands in for them.
 
 Where scikit-learn is installed the estimator is one of its own and works in its
 pipelines and searches. Where it is not, the same methods are here, with the same meaning.
@@ -67,3 +67,19 @@ except ImportError:
     Regressor = PlainRegressor
 else:
     Regressor = type("Regressor", (RegressorMixin, BaseEstimator), {"__module__": __name__})
+
+
+def not_fitted_error(owner: str) -> Exception:
+    """Return the error for a question that comes before the answer was learnt."""
+    kind: type[Exception] = sklearn_or("NotFittedError", RuntimeError)
+    return kind(f"This {owner} instance is not fitted yet. Call 'fit' before using this method.")
+
+
+def sklearn_or(name: str, fallback: type[Any]) -> type[Any]:
+    """Return scikit-learn's exception of that name where it is installed."""
+    try:
+        import sklearn.exceptions
+    except ImportError:
+        return fallback
+    kind: type[Any] = getattr(sklearn.exceptions, name)
+    return kind

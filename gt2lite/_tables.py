@@ -1,7 +1,7 @@
 """From what users hand in (arrays, lists, data frames) to checked arrays and feature names.
 
 The wording of errors and warnings follows scikit-learn's where its conventions ask
-for it, without importing it: `GT2Regressor` must work where it is not installed.
+for it, although it may not be installed (`gt2lite._sklearn`).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gt2lite._checks import Array, finite, numbers
+from gt2lite._sklearn import sklearn_or
 
 Names = NDArray[np.object_]
 
@@ -51,7 +52,7 @@ def read_target(y: Any, n_rows: int) -> Array:
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected. "
             "Please change the shape of y to (n_samples,), for example using ravel().",
-            _sklearn_or("DataConversionWarning", UserWarning),
+            sklearn_or("DataConversionWarning", UserWarning),
             stacklevel=4,
         )
         values = values[:, 0]
@@ -87,12 +88,6 @@ def match_table(X: Any, n_features: int, names: Names | None, owner: str) -> Arr
     return values
 
 
-def not_fitted_error(owner: str) -> Exception:
-    """Return the error for a question that comes before the answer was learnt."""
-    kind: type[Exception] = _sklearn_or("NotFittedError", RuntimeError)
-    return kind(f"This {owner} instance is not fitted yet. Call 'fit' before using this method.")
-
-
 def _column_names(X: Any) -> Names | None:
     columns = getattr(X, "columns", None)
     if columns is None:
@@ -122,13 +117,3 @@ def _name_trouble(found: list[str], wanted: list[str]) -> str:
     if not unseen and not missing:
         message += "Feature names must be in the same order as they were in fit.\n"
     return message
-
-
-def _sklearn_or(name: str, fallback: type[Any]) -> type[Any]:
-    """Return scikit-learn's exception of that name where it is installed."""
-    try:
-        import sklearn.exceptions
-    except ImportError:
-        return fallback
-    kind: type[Any] = getattr(sklearn.exceptions, name)
-    return kind

@@ -1,8 +1,8 @@
 """The paper's four data sets, and how they are scaled and split.
 
 The tables lie in `data/` as gzipped CSV, so nothing here needs a network; their
-checksum is verified on every load. Where they come from, and the script that makes
-them, is told in `data/README.md`. Training and metrics live elsewhere.
+checksum is verified on every load. See `data/README.md` for where they come from and
+the script that makes them. Training and metrics live elsewhere.
 """
 
 from __future__ import annotations

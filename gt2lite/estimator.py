@@ -6,7 +6,7 @@ scikit-learn is not installed it works the same (`gt2lite._sklearn`).
 
 from __future__ import annotations
 
-import math
+import inspect
 import os
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -15,11 +15,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from gt2lite import _files as storage
-from gt2lite._checks import Array, between, finite, one_of, vector
-from gt2lite._sklearn import Regressor
-from gt2lite._tables import match_table, not_fitted_error, read_table, read_target
-from gt2lite._version import __version__
+from gt2lite._checks import Array, between, one_of
+from gt2lite._models import Model, read_model, write_model
+from gt2lite._settings import SIGNATURE, complete, describe, make_recipe
+from gt2lite._sklearn import Regressor, not_fitted_error
+from gt2lite._tables import match_table, read_table, read_target
 from gt2lite.calibration import (
     CALIBRATORS,
     RANKED,
@@ -28,17 +28,13 @@ from gt2lite.calibration import (
     GroupCalibrator,
     ReportRow,
     TwoSidedCalibrator,
-    restore,
 )
 from gt2lite.calibration.groups import read_groups
 from gt2lite.datasets import Scaler
 from gt2lite.memberships import ALPHA_0
 from gt2lite.presets import STRONG
-from gt2lite.recipe import Recipe
-from gt2lite.system import Planes, param_shapes
+from gt2lite.system import Planes
 from gt2lite.training import train
-
-EPOCHS, MIN_STEPS = 100, 3000
 
 
 class GT2Regressor(Regressor):
@@ -47,21 +43,9 @@ class GT2Regressor(Regressor):
     It is trained once, for a high coverage, and then calibrated to any lower one
     without training again.
 
-    Args:
-        n_rules: number of fuzzy rules.
-        coverage: what the widest interval is trained to cover; levels below it can be had
-            by calibration.
-        alphas: the planes that make up the prediction; None for the objective's own.
-        epochs: passes over the training data; None for 100, and more on small data, until
-            about 3,000 steps are done.
-        batch_size: rows in a step.
-        learning_rate: Adam's.
-        smf: "per_input" or "scalar" secondary memberships.
-        objective: "dual", the paper's loss, or "aligned", in which every plane learns a
-            coverage of its own.
-        random_state: seed of start values and row order; None for another one at each fit.
-        keep, validation, schedule, weight_decay, averaging, start, sigma_scale: what goes
-            beyond the paper, see `gt2lite.training.Recipe`; `strong` sets them for you.
+    All settings are given by name. They are those of `gt2lite.recipe.Recipe`, where
+    `epochs` may also be None: 100, and more on small data, until about 3,000 steps are done.
+    `random_state` is the seed of start values and row order, None for another one at each fit.
 
     Attributes:
         params_: the trained system, a dict of arrays in scaled units.
@@ -80,42 +64,11 @@ class GT2Regressor(Regressor):
     (6568, 2)
     """
 
-    def __init__(
-        self,
-        n_rules: int = 10,
-        coverage: float = 0.99,
-        alphas: Sequence[float] | None = None,
-        epochs: int | None = None,
-        batch_size: int = 64,
-        learning_rate: float = 1e-3,
-        smf: str = "per_input",
-        objective: str = "dual",
-        random_state: Any = 0,
-        *,
-        keep: str = "last",
-        validation: float = 0.2,
-        schedule: str = "constant",
-        weight_decay: float = 0.0,
-        averaging: float = 0.0,
-        start: str = "per_input",
-        sigma_scale: float = 1.0,
-    ) -> None:
-        self.n_rules = n_rules
-        self.coverage = coverage
-        self.alphas = alphas
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.smf = smf
-        self.objective = objective
-        self.random_state = random_state
-        self.keep = keep
-        self.validation = validation
-        self.schedule = schedule
-        self.weight_decay = weight_decay
-        self.averaging = averaging
-        self.start = start
-        self.sigma_scale = sigma_scale
+    def __init__(self, **settings: Any) -> None:
+        for name, value in complete(settings).items():
+            setattr(self, name, value)
+
+    __init__.__signature__ = SIGNATURE  # type: ignore[attr-defined]
 
     @classmethod
     def strong(cls, **overrides: Any) -> Self:
@@ -133,9 +86,7 @@ class GT2Regressor(Regressor):
         >>> reg.objective, reg.random_state
         ('aligned', 3)
         """
-        names = cls().get_params()
-        settings = {name: v for name, v in asdict(STRONG).items() if name in names}
-        return cls(**(settings | overrides))
+        return cls(**(asdict(STRONG) | overrides))
 
     # ------------------------------------------------------------ fit and calibrate
 
@@ -144,7 +95,7 @@ class GT2Regressor(Regressor):
         values, names = read_table(X)
         target = read_target(y, len(values))
         scaler = Scaler.fit(values, target)
-        recipe = self._recipe(len(values))
+        recipe = make_recipe(self.get_params(), len(values))
         trained = train(
             scaler.transform_X(values),
             scaler.transform_y(target),
@@ -266,23 +217,19 @@ class GT2Regressor(Regressor):
         """
         self._check_fitted()
         # what it was fitted with, whatever was set since
-        settings = self.get_params() | asdict(self.recipe_)
-        settings = {name: settings[name] for name in self.get_params()} | {"epochs": self.epochs}
+        settings = self.get_params() | asdict(self.recipe_) | {"epochs": self.epochs}
         if not isinstance(self.random_state, Integral):
             settings["random_state"] = None  # a generator's state is no setting
-        header: dict[str, Any] = {"gt2lite": __version__, "settings": settings}
-        arrays: dict[str, Array] = {f"params/{name}": v for name, v in self.params_.items()}
-        arrays |= {f"scaler/{name}": np.asarray(v) for name, v in vars(self.scaler_).items()}
-        arrays["history"] = self.history_
-        if hasattr(self, "feature_names_in_"):
-            header["feature_names"] = list(self.feature_names_in_)
-        if hasattr(self, "calibrator_"):
-            header["calibrator"], state = self.calibrator_.get_state()
-            arrays |= {f"calibrator/{name}": v for name, v in state.items()}
-            planes = self.calibrator_.interval
-            if isinstance(planes, Planes):
-                arrays["calibration_X"] = planes.X
-        storage.write(path, "model", header, arrays)
+        model = Model(
+            settings,
+            self.recipe_,
+            self.params_,
+            self.history_,
+            self.scaler_,
+            getattr(self, "feature_names_in_", None),
+            getattr(self, "calibrator_", None),
+        )
+        write_model(path, model)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -292,81 +239,21 @@ class GT2Regressor(Regressor):
             FileFormatError: where the file is damaged, incomplete or another's. No code
                 of the file is ever run.
         """
-        header, arrays = storage.read(path, "model")
-        try:
-            self = cls(**header["settings"])
-            self._restore(header, arrays)
-        except (KeyError, IndexError, TypeError, ValueError) as error:
-            raise storage.FileFormatError(f"{path} is damaged: {error}") from error
+        model = read_model(path)
+        self = cls(**model.settings)
+        self.params_, self.history_ = model.params, model.history
+        self.recipe_, self.scaler_ = model.recipe, model.scaler
+        self.n_features_in_ = model.params["c"].shape[1]
+        if model.names is not None:
+            self.feature_names_in_ = model.names
+        if model.calibrator is not None:
+            self.calibrator_ = model.calibrator
         return self
-
-    def _restore(self, header: dict[str, Any], arrays: dict[str, Array]) -> None:
-        def part(prefix: str) -> dict[str, Array]:
-            return {
-                name.removeprefix(prefix): finite(name, value)
-                for name, value in arrays.items()
-                if name.startswith(prefix)
-            }
-
-        params, scaler = part("params/"), part("scaler/")
-        recipe = self._recipe(1)  # checks the settings
-        M = params["c"].shape[1]
-        shapes = param_shapes(recipe.n_rules, M, recipe.smf)
-        if {name: value.shape for name, value in params.items()} != shapes:
-            raise ValueError("the parameters do not fit together")
-        self.params_ = {name: params[name] for name in shapes}
-        self.recipe_ = recipe
-        self.scaler_ = Scaler(
-            vector("x_mean", scaler["x_mean"], M),
-            vector("x_std", scaler["x_std"], M),
-            float(scaler["y_mean"]),
-            float(scaler["y_std"]),
-        )
-        self.history_ = vector("history", arrays["history"])
-        self.n_features_in_ = M
-        if "feature_names" in header:
-            names = [str(name) for name in header["feature_names"]]
-            if len(names) != M:
-                raise ValueError(f"it names {len(names)} features for {M} inputs")
-            self.feature_names_in_ = np.asarray(names, dtype=object)
-        if "calibrator" in header:
-            X = arrays.get("calibration_X")
-            self.calibrator_ = restore(
-                header["calibrator"],
-                part("calibrator/"),
-                None if X is None else Planes(self.params_, X),
-            )
 
     # ------------------------------------------------------------------ inside
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "params_")
-
-    def _recipe(self, n_rows: int) -> Recipe:
-        epochs = self.epochs
-        if (
-            epochs is None
-            and isinstance(self.batch_size, (int, np.integer))
-            and self.batch_size > 0
-        ):
-            epochs = max(EPOCHS, math.ceil(MIN_STEPS / max(n_rows // self.batch_size, 1)))
-        return Recipe(
-            n_rules=self.n_rules,
-            coverage=self.coverage,
-            alphas=None if self.alphas is None else tuple(self.alphas),
-            objective=self.objective,
-            smf=self.smf,
-            epochs=EPOCHS if epochs is None else epochs,
-            batch_size=self.batch_size,
-            learning_rate=self.learning_rate,
-            keep=self.keep,
-            validation=self.validation,
-            schedule=self.schedule,
-            weight_decay=self.weight_decay,
-            averaging=self.averaging,
-            start=self.start,
-            sigma_scale=self.sigma_scale,
-        )
 
     def _planes(self, X: Any) -> Planes:
         self._check_fitted()
@@ -386,6 +273,11 @@ class GT2Regressor(Regressor):
     def _forget(self) -> None:
         for name in ("calibrator_", "feature_names_in_"):
             self.__dict__.pop(name, None)
+
+
+GT2Regressor.__doc__ = inspect.cleandoc(GT2Regressor.__doc__ or "").replace(
+    "\nAttributes:\n", f"\nSettings:\n{describe()}\n\nAttributes:\n", 1
+)
 
 
 def _seed(random_state: Any) -> Any:

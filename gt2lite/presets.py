@@ -1,4 +1,4 @@
-"""Recipes for practice, beside the paper's own, which is the default of `gt2lite.training.Recipe`.
+"""Recipes for practice, beside the paper's own, the defaults of `gt2lite.recipe.Recipe`.
 
 They are apart from the code that trains: what is stored of a run depends on its recipe, and not
 on which recipes have a name.

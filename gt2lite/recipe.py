@@ -21,11 +21,12 @@ class Recipe:
     """How to train; the defaults are the paper's.
 
     Attributes:
-        n_rules: P.
-        coverage: what the plane alpha_0 is to cover.
+        n_rules: number of fuzzy rules, P.
+        coverage: what the widest plane, alpha_0, learns to cover.
         alphas: planes that make up the output; None for the objective's own.
-        objective: "dual" or "aligned", see `gt2lite.losses`.
-        smf: "per_input" or "scalar", see `gt2lite.starts.init_params`.
+        objective: "dual", the paper's loss, or "aligned", in which every plane learns a coverage
+            of its own, see `gt2lite.losses`.
+        smf: "per_input" or "scalar" secondary memberships, see `gt2lite.starts.init_params`.
         epochs: passes over the data.
         batch_size: rows in a step. An incomplete last batch is dropped unless it is the only one.
         learning_rate: Adam's.

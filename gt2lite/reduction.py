@@ -8,7 +8,7 @@ the *upper* firing and the rest the lower one; for the upper end it is the other
 round. (The paper prints the same form for both ends: a misprint.)
 
 `type_reduce` evaluates all switch points and takes the best: exact, no iteration, a whole
-batch at once (`switching` does the work). It is a sort and running sums; up to 128 rules
+batch at once (`_fast.switching` does the work). It is a sort and running sums; up to 128 rules
 the sums are a matrix product, which is P^2 and yet faster. Beside it stand the two forms
 that the literature knows, for teaching and for the tests: `karnik_mendel` (the iteration)
 and `enumerate_weights` (all 2^P choices, which is what is meant by exact).
@@ -148,8 +148,8 @@ def karnik_mendel(
     """Return the two ends of one row by the iterative Karnik-Mendel algorithm.
 
     Start from the mean firing; put the switch where the present mean lies among the
-    sorted consequents; recompute the mean; stop when it no longer moves. Exact but for
-    rounding: where firings are more than 1e16 apart it may stop too early.
+    sorted consequents; recompute the mean; stop when it no longer moves. Exact except
+    for rounding: where firings are more than 1e16 apart it may stop too early.
 
     Args:
         f_lower: lower firing strengths (P,).

@@ -54,6 +54,18 @@ def init_params(
         c = _kmeans(X, P, rng)
     else:
         c = np.stack([rng.permutation(_kmeans_1d(x, P, rng)) for x in X.T], axis=1)  # (P, M)
+    return {
+        "c": c,
+        "raw_sigma": np.tile(_spread(X) * scale, (P, 1)),
+        "raw_l": rng.uniform(0, 0.1, shapes["raw_l"]),
+        "raw_r": rng.uniform(0, 0.1, shapes["raw_r"]),
+        "a": rng.uniform(0, 0.01, shapes["a"]),
+        "a0": rng.uniform(0, 0.01, shapes["a0"]),
+    }
+
+
+def _spread(X: Array) -> Array:
+    """Return the spread (M,) of each input, 1 where it has none."""
     with np.errstate(over="ignore", invalid="ignore"):
         spread = X.std(axis=0)
     if not np.isfinite(spread).all():
@@ -62,14 +74,7 @@ def init_params(
             "so large that its spread overflows"
         )
     spread[(X.min(axis=0) == X.max(axis=0)) | (spread == 0)] = 1.0
-    return {
-        "c": c,
-        "raw_sigma": np.tile(spread * scale, (P, 1)),
-        "raw_l": rng.uniform(0, 0.1, shapes["raw_l"]),
-        "raw_r": rng.uniform(0, 0.1, shapes["raw_r"]),
-        "a": rng.uniform(0, 0.01, shapes["a"]),
-        "a0": rng.uniform(0, 0.01, shapes["a0"]),
-    }
+    return spread
 
 
 def _kmeans(X: Array, n: int, rng: np.random.Generator, iterations: int = 100) -> Array:

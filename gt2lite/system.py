@@ -24,7 +24,8 @@ import numpy as onp
 from autograd.extend import defvjp, primitive
 
 from gt2lite._checks import Array, matrix, one_of, vector
-from gt2lite._fast.planes import Fired, Theta, Wide, fire, quiet, reduce_planes
+from gt2lite._fast.memory import Fired, Theta, Wide
+from gt2lite._fast.planes import fire, quiet, reduce_planes
 from gt2lite.memberships import ALPHA_0, alpha_of, kappa_of, log_firing
 from gt2lite.reduction import type_reduce
 

@@ -118,14 +118,18 @@ def test_ends_are_those_of_the_formulas_far_from_every_centre(far, M):
     assert (np.abs(fast - reference) <= 1e-12 * scale).all()
 
 
-@pytest.mark.parametrize("kappa", [[0.0, 1.0], [1.0, 0.0, 0.4], [0.0, 0.4, 0.0, 1.0]])
-def test_planes_in_any_order_are_right_or_refused(kappa):
+@pytest.mark.parametrize("kappa", [[0.4, 1.0], [0.3, 1.0, 0.3, 0.0], [0.1, 0.7, 0.0, 0.0], [0.0]])
+def test_planes_that_have_a_width_may_come_in_any_order(kappa):
     params, X, _ = a_problem()
-    try:
-        found = fast_ends(params, X, np.array(kappa))
-    except ValueError:
-        return
+    found = fast_ends(params, X, np.array(kappa))
     np.testing.assert_allclose(found, reference_ends(params, X, kappa), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("kappa", [[0.0, 1.0], [1.0, 0.0, 0.4], [0.0, 0.4, 0.0, 1.0]])
+def test_planes_without_a_width_are_refused_before_others(kappa):
+    params, X, _ = a_problem()
+    with pytest.raises(ValueError, match="kappa must have its zeros last"):
+        fast_ends(params, X, np.array(kappa))
 
 
 # Gradients

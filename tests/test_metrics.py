@@ -49,6 +49,16 @@ def test_vectorised_forms_agree_with_slow_loops():
         assert metrics.interval_score(y, *ends, level) == pytest.approx(score / 57)
 
 
+def test_both_ends_belong_to_an_interval():
+    y = np.array([0.0, 1.0, np.nextafter(0, -1), np.nextafter(1, 2)])
+    assert metrics.covers(y, np.zeros(4), np.ones(4)).tolist() == [True, True, False, False]
+
+
+def test_ends_of_another_length_are_an_error():
+    with pytest.raises(ValueError, match=r"upper must be a row of 2 values, got shape \(1,\)"):
+        metrics.covers([0.0, 1.0], [0.0, 0.0], [1.0])
+
+
 def test_both_ends_are_inside():
     y = np.array([0.0, 1.0])
     assert metrics.picp(y, np.zeros(2), np.ones(2)) == 1

@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from gt2lite import GT2Regressor
 
 
-@parametrize_with_checks([GT2Regressor()])
+@parametrize_with_checks([GT2Regressor(n_rules=2, epochs=20, learning_rate=0.05)])
 def test_every_check_of_scikit_learn(estimator, check):
     check(estimator)
 

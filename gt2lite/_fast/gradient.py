@@ -1,7 +1,7 @@
 """The gradient of the loss of a batch with respect to every parameter, in one flat vector.
 
-Here the pieces meet: constraints (`system`), both passes of the planes (`kernel`) and the loss
-(`losses`). This is what a training step costs but for the optimiser.
+Here the pieces meet: constraints (`system`), both passes of the planes (`_fast.planes`) and the
+loss (`losses`). This is what a training step costs, except for the optimiser.
 """
 
 from __future__ import annotations
@@ -9,15 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from gt2lite._checks import Array
-from gt2lite._fast.planes import (
-    Fired,
-    Theta,
-    Wide,
-    count_wide,
-    fire,
-    pull_back_planes,
-    reduce_planes,
-)
+from gt2lite._fast.memory import Fired, Theta, Wide
+from gt2lite._fast.planes import count_wide, fire, pull_back_planes, reduce_planes
 from gt2lite.losses import CompiledLoss, Objective
 from gt2lite.system import PARAM_NAMES, Params, sigmoid
 
@@ -25,8 +18,8 @@ from gt2lite.system import PARAM_NAMES, Params, sigmoid
 class Flat:
     """A copy of the parameters of a system as views into one flat vector.
 
-    Matrices (P, M) lie there column by column, which is how `kernel` reads them, the two kinds
-    of shares follow each other, and so do slopes and intercepts of the consequents.
+    Matrices (P, M) lie there column by column, which is how `_fast.planes` reads them, the
+    two kinds of shares follow each other, and so do slopes and intercepts of the consequents.
 
     Attributes:
         vector: all numbers.
@@ -60,7 +53,7 @@ class Flat:
 class BatchGradient:
     """The gradient of batches under one objective, at parameters that may move meanwhile.
 
-    Callers run it inside `kernel.quiet`, entered where the cost of that does not count.
+    Callers run it inside `_fast.planes.quiet`, entered where the cost of that does not count.
 
     Args:
         flat: the system; its numbers are looked at anew in every call.
@@ -119,7 +112,7 @@ class BatchGradient:
     def _constrain(self) -> tuple[Theta, Array]:
         """Return what `system.constrain` makes of the parameters, and the shares (2, M or 1).
 
-        But for the absolute value of `raw_sigma`: as only squares of sigma matter, the sign
+        Except for the absolute value of `raw_sigma`: only squares of sigma matter, so the sign
         may stay, and the gradient is that of `raw_sigma`.
         """
         flat = self._flat

@@ -9,9 +9,9 @@ P x B of them::
     z       (M, P, B)     distances from the centres
     mu      (M, P, B)     primary memberships: the same for every plane
     log_f   (P, B)        their log-product: the firing at alpha = 1
-    u       (K, M, P, B)  upper memberships of the K planes that have a width, over 1 - t
-    firings (K, 2, P, B)  upper and lower ones
-    ends    (2, K, B)     lower and upper ends
+    ends    (2, K, B)     lower and upper ends of the K planes
+    u       (V, M, P, B)  upper memberships of the first V planes, which have a width, over 1 - t
+    firings (V, 2, P, B)  upper and lower ones
 
 Planes of type 1 (kappa = 0) come last, as they do where alphas rise.
 
@@ -45,13 +45,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from autograd.extend import defvjp_argnums, primitive
 
-from gt2lite._checks import Array, IntArray
-from gt2lite._fast.switching import PlainMean, Reduction, aligned, ones, sort_rules
+from gt2lite._checks import Array
+from gt2lite._fast.memory import Fired, Theta, Wide
+from gt2lite._fast.switching import PlainMean, cache_line_array, ones, sort_rules
 
 BUFFER = 640
 """Numbers in NumPy's buffer: a row of the paper's recipe, 10 rules and 64 samples."""
@@ -80,61 +81,6 @@ def quiet() -> Iterator[None]:
             yield
         finally:
             np.setbufsize(before)
-
-
-class Theta(NamedTuple):
-    """The parameters of a system as the formulas use them, constraints applied."""
-
-    c: Array  # (P, M) centres
-    sigma: Array  # (P, M) widths; only their squares matter, so a sign does no harm
-    s_l: Array  # (M,) share of the room below mu, in (0, 1)
-    s_r: Array  # (M,) share of the room above mu, in (0, 1)
-    b: Array  # (P, M + 1) slopes of the consequents and, last, their intercepts
-
-    @property
-    def a(self) -> Array:
-        """The slopes (P, M)."""
-        return self.b[:, :-1]
-
-    @property
-    def a0(self) -> Array:
-        """The intercepts (P,)."""
-        return self.b[:, -1]
-
-
-class Fired:
-    """What a batch does to the rules, whatever the plane; filled by `fire`, again and again."""
-
-    def __init__(self, M: int, P: int, B: int) -> None:
-        self.shape = M, P, B
-        X = aligned((2, M + 1, B))  # inputs and a row of ones; then rows of -1
-        X[0, M], X[1] = 1, -1
-        self.X_t = X[0, :M]
-        self.X_and_ones = X[0]
-        self.X_pairs = X[:, :M].swapaxes(0, 1)  # (M, 2, B)
-        lines = aligned((2, M, P))  # z = scale * x - offset
-        self.scale, self.offset = lines  # 1 / sigma, over the root of M; and times c
-        self.line_pairs = lines.transpose(1, 2, 0)  # (M, P, 2)
-        self.z = aligned((M, P, B))  # distance from the centres, such that ln mu = -z**2 / 2
-        self.mu = aligned((M, P, B))
-        self.mu_rows = self.mu.reshape(M, P * B)
-        self.log_f = aligned((P, B))
-        self.f = aligned((P, B))  # exp(log_f), over `unit`
-        self.unit: Array | float = 1.0  # (B,) the largest exp(log_f) where that is tiny
-        self.total = aligned((B,))  # the sum of f
-        self.y = aligned((2, P, B))  # consequents and their negatives
-        self.positions: IntArray = np.empty((0, 0), dtype=int)  # (P, B), see `sort_rules`
-
-
-class Wide(Reduction):
-    """The K planes of a batch that have a width; filled by `reduce_planes`, again and again."""
-
-    def __init__(self, K: int, M: int, P: int, B: int) -> None:
-        super().__init__(K, P, B)
-        self.kappa: Array = np.empty((K, 1))  # (K, 1) or (K, B)
-        self.shares = aligned((3, K, M, 1))  # t, then the room 1 - kappa s below and above mu
-        self.u = aligned((K, M, P, B))  # upper memberships over their room
-        self.u_rows = self.u.reshape(K * M, P * B)
 
 
 def fire(theta: Theta, X_t: Array, fired: Fired) -> None:
@@ -195,18 +141,18 @@ def reduce_planes(theta: Theta, fired: Fired, kappa: Array, wide: Wide | None) -
 
 
 def _widen(theta: Theta, fired: Fired, kappa: Array, wide: Wide) -> None:
-    """Reduce the planes `kappa` (K, 1 or B), of which none is 0 for all samples."""
+    """Reduce the planes `kappa` (V, 1 or B), of which none is 0 for all samples."""
     M = fired.shape[0]
     wide.kappa = kappa
     if wide.shares.shape[3] != kappa.shape[1]:
-        wide.shares = aligned((3, len(kappa), M, kappa.shape[1]))
+        wide.shares = cache_line_array((3, len(kappa), M, kappa.shape[1]))
     shares = wide.shares
     t, room = shares[0], shares[1:]
     np.multiply(kappa[:, None], theta.s_l[:, None], out=room[0])
     np.multiply(kappa[:, None], theta.s_r[:, None], out=t)
     room[1] = t
     np.subtract(1.0, room, out=room)
-    products = np.multiply.reduce(shares, axis=2)  # (3, K, 1 or B)
+    products = np.multiply.reduce(shares, axis=2)  # (3, V, 1 or B)
     least = np.minimum.reduce(products, axis=None)
     is_safe = bool(least > _SAFE_PRODUCT)
     if not is_safe:
@@ -223,7 +169,7 @@ def _widen(theta: Theta, fired: Fired, kappa: Array, wide: Wide) -> None:
         np.multiply(fired.f, lower[:, None], out=wide.lower)
     else:
         log_u = np.logaddexp(np.log(room[1])[:, :, None] - fired.z**2 / 2, np.log(t)[:, :, None])
-        log_upper = np.maximum(np.add.reduce(log_u, axis=1), _LOWEST_LOG)  # (K, P, B)
+        log_upper = np.maximum(np.add.reduce(log_u, axis=1), _LOWEST_LOG)  # (V, P, B)
         log_lower = np.maximum(fired.log_f, _LOWEST_LOG) + np.log(room[0]).sum(axis=1)[:, None]
         top = log_upper.max(axis=1, keepdims=True)
         np.exp(log_upper - top, out=wide.upper)
@@ -246,8 +192,6 @@ def pull_back_planes(
         g_ends: the gradient with respect to them.
         out: arrays for the result.
     """
-    M, P, B = fired.shape
-    y, z = fired.y, fired.z
     n_wide = 0 if wide is None else wide.K
     plain = None
     if n_wide < g_ends.shape[1]:
@@ -255,37 +199,51 @@ def pull_back_planes(
         for k in range(n_wide + 1, g_ends.shape[1]):
             g += g_ends[0, k] + g_ends[1, k]
         plain = PlainMean(fired.f, ends[0, n_wide], g)
-
-    if wide is None:
+    if wide is not None:
+        g_log_mu, g_y = _pull_back_wide(fired, wide, g_ends[:, :n_wide], plain, out)
+    else:
         assert plain is not None
         g_y = plain.w * (plain.g / fired.total)
-        g_log_mu = np.tile(g_y * (y[0] - plain.mean), (M, 1, 1))
+        g_log_mu = np.tile(g_y * (fired.y[0] - plain.mean), (fired.shape[0], 1, 1))
         out.s_l[:] = out.s_r[:] = 0.0
-    else:
-        g_f, g_log_f, g_y = wide.pull_back(g_ends[:, :n_wide], y, plain=plain, logs=True)
-        for by_lower in g_f[0]:
-            g_log_f += by_lower
-        g_u = np.divide(g_f[1][:, None], wide.u, out=wide.u)
+    _pull_back_rules(theta, fired, g_log_mu, g_y, out)
 
-        # ln f_lower = sum_m ln(1 - kappa s_l) + log_f
-        # ln f_upper = sum_m ln(1 - t) + ln u, and u = mu - 1 + 1 / (1 - t)
-        in_all = np.dot(g_f.reshape(2 * n_wide, P * B), ones(P * B))
-        by_input = np.dot(wide.u_rows, ones(P * B)).reshape(n_wide, M)
-        room = wide.shares[1:, :, :, 0]  # (2, K, M)
-        slopes = wide.kappa / room
-        by_input /= room[1]
-        by_input -= in_all[n_wide:, None]
-        by_input *= slopes[1]
-        np.dot(-in_all[:n_wide], slopes[0], out=out.s_l)
-        np.dot(ones(n_wide), by_input, out=out.s_r)
 
-        g_log_mu = g_u[0]  # by mu, until it is multiplied by it
-        for other in g_u[1:]:
-            g_log_mu += other
-        g_log_mu *= fired.mu
-        g_log_mu += g_log_f
+def _pull_back_wide(
+    fired: Fired, wide: Wide, g_ends: Array, plain: PlainMean | None, out: Theta
+) -> tuple[Array, Array]:
+    """Put the gradient by the shares into `out`; return that by ln mu (M, P, B) and by y (P, B)."""
+    M, P, B = fired.shape
+    V = wide.K
+    g_f, g_log_f, g_y = wide.pull_back(g_ends, fired.y, plain=plain, logs=True)
+    for by_lower in g_f[0]:
+        g_log_f += by_lower
+    g_u = np.divide(g_f[1][:, None], wide.u, out=wide.u)
 
-    g_z = np.multiply(g_log_mu, z, out=g_log_mu)  # but for the sign
+    # ln f_lower = sum_m ln(1 - kappa s_l) + log_f
+    # ln f_upper = sum_m ln(1 - t) + ln u, and u = mu - 1 + 1 / (1 - t)
+    in_all = np.dot(g_f.reshape(2 * V, P * B), ones(P * B))
+    by_input = np.dot(wide.u_rows, ones(P * B)).reshape(V, M)
+    room = wide.shares[1:, :, :, 0]  # (2, V, M)
+    slopes = wide.kappa / room
+    by_input /= room[1]
+    by_input -= in_all[V:, None]
+    by_input *= slopes[1]
+    np.dot(-in_all[:V], slopes[0], out=out.s_l)
+    np.dot(ones(V), by_input, out=out.s_r)
+
+    g_log_mu = g_u[0]  # by mu, until it is multiplied by it
+    for other in g_u[1:]:
+        g_log_mu += other
+    g_log_mu *= fired.mu
+    g_log_mu += g_log_f
+    return g_log_mu, g_y
+
+
+def _pull_back_rules(theta: Theta, fired: Fired, g_log_mu: Array, g_y: Array, out: Theta) -> None:
+    """Put the gradient by centres, widths and consequents into `out`; `g_log_mu` is lost."""
+    M, P, _ = fired.shape
+    g_z = np.multiply(g_log_mu, fired.z, out=g_log_mu)  # the sign is dropped
     by_scale, by_offset = g_lines = np.empty((2, M, P))
     np.matmul(fired.X_pairs, g_z.swapaxes(1, 2), out=g_lines.swapaxes(0, 1))
     by_offset *= fired.scale  # = -g_c

@@ -1,9 +1,9 @@
 """All switch points of a batch at once: the core of type reduction, and its gradient.
 
-`reduction` says what is computed here and is the public face of it; `kernel` builds on it. Arrays
-have K planes, then rules, then the batch, so that every step is one pass over contiguous
-memory. The upper end of y is minus the lower end of -y: the core knows lower ends only, in pairs
-(2, K, B), that of y and that of -y.
+`gt2lite.reduction` says what is computed here and is the public face of it; `_fast.planes` builds
+on it. Arrays have K planes, then rules, then the batch, so that every step is one pass over
+contiguous memory. The upper end of y is minus the lower end of -y: the core knows lower ends
+only, in pairs (2, K, B), that of y and that of -y.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _TINY = 1e-294
 _CACHE_LINE = 64  # bytes: where vectors of a processor like to start
 
 
-def aligned(shape: tuple[int, ...]) -> Array:
-    """Return a new array, of arbitrary content, that starts with a line of the cache."""
+def cache_line_array(shape: tuple[int, ...]) -> Array:
+    """Return a new array, of arbitrary content, that starts where a line of the cache does."""
     size = 8 * math.prod(shape)
     raw = np.empty(size + _CACHE_LINE, dtype=np.uint8)
     start = -raw.ctypes.data % _CACHE_LINE
@@ -69,15 +69,17 @@ class Reduction:
 
     def __init__(self, K: int, P: int, B: int) -> None:
         self.K, self.P, self.B = K, P, B
-        self.firings = aligned((K, 2, P, B))
+        self.firings = cache_line_array((K, 2, P, B))
         self.upper, self.lower = self.firings[:, 0], self.firings[:, 1]  # (K, P, B)
         self._rows = self.firings.reshape(2 * K, P * B)
-        terms = aligned((2, 2 * K, P, B))  # weight and moment; by plane, upper and lower firings
+        terms = cache_line_array(
+            (2, 2 * K, P, B)
+        )  # weight and moment; by plane, upper and lower firings
         self._weights, self._moments = terms
         self._terms = terms.reshape(2, K, 2 * P, B)
-        self._sums = aligned((2, K, 2 * P, B))
+        self._sums = cache_line_array((2, K, 2 * P, B))
         self._W, self._means = self._sums
-        self.lower_ends = aligned((2, K, B))  # of y and of -y
+        self.lower_ends = cache_line_array((2, K, B))  # of y and of -y
         self._lower_ends_by_plane = self.lower_ends.swapaxes(0, 1)
 
     def find_lower_ends(self, y: Array, positions: IntArray, *, all_fire: bool = False) -> Array:
@@ -152,10 +154,18 @@ class Reduction:
     def _for_gradients(self) -> tuple[Array, ...]:
         K, P, B = self.K, self.P, self.B
         n = 2 * K + 1  # all ends and a plain mean
-        d, w = aligned((n, P, B)), aligned((n, P, B))
+        d, w = cache_line_array((n, P, B)), cache_line_array((n, P, B))
         by_end = (2, K, P, B)
         d_ends, w_ends = d[:-1].reshape(by_end), w[:-1].reshape(by_end)
-        return d, w, aligned((n, B)), d_ends, w_ends, aligned(by_end), aligned(by_end)
+        return (
+            d,
+            w,
+            cache_line_array((n, B)),
+            d_ends,
+            w_ends,
+            cache_line_array(by_end),
+            cache_line_array(by_end),
+        )
 
 
 class PlainMean(NamedTuple):

@@ -15,8 +15,9 @@ given a level, find the plane. Four calibrators do so behind one interface:
 They see the system only through an `Interval`. The last two know no highest level but
 that of the samples' number: where the trained planes end, they go on (`family`). They can also
 be had with a plane for each end (`TwoSidedCalibrator`) and for each group of samples
-(`GroupCalibrator`). How a system is trained, and how an interval is judged on new data
-(`gt2lite.metrics`), is not told here.
+(`GroupCalibrator`). Where intervals are compared rather than chosen, `oracle` moves them to equal
+coverage. How an interval is judged on new data is in `gt2lite.metrics`, how a system is trained
+in `gt2lite.training`.
 """
 
 from collections.abc import Mapping

@@ -24,7 +24,7 @@ from gt2lite._checks import Array
 from gt2lite.study.design import METHODS
 from gt2lite.study.paper import PublishedCell, published_cells, settings
 from gt2lite.study.records import Cell, Record, Runs
-from gt2lite.study.statistics import SIGNIFICANCE, holm, paired_p, welch
+from gt2lite.study.statistics import SIGNIFICANCE, holm, paired_p, welch, welch_half
 
 
 class Verdict(NamedTuple):
@@ -78,17 +78,22 @@ class Winner(NamedTuple):
     within_chance: bool
 
 
-def verdicts(records: Iterable[Record]) -> list[Verdict]:
-    """Return the verdict on each of the 48 published cells, by the rule of this module."""
+def verdicts(records: Iterable[Record], mode: str = "default") -> list[Verdict]:
+    """Return the verdict on each of the 48 published cells, by the rule of this module.
+
+    Args:
+        records: of all data sets, models, levels and seeds.
+        mode: which records count, "default" or "authors".
+    """
     cells = published_cells()
-    runs = Runs(records, _needed(cells))
+    runs = Runs(records, _needed(cells), mode)
     n_paper = round(settings()["repetitions"])
     ours = [100 * runs.values(c.metric, c.dataset, c.model, c.level) for c in cells]
     stats = [(float(y.mean()), float(y.std(ddof=1)), y.size) for y in ours]
     p = [welch(*s, c.mean, c.std, n_paper) for c, s in zip(cells, stats, strict=True)]
     out = []
     for c, (mean, std, n), p_raw, p_holm in zip(cells, stats, p, holm(p), strict=True):
-        pooled = math.sqrt(((n - 1) * std**2 + (n_paper - 1) * c.std**2) / (n + n_paper - 2))
+        pooled = _pooled(std, n, c.std, n_paper)
         gap = mean - c.mean
         in_std = gap / pooled if pooled else (math.copysign(math.inf, gap) if gap else 0.0)
         word, reason = _judge(c, mean, p_holm)
@@ -101,6 +106,10 @@ def verdicts(records: Iterable[Record]) -> list[Verdict]:
     return out
 
 
+def _pooled(std: float, n: int, std_2: float, n_2: int) -> float:
+    return math.sqrt(((n - 1) * std**2 + (n_2 - 1) * std_2**2) / (n + n_2 - 2))
+
+
 def _judge(cell: PublishedCell, mean: float, p_holm: float) -> tuple[str, str]:
     if p_holm >= SIGNIFICANCE:
         return "agrees", f"within chance (Holm p {p_holm:.2g})"
@@ -108,6 +117,13 @@ def _judge(cell: PublishedCell, mean: float, p_holm: float) -> tuple[str, str]:
     what = "distance from the level" if cell.metric == "picp" else cell.metric.upper()
     reason = f"{what} {ours:.2f}, theirs {theirs:.2f} (Holm p {p_holm:.2g})"
     return "better" if ours < theirs else "differs", reason
+
+
+def half_in_std(verdict: Verdict) -> float:
+    """Return half the length of Welch's 95 % interval of a difference, in pooled spreads."""
+    n_paper = round(settings()["repetitions"])
+    pooled = _pooled(verdict.our_std, verdict.n, verdict.paper_std, n_paper)
+    return welch_half(verdict.our_std, verdict.n, verdict.paper_std, n_paper) / pooled
 
 
 def bold_rows() -> list[BoldRow]:

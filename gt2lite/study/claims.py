@@ -1,23 +1,23 @@
 """Every checkable claim of the paper, as a named check of our records.
 
-`data/paper/claims.csv` holds the claims in our words, this module one check for each.
-By which rules they are judged, and what *within chance* means, is told in `gt2lite.study.judging`;
-what is peculiar to one check stands in its docstring. What the records cannot tell is *not
-testable*, with the reason. The cells of the tables are judged in `gt2lite.study.paper`.
+`data/paper/claims.csv` holds the claims in our words, `CHECKS` one check for each. For the rules
+of judgement, and for what *within chance* means, see `gt2lite.study.judging`; what is peculiar to
+one check stands in its docstring. What the records cannot tell is *not testable*, with the
+reason. The checks of planes and of the ways to find one are in `gt2lite.study.plane_claims`, the
+cells of the tables are judged in `gt2lite.study.cells`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from gt2lite._checks import Array
-from gt2lite.calibration import SearchCalibrator
 from gt2lite.datasets import DATASETS
+from gt2lite.recipe import Recipe
 from gt2lite.study.cells import bold_rows, paired_gap, winners
 from gt2lite.study.design import LEVELS
 from gt2lite.study.judging import (
@@ -29,13 +29,21 @@ from gt2lite.study.judging import (
     in_every_row,
     label,
     reaches,
+    table_rows,
 )
-from gt2lite.study.paper import claims, published_cells, settings, text_values
+from gt2lite.study.paper import claims, settings, slips, text_values
+from gt2lite.study.plane_claims import (
+    any_level,
+    finer_table,
+    interpolation_matters,
+    plane_sets_coverage,
+    search_beats_table,
+    search_ends,
+)
 from gt2lite.study.records import Cell, OutOfReachError, Record, Runs
-from gt2lite.study.statistics import SIGNIFICANCE, holm, paired_p
+from gt2lite.study.statistics import SIGNIFICANCE, holm
 from gt2lite.system import param_shapes
 
-N_RULES = 10
 SAVING = 10
 """Calibrating must be this many times as quick as training to be called cheap."""
 
@@ -74,20 +82,16 @@ def check_claims(records: Iterable[Record]) -> list[ClaimVerdict]:
 # --------------------------------------------------------------------- rows and cells
 
 
-def _rows(
-    datasets: Sequence[str] = DATASETS, levels: Sequence[float] = LEVELS
-) -> list[tuple[str, float]]:
-    return [(dataset, level) for dataset in datasets for level in levels]
-
-
 def _calibrated(
     datasets: Sequence[str] = DATASETS, levels: Sequence[float] = LEVELS, method: str = "search"
 ) -> list[Cell]:
-    return [(dataset, "calibrated", level, method) for dataset, level in _rows(datasets, levels)]
+    return [
+        (dataset, "calibrated", level, method) for dataset, level in table_rows(datasets, levels)
+    ]
 
 
 def _trained() -> list[Cell]:
-    return [(dataset, "trained", level, "trained") for dataset, level in _rows()]
+    return [(dataset, "trained", level, "trained") for dataset, level in table_rows()]
 
 
 def _baselines() -> list[Cell]:
@@ -100,7 +104,7 @@ def _excess(
 ) -> dict[str, Array]:
     """Return by row how much larger (runs,) a metric is after calibration, in per cent."""
     out = {}
-    for dataset, level in rows or _rows():
+    for dataset, level in rows or table_rows():
         trained = runs.values(metric, dataset, "trained", level)
         calibrated = runs.values(metric, dataset, "calibrated", level)
         out[label(dataset, level)] = 100 * (calibrated - trained) / trained.mean()
@@ -109,7 +113,7 @@ def _excess(
 
 def _nearer(runs: Runs, *datasets: str) -> Finding:
     """Judge whether calibrated PICP is nearer to the level; gains are points of coverage."""
-    rows = _rows(datasets or DATASETS)
+    rows = table_rows(datasets or DATASETS)
     return in_every_row({label(*row): -paired_gap(runs, "picp", *row) for row in rows})
 
 
@@ -125,13 +129,6 @@ def _no_retraining(runs: Runs) -> Finding:
     return counted(n_right, gap.size, "The RMSE is the baseline's", largest=largest)
 
 
-def _any_level(runs: Runs) -> Finding:
-    """The exact calibrator, which looks at all planes, must find one."""
-    ok = np.concatenate([~runs.out_of_reach(*row) for row in _rows()])
-    what = "Tried at 90 % and 95 % only. A plane covers the level"
-    return counted(int(ok.sum()), ok.size, what)
-
-
 def _superior_uq(runs: Runs) -> Finding:
     """By the interval score, which weighs width and coverage together; gains are per cent."""
     return in_every_row({row: -gap for row, gap in _excess(runs, "interval_score").items()})
@@ -140,7 +137,7 @@ def _superior_uq(runs: Runs) -> Finding:
 def _cheaper(runs: Runs) -> Finding:
     """Calibrating must take less than a tenth of the seconds of a training."""
     gains, times = {}, {}
-    for dataset, level in _rows():
+    for dataset, level in table_rows():
         train = runs.values("train_seconds", dataset, "trained", level)
         calibrate = runs.found("calibrate_seconds", dataset, level)
         gains[label(dataset, level)] = train / SAVING - calibrate
@@ -161,135 +158,28 @@ def _cheaper(runs: Runs) -> Finding:
     return verdict, numbers | times | both, text
 
 
-def _plane_sets_coverage(runs: Runs) -> Finding:
-    """The plane for 95 % must lie below that for 90 %, and cover more.
-
-    The planes are the exact ones: a search may stall at one plane for both levels, which says
-    something of the search (`search-ends`) and nothing of the planes.
-    """
-    right = []
-    for dataset in DATASETS:
-        low, high = (
-            [runs.found(key, dataset, level, "exact") for key in ("alpha", "reached")]
-            for level in LEVELS
-        )
-        right.append((high[0] < low[0]) & (high[1] > low[1]))
-    ok = np.concatenate(right)
-    return counted(int(ok.sum()), ok.size, "The plane for 95 % is lower and covers more")
-
-
-def _search_beats_table(runs: Runs) -> Finding:
-    """The search must come nearer to the level on the calibration set; gains are points."""
-    gains = {}
-    evaluations: dict[str, list[float]] = {"search": [], "table": []}
-    for dataset, level in _rows():
-        miss = {}
-        for method, counts in evaluations.items():
-            miss[method] = 100 * abs(runs.found("reached", dataset, level, method) - level)
-            counts.extend(runs.found("n_evaluations", dataset, level, method))
-        gains[label(dataset, level)] = miss["table"] - miss["search"]
-    verdict, numbers, text = in_every_row(gains)
-    mean = {f"{method} evaluations": float(np.mean(n)) for method, n in evaluations.items()}
-    words = " and ".join(f"{name} {value:.1f}" for name, value in mean.items())
-    return verdict, numbers | mean, f"{text} On average: {words}."
-
-
 def _parameter_count(runs: Runs) -> Finding:
-    """Our systems of ten rules must have as many (`smf="per_input"`)."""
+    """The systems of our recipe must have as many."""
     counts: dict[str, float] = {}
-    n_right = 0
+    n_right, recipe = 0, Recipe()
     for dataset in DATASETS:
-        P, M = N_RULES, int(settings()[f"{dataset}_inputs"])
-        counts[dataset] = sum(map(math.prod, param_shapes(P, M, "per_input").values()))
+        P, M = recipe.n_rules, int(settings()[f"{dataset}_inputs"])
+        counts[dataset] = sum(map(math.prod, param_shapes(P, M, recipe.smf).values()))
         n_right += counts[dataset] == (2 * P + 2) * M + P * (M + 1)
     return counted(n_right, len(counts), "The system has that many parameters", **counts)
 
 
-def _finer_table(runs: Runs) -> Finding:
-    """Each finer table must come nearer to the level on the calibration set; gains are points."""
-    steps = sorted((step for step, kind in runs.tables if kind == "linear"), reverse=True)
-    if len(steps) < 2:
-        return UNTESTABLE, {}, "The records hold tables of one step only."
-    verdict, numbers, text = in_every_row(
-        {
-            f"{coarse:g} to {fine:g}": _table_gain(runs, (coarse, "linear"), (fine, "linear"))
-            for coarse, fine in pairwise(steps)
-        }
-    )
-    for step in steps:
-        tables = runs.tables[step, "linear"].values()
-        numbers[f"{step:g} evaluations"] = float(np.mean([t.n_evaluations for t in tables]))
-    return verdict, numbers, text
-
-
-def _interpolation_matters(runs: Runs) -> Finding:
-    """Another interpolation must change the miss on the calibration set, for better or worse."""
-    rows = {}
-    for step, kind in runs.tables:
-        if kind != "linear" and (step, "linear") in runs.tables:
-            gain = _table_gain(runs, (step, "linear"), (step, kind))
-            rows[f"{kind} {step:g}"] = abs(float(gain.mean())), paired_p(gain)
-    if not rows:
-        return UNTESTABLE, {}, "The records hold tables of one interpolation only."
-    return every_row(rows)
-
-
-def _table_gain(runs: Runs, one: tuple[float, str], other: tuple[float, str]) -> Array:
-    """Return how much nearer to its level (runs,) the other table is, in points.
-
-    Runs in which the level is out of reach say nothing about tables and are left out.
-    """
-    first, second = runs.tables[one], runs.tables[other]
-    shared = [
-        key
-        for key in first
-        if key in second and not np.isnan([first[key].alpha, second[key].alpha]).any()
-    ]
-    miss = [[abs(table[key].reached - key[1]) for key in shared] for table in (first, second)]
-    return 100 * (np.array(miss[0]) - np.array(miss[1]))
-
-
-def _search_ends(runs: Runs) -> Finding:
-    """Within our tolerance; if not: all shares k/n lie outside it, or the widest plane does."""
-    tolerance = SearchCalibrator().tolerance
-    within, possible, beyond = [], [], []
-    for dataset, level in _rows():
-        reached = runs.values("reached", dataset, "calibrated", level)
-        n_cal = runs.values("n_cal", dataset, "calibrated", level)
-        within.append(abs(reached - level) < tolerance)
-        possible.append(abs(np.rint(n_cal * level) / n_cal - level) < tolerance)
-        beyond.append(runs.out_of_reach(dataset, level))
-    ok, can, far = (np.concatenate(flags) for flags in (within, possible, beyond))
-    counts = {
-        "impossible": int((~ok & ~can).sum()),
-        "out of reach": int((~ok & can & far).sum()),
-        "stalled": int((~ok & can & ~far).sum()),
-    }
-    what = "The search ended within its tolerance"
-    verdict, numbers, text = counted(int(ok.sum()), ok.size, what)
-    text += (
-        " In {impossible} no share of the calibration set lies there, in {out of reach} no plane "
-        "covers that much, in {stalled} it stalled."
-    ).format(**counts)
-    return verdict, numbers | counts, text
-
-
 def _text_matches_tables(runs: Runs) -> Finding:
     """The paper by itself; where text and table differ, would the text's value still win?"""
-    printed = {cell[:5]: cell.mean for cell in published_cells()}
     numbers: dict[str, float] = {}
     notes = []
-    values = text_values()
-    for value in values:
-        table, dataset, level, metric, model = cell = value[1:6]
-        if value.value == printed[cell]:
-            continue
-        row = label(dataset, level)
-        numbers |= {f"{row} text": value.value, f"{row} table": printed[cell]}
-        rival = printed[table, dataset, level, metric, "trained"]
-        wins = abs(value.value - 100 * level) < abs(rival - 100 * level)
-        notes.append(f"{row} ({model}; by the text it {'wins' if wins else 'loses'})")
-    verdict, counts, text = counted(len(values) - len(notes), len(values), "Both agree")
+    for slip in slips():
+        row, target = label(slip.dataset, slip.level), 100 * slip.level
+        numbers |= {f"{row} text": slip.text, f"{row} table": slip.table}
+        wins = abs(slip.text - target) < abs(slip.rival - target)
+        notes.append(f"{row} ({slip.model}; by the text it {'wins' if wins else 'loses'})")
+    n = len(text_values())
+    verdict, counts, text = counted(n - len(notes), n, "Both agree")
     return verdict, counts | numbers, text + (f" Not in {', '.join(notes)}." if notes else "")
 
 
@@ -318,25 +208,25 @@ def _untestable(reason: str) -> Callable[[Runs], Finding]:
 
 CHECKS: dict[str, Callable[[Runs], Finding]] = {
     "no-retraining": _no_retraining,
-    "any-level": _any_level,
+    "any-level": any_level,
     "reaches-levels": lambda runs: reaches(runs, _calibrated()),
     "superior-uq": _superior_uq,
     "cheaper": _cheaper,
     "distribution-costly": _untestable("No record is of a model of the whole distribution."),
     "scalable": _untestable("The records vary neither the size of the data nor of the system."),
-    "plane-sets-coverage": _plane_sets_coverage,
+    "plane-sets-coverage": plane_sets_coverage,
     "no-closed-form": _untestable(
         "It is mathematics: on a calibration set the coverage of a plane is a rank, and its "
         "inverse is exact; for the population the claim stands."
     ),
-    "search-beats-table": _search_beats_table,
+    "search-beats-table": search_beats_table,
     "fig1-table": lambda runs: reaches(runs, _calibrated(("pm", "pp"), (0.90,), "table")),
     "parameter-count": _parameter_count,
     "training-captures-level": lambda runs: reaches(runs, _trained() + _baselines()),
     "envelope-99": lambda runs: reaches(runs, _baselines()),
-    "finer-table": _finer_table,
-    "interpolation-matters": _interpolation_matters,
-    "search-ends": _search_ends,
+    "finer-table": finer_table,
+    "interpolation-matters": interpolation_matters,
+    "search-ends": search_ends,
     "reaches-ww": lambda runs: reaches(runs, _calibrated(("ww",))),
     "better-pm": lambda runs: _nearer(runs, "pm"),
     "better-aids": lambda runs: _nearer(runs, "aids"),

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+
+from gt2lite.datasets import load_dataset
+
 LEVELS = (0.90, 0.95)
 """The levels that every method is asked for."""
 
@@ -13,3 +17,9 @@ METHODS = {"baseline": "trained", "trained": "trained", "calibrated": "search"}
 
 PAPER_TABLE = (0.1, "linear")
 """Step and interpolation of the paper's look-up table."""
+
+
+@functools.cache
+def n_values(dataset: str) -> int:
+    """Return how many numbers the inputs of a data set are: what a run costs grows with it."""
+    return load_dataset(dataset).X.size

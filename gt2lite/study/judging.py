@@ -1,4 +1,4 @@
-r"""The rules by which a claim is judged, fixed before any run; all at 5 %.
+r"""The rules of judgement, by which a claim is decided; fixed before any run, all at 5 %.
 
 **In every row.** Most claims say that one model beats another in each row (a data set at a
 level). Each row has a paired t-test over the seeds. The claim *holds* where every row goes its
@@ -7,11 +7,18 @@ it *does not hold* where some row goes against it beyond chance, with Holm's cor
 the rows; in between the data cannot tell: *within chance*.
 
 **Reaching a level.** The mean coverage of the test parts is compared with the law that
-chance gives it (`gt2lite.study.statistics.coverage_p_value`): Beta-binomial after calibration, binomial
-after training. The claim *holds* unless some row is rejected, with Holm over the rows.
+chance gives it (see `gt2lite.study.statistics.coverage_p_value`): Beta-binomial after calibration,
+binomial after training. The claim *holds* unless some row is rejected, with Holm over the rows.
 
 **Comparable** means worse by at most 5 % of the mean. A row that exceeds this refutes the
 claim where the difference is beyond chance, with Holm over the rows, else it is within chance.
+
+**Making a difference.** The mean of a signed difference is compared with 0. The claim *holds*
+where each row differs beyond chance (either way) and *does not hold* where some row is shown to be
+comparable, which means within 5 % of its scale: two one-sided tests, with Holm over the rows. A
+difference can be beyond chance and yet too small to matter; the claim does not hold then either.
+(This rule was mended afterwards: it took the size of the difference before, so that no runs at all
+could speak against the claim.)
 
 **Counting.** A claim without noise in it holds in all cases or not at all.
 """
@@ -23,8 +30,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from gt2lite._checks import Array
+from gt2lite.datasets import DATASETS
+from gt2lite.study.design import LEVELS
 from gt2lite.study.records import Cell, Runs
-from gt2lite.study.statistics import SIGNIFICANCE, coverage_p_value, holm, paired_p
+from gt2lite.study.statistics import SIGNIFICANCE, coverage_p_value, equal_p, holm, paired_p
 
 HOLDS, FAILS, CHANCE, UNTESTABLE = "holds", "does not hold", "within chance", "not testable"
 MARGIN = 0.05
@@ -32,6 +41,17 @@ MARGIN = 0.05
 
 Finding = tuple[str, dict[str, float], str]
 """Verdict, the numbers behind it, and an explanation."""
+
+
+def table_rows(
+    datasets: Sequence[str] = DATASETS, levels: Sequence[float] = LEVELS
+) -> list[tuple[str, float]]:
+    """Return the rows of the paper's tables, a data set at a level.
+
+    >>> table_rows(["pm", "pp"], [0.9])
+    [('pm', 0.9), ('pp', 0.9)]
+    """
+    return [(dataset, level) for dataset in datasets for level in levels]
 
 
 def label(dataset: str, level: float) -> str:
@@ -113,6 +133,31 @@ def comparable(excess: Mapping[str, Array]) -> Finding:
     if over:
         return CHANCE, numbers, f"{text}; exceeded within chance: {', '.join(over)}."
     return HOLDS, numbers, f"{text}."
+
+
+def matters(differences: Mapping[str, Array], scale: Mapping[str, float]) -> Finding:
+    """Judge by row whether signed differences (runs,) matter, against a mean they are a share of.
+
+    >>> matters({"a": np.array([0.9, 1.0, 1.1])}, {"a": 10.0})[::2]
+    ('holds', 'A difference beyond chance in 1 of 1 rows.')
+    >>> matters({"a": np.array([-0.01, 0.0, 0.02])}, {"a": 10.0})[::2]
+    ('does not hold', 'A difference beyond chance in 0 of 1 rows; comparable: a.')
+    """
+    p = {row: paired_p(gap) for row, gap in differences.items()}
+    same = {row: equal_p(gap, MARGIN * scale[row]) for row, gap in differences.items()}
+    corrected = zip(same, holm(list(same.values())), strict=True)
+    equal = [row for row, q in corrected if q < SIGNIFICANCE]
+    clear = [row for row in p if p[row] < SIGNIFICANCE]
+    numbers: dict[str, float] = {"rows": len(p), "beyond chance": len(clear)}
+    for row, gap in differences.items():
+        numbers |= {row: float(gap.mean()), f"{row} p": p[row], f"{row} p of equal": same[row]}
+    text = f"A difference beyond chance in {len(clear)} of {len(p)} rows"
+    if equal:
+        return FAILS, numbers, f"{text}; comparable: {', '.join(equal)}."
+    if len(clear) == len(p):
+        return HOLDS, numbers, f"{text}."
+    unclear = ", ".join(row for row in p if row not in clear)
+    return CHANCE, numbers, f"{text}; within chance: {unclear}."
 
 
 def counted(n_right: int, n: int, what: str, **numbers: float) -> Finding:

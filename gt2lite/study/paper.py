@@ -38,6 +38,17 @@ class TextValue(NamedTuple):
     value: float
 
 
+class Slip(NamedTuple):
+    """A number of the text that is not the one of its table."""
+
+    dataset: str
+    level: float
+    model: str
+    text: float
+    table: float
+    rival: float  # what the table has for the model trained for the level
+
+
 class Claim(NamedTuple):
     """A checkable claim of the paper, in our words."""
 
@@ -74,6 +85,22 @@ def text_values() -> list[TextValue]:
         TextValue(**row | {"level": float(row["level"]), "value": float(row["value"])})
         for row in _read("text.csv")
     ]
+
+
+def slips() -> list[Slip]:
+    """Return where the text of the paper contradicts its tables.
+
+    >>> [(slip.dataset, slip.text, slip.table) for slip in slips()]
+    [('aids', 87.42, 87.88), ('pp', 87.86, 89.88)]
+    """
+    printed = {cell[:5]: cell.mean for cell in published_cells()}
+    out = []
+    for value in text_values():
+        in_table = printed[value[1:6]]
+        if value.value != in_table:
+            rival = printed[(*value[1:5], "trained")]
+            out.append(Slip(value.dataset, value.level, value.model, value.value, in_table, rival))
+    return out
 
 
 def claims() -> list[Claim]:

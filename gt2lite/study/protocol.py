@@ -9,7 +9,6 @@ run, `gt2lite.study.runner`.
 
 from __future__ import annotations
 
-import functools
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -25,7 +24,7 @@ from gt2lite.memberships import ALPHA_0
 from gt2lite.metrics import Quality, interval_quality, rmse
 from gt2lite.recipe import Recipe
 from gt2lite.starts import init_params
-from gt2lite.study.design import LEVELS, MODELS, PAPER_TABLE
+from gt2lite.study.design import LEVELS, MODELS, PAPER_TABLE, n_values
 from gt2lite.study.records import Record
 from gt2lite.system import Params, Planes
 from gt2lite.training import Trained, train
@@ -142,12 +141,6 @@ class Task:
             "train_cpu_seconds": time.process_time() - cpu_clock,
         }
         return trained, times
-
-
-@functools.cache
-def n_values(dataset: str) -> int:
-    """Return how many numbers the inputs of a data set are."""
-    return load_dataset(dataset).X.size
 
 
 def _judge(

@@ -1,10 +1,14 @@
-"""Reference results in `data/results/`: written by the commands that make them, never by hand.
+"""Stored results in `data/results/`: written by the commands that make them, never by hand.
 
-A file of records is plain CSV; beside it `provenance.json` tells the commit, the versions, the
-machine and the date. A new run is compared with the reference number by number. Runs on the
-same machine are equal to the last bit; another machine rounds otherwise, and training
-carries such a difference on. How far it grows was measured by moving the start values by
-one unit in the last place (`nudged.csv`), and that measurement sets the tolerance.
+A file is plain CSV. Its columns are the fields of a record, and one more, `key`: that of the
+run which the row came from (`gt2lite.study.runner.key_of`). A row whose key is not that of today's
+code is of *older code*, and pages that show it say so, see `gt2lite.study.stored`. Beside the rows
+`provenance.json` tells the commit, the versions, the machine and the date.
+
+A new run is compared with the reference number by number. Runs on the same machine are equal to
+the last bit; another machine rounds otherwise, and training carries such a difference on. How
+far it grows was measured by moving the start values by one unit in the last place
+(`nudged.csv`), and that measurement sets the tolerance.
 
 What `make bench` measured lies in `bench/`: a JSON file for each script, provenance inside.
 """
@@ -16,21 +20,40 @@ import json
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterable, Sequence
+import types
+from collections.abc import Callable, Iterable
+from dataclasses import astuple, dataclass, fields
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar, get_args, get_type_hints
 
 from gt2lite.datasets import data_path
-from gt2lite.study.protocol import Record, provenance
+from gt2lite.study.records import Record
+from gt2lite.study.runner import provenance
 
 METRICS = ("rmse", "picp", "pinaw", "interval_score")
 _IDENTITY = ("dataset", "seed", "mode", "model", "level", "method", "step", "interpolation")
-_TEXT = (
-    *("dataset", "mode", "model", "method", "interpolation"),
-    *("split", "contestant", "by", "bin"),  # of the field
-    *("part", "factor", "value"),  # of the search
-)
-_WHOLE = ("seed", "n_evaluations", "n_cal", "n_test", "n", "covered")
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Stored(Generic[T]):
+    """The rows of a file, and the key of the run that each of them came from."""
+
+    rows: list[T]
+    keys: list[str]
+
+    def older(self, today: Iterable[str]) -> int:
+        """Return how many rows have a key that is none of today's."""
+        known = set(today)
+        return sum(key not in known for key in self.keys)
+
+    def by_key(self) -> dict[str, list[T]]:
+        """Return the rows of each run, in their order."""
+        found: dict[str, list[T]] = {}
+        for key, row in zip(self.keys, self.rows, strict=True):
+            found.setdefault(key, []).append(row)
+        return found
 
 
 class Difference(NamedTuple):
@@ -43,17 +66,21 @@ class Difference(NamedTuple):
     tolerance: float  # the largest difference that one unit in the last place was seen to make
 
 
-def write_records(records: Sequence[Record], path: str | os.PathLike[str]) -> None:
-    """Write records to a CSV file, which appears whole or not at all."""
+# ------------------------------------------------------------------------- rows and their keys
+
+
+def write(stored: Stored[Any], path: str | os.PathLike[str]) -> None:
+    """Write rows and their keys to a CSV file, which appears whole or not at all."""
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    columns = list(dict.fromkeys(name for row in records for name in row))
+    names = [field.name for field in fields(stored.rows[0])]
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with os.fdopen(handle, "w", newline="", encoding="utf-8") as file:
-            table = csv.DictWriter(file, columns, lineterminator="\n")
-            table.writeheader()
-            table.writerows(records)
+            table = csv.writer(file, lineterminator="\n")
+            table.writerow([*names, "key"])
+            for row, key in zip(stored.rows, stored.keys, strict=True):
+                table.writerow([*astuple(row), key])
         os.chmod(temporary, 0o644)
         os.replace(temporary, target)
     except BaseException:
@@ -61,29 +88,37 @@ def write_records(records: Sequence[Record], path: str | os.PathLike[str]) -> No
         raise
 
 
-def read_records(path: str | os.PathLike[str]) -> list[Record]:
-    """Return the records of a file that `write_records` made."""
+def read(path: str | os.PathLike[str], kind: Callable[..., T]) -> Stored[T]:
+    """Return the rows of a file and their keys.
+
+    Args:
+        path: of a file that `write` made.
+        kind: the dataclass of its rows, whose field types say how a value is read.
+    """
+    parse = {name: _parser(hint) for name, hint in get_type_hints(kind).items()}
+    rows, keys = [], []
     with open(path, newline="", encoding="utf-8") as file:
-        return [
-            {name: _value(name, text) for name, text in row.items() if text != ""}
-            for row in csv.DictReader(file)
-        ]
+        for line in csv.DictReader(file):
+            keys.append(line.pop("key"))
+            rows.append(kind(**{name: parse[name](text) for name, text in line.items()}))
+    return Stored(rows, keys)
 
 
-def _value(name: str, text: str) -> Any:
-    if name in _TEXT:
-        return text
-    return int(text) if name in _WHOLE else float(text)
+def _parser(hint: Any) -> Callable[[str], Any]:
+    """Return what reads a value of a type; an empty cell is None where the type allows it."""
+    if isinstance(hint, types.UnionType):
+        (plain,) = [part for part in get_args(hint) if part is not type(None)]
+        return lambda text: None if text == "" else plain(text)
+    reader: Callable[[str], Any] = hint
+    return reader
 
 
-def reference(name: str = "reference.csv") -> list[Record]:
-    """Return stored records: of the reference run, or of another file in `data/results/`."""
-    return read_records(data_path("results", name))
+# ------------------------------------------------------------------------------- provenance
 
 
 def reference_provenance(name: str = "provenance.json") -> dict[str, Any]:
     """Return where the stored results of the reference run, or of another study, come from."""
-    facts: dict[str, Any] = json.loads(data_path("results", name).read_text())
+    facts: dict[str, Any] = json.loads(data_path("results", name).read_text(encoding="utf-8"))
     return facts
 
 
@@ -158,9 +193,10 @@ def compare(
 
 
 def _key(row: Record) -> tuple[Any, ...]:
-    return tuple(row.get(name) for name in _IDENTITY)
+    return tuple(getattr(row, name) for name in _IDENTITY)
 
 
 def _gaps(run: Iterable[Record], base: dict[tuple[Any, ...], Record], metric: str) -> list[float]:
-    gaps = [abs(row[metric] - base[_key(row)][metric]) for row in run if _key(row) in base]
+    pairs = [(row, base[_key(row)]) for row in run if _key(row) in base]
+    gaps = [abs(getattr(row, metric) - getattr(other, metric)) for row, other in pairs]
     return [gap for gap in gaps if gap == gap]  # a level out of reach has no number

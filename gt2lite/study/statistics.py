@@ -2,8 +2,8 @@ r"""What chance gives: the few tests by which numbers of ours are compared.
 
 Five seeds are a small sample and a test set is a finite one, so that two honest runs
 differ. The functions here say how easily. They know nothing of the paper: what is
-compared with what is decided in `gt2lite.study.paper` and `gt2lite.study.claims`. The tests need SciPy; the
-redraws of calibration and test part, which show the same without theory, do not.
+compared with what, see `gt2lite.study.cells` and `gt2lite.study.claims`. The tests need SciPy;
+the redraws of calibration and test part, which show the same without theory, do not.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from gt2lite.calibration import (
 from gt2lite.memberships import ALPHA_0
 
 SIGNIFICANCE = 0.05
+"""A p-value below this is beyond chance."""
 
 
 def holm(p_values: ArrayLike) -> list[float]:
@@ -73,6 +74,22 @@ def paired_p(differences: Array) -> float:
     return float(2 * _scipy_stats().t.sf(abs(mean) / (std / math.sqrt(n)), n - 1))
 
 
+def equal_p(differences: Array, margin: float) -> float:
+    """Return the p-value against a mean of differences (n,) that is `margin` or more from 0.
+
+    Two one-sided t-tests, the larger p-value of which counts: where it is small, the mean is shown
+    to be nearer to 0 than the margin. Differences without any spread are nearer (0) or not (1).
+
+    >>> round(equal_p(np.array([-1.0, 0.0, 1.0]), 2.0), 4)  # t = 2 / (1 / sqrt(3)), one tail
+    0.0371
+    """
+    n, mean, std = differences.size, float(differences.mean()), float(differences.std(ddof=1))
+    room = margin - abs(mean)
+    if _only_rounding(std, mean):
+        return float(room <= 0)
+    return float(_scipy_stats().t.sf(room / (std / math.sqrt(n)), n - 1))
+
+
 def paired_half(differences: Array, confidence: float = 0.95) -> float:
     """Return half the length of the t-interval of the mean of differences (n,).
 
@@ -82,6 +99,29 @@ def paired_half(differences: Array, confidence: float = 0.95) -> float:
     n = differences.size
     t = _scipy_stats().t.ppf((1 + between("confidence", confidence, 0, 1)) / 2, n - 1)
     return float(t * differences.std(ddof=1) / math.sqrt(n))
+
+
+def welch_half(std: float, n: int, std_2: float, n_2: int, confidence: float = 0.95) -> float:
+    """Return half the length of Welch's t-interval of the difference of two means.
+
+    >>> round(welch_half(1.0, 5, 1.0, 5), 4)  # 2.306, t with 8 degrees, times sqrt(2 / 5)
+    1.4584
+    """
+    a, b = std**2 / n, std_2**2 / n_2
+    degrees = (a + b) ** 2 / (a**2 / (n - 1) + b**2 / (n_2 - 1))
+    t = _scipy_stats().t.ppf((1 + between("confidence", confidence, 0, 1)) / 2, degrees)
+    return float(t * math.sqrt(a + b))
+
+
+def expected_gap(n: int) -> float:
+    """Return how far two samples of n from one bell curve are apart on average.
+
+    In pooled standard deviations: the mean of |t| with 2 n - 2 degrees, times sqrt(2 / n).
+
+    >>> round(expected_gap(5), 4)
+    0.559
+    """
+    return float(_scipy_stats().t(2 * n - 2).expect(abs) * np.sqrt(2 / n))
 
 
 def coverage_p_value(

@@ -166,7 +166,7 @@ def test_tied_scores_cover_more_and_never_less(pool):
         counts.append(((lower <= y[test]) & (y[test] <= upper)).sum())
     counts = np.array(counts)
     law = stats.betabinom(m, 90, 10)
-    # of the counts, at most as many lie below any number as the law has there, but for chance
+    # of the counts, at most as many lie below any number as the law has there, except by chance
     for c in range(70, 100):
         share, error = law.cdf(c), np.sqrt(law.cdf(c) * law.sf(c) / REDRAWS)
         assert (counts <= c).mean() <= share + 4 * error
@@ -194,7 +194,7 @@ def test_each_tail_and_each_group_follow_laws_of_their_own(pool, scores):
         # the two tails, in one of the groups
         cal, test = both[0, :n], both[0, n:]
         two = TwoSidedCalibrator.from_state(
-            {"options": {"method": "conformal"}}, scores.take(cal).arrays()
+            {"kind": "two-sided", "options": {"method": "conformal"}}, scores.take(cal).arrays()
         )
         lower, upper = two.intervals(pool.planes(test), phi)
         below.append((pool.y[test] >= lower).sum())

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from gt2lite.calibration import covers
+from gt2lite.metrics import covers
 from gt2lite.study.field.conditional import Bin, coverage_by, rarity, regions, width_bins, worst
 
 RNG = np.random.default_rng(0)
@@ -44,12 +44,20 @@ def test_width_bins_hold_equal_shares_in_rising_order():
         assert width[found == i].max() < width[found == i + 1].min()
 
 
+def test_a_row_on_the_border_of_two_bins_belongs_to_the_lower_one():
+    widths = np.array([1.0, 2.0, 3.0, 4.0, 5.0])  # halved at 3
+    assert_array_equal(width_bins(np.zeros(5), widths, n_bins=2), [1, 1, 1, 2, 2])
+    line = np.array([[-2.0], [-1.0], [0.0], [1.0], [2.0]])
+    assert_array_equal(regions(line, line, n_bins=2), [1, 1, 1, 2, 2])
+    assert_array_equal(rarity(line, line, n_bins=2), [2, 1, 1, 1, 2])  # 1 is the middle distance
+
+
 def test_a_margin_that_is_the_same_for_all_makes_one_bin_in_spite_of_rounding():
     y_hat = RNG.normal(size=1000)
     lower, upper = y_hat - 0.1, y_hat + 0.1
     assert len(set(upper - lower)) > 1
-    assert len(set(width_bins(lower, upper))) == 1
-    assert len(set(width_bins(y_hat, y_hat))) == 1  # no width at all
+    assert set(width_bins(lower, upper)) == {1}
+    assert set(width_bins(y_hat, y_hat)) == {1}  # no width at all
 
 
 def test_regions_lie_along_the_direction_of_the_largest_spread():

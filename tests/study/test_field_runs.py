@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -14,20 +14,17 @@ from gt2lite.calibration import ConformalCalibrator, rank
 from gt2lite.calibration.oracle import planes_at_coverage
 from gt2lite.metrics import picp, pinaw, rmse
 from gt2lite.recipe import Recipe
-from gt2lite.study import protocol
-from gt2lite.study.field import contestants, shared
-from gt2lite.study.field.contestants import LEVELS
-from gt2lite.study.field.runs import (
-    CONTESTANTS,
-    Entry,
-    counts,
-    entries,
-    execute,
-    paired,
-    records,
-    run,
-)
-from gt2lite.study.field.shared import Setting
+from gt2lite.study.design import LEVELS
+from gt2lite.study.field import runs
+from gt2lite.study.field.contestant import Entered
+from gt2lite.study.field.contestants import CONTESTANTS
+from gt2lite.study.field.fuzzy import System, shorten, trained_system
+from gt2lite.study.field.plans import counts, entries, records, whole_field
+from gt2lite.study.field.runs import SLACK, Entry
+from gt2lite.study.field.setting import Setting
+from gt2lite.study.field.shared import SharedTraining
+from gt2lite.study.protocol import Task
+from gt2lite.study.runner import key_of, run
 from gt2lite.study.store import Store
 from gt2lite.system import Planes
 
@@ -47,47 +44,59 @@ def outcomes(store):
     """Every contestant on the smallest data set, and one on patients kept apart."""
     todo = entries(["aids"], [0], effort=SHORT)
     todo += entries(["pm"], [0], ["aligned"], split="by_group", effort=SHORT)
-    return {(o.entry.dataset, o.entry.contestant): o for o in run(todo, store, n_jobs=1)}
+    return {(o.entry.dataset, o.entry.contestant.name): o for o in run(todo, store, n_jobs=1)}
+
+
+def get(task):
+    """Return the outcome of a task, from no store."""
+    return run([task], None, n_jobs=1, progress=False)[0]
+
+
+def entry_of(name, *words, **more):
+    return Entry(*words, contestant=CONTESTANTS[name], **more)
 
 
 def test_the_field_is_all_contestants_on_all_sets_and_seeds():
-    every = entries()
-    assert len(every) == len({e.key for e in every}) == 4 * 5 * len(CONTESTANTS)
-    assert len(entries(["pm"], split="by_group")) == 5 * len(CONTESTANTS)
+    every = whole_field()
+    assert len(every) == len({key_of(e) for e in every}) == (4 + 1) * 5 * len(CONTESTANTS)
+    assert {e.dataset for e in every if e.split == "by_group"} == {"pm"}
 
 
 def test_there_is_a_record_for_each_contestant_and_level(outcomes):
     rows = records(outcomes.values())
-    cells = {(r["dataset"], r["split"], r["seed"], r["contestant"], r["level"]) for r in rows}
+    cells = {(r.dataset, r.split, r.seed, r.contestant, r.level) for r in rows}
     assert len(rows) == len(cells) == (len(CONTESTANTS) + 1) * len(LEVELS)
     for row in rows:
         for name in ("rmse", "picp", "pinaw", "interval_score", "equal_pinaw", "first_seconds"):
-            assert math.isfinite(row[name]) and row[name] >= 0, (row["contestant"], name)
-        assert row["equal_picp"] >= row["level"]
-        assert ("worst_group" in row) == (row["dataset"] == "pm")
-    json.dumps(rows)  # plain values
+            value = getattr(row, name)
+            assert math.isfinite(value) and value >= 0, (row.contestant, name)
+        assert row.equal_picp >= row.level
+        assert (row.worst_group is not None) == (row.dataset == "pm")
+    json.dumps([asdict(row) for row in rows])  # plain values
 
 
 def test_a_record_says_what_the_intervals_are(outcomes):
     for outcome in outcomes.values():
         y = outcome.entry.prepare().y_test
         for i, row in enumerate(outcome.records):
-            assert row["picp"] == picp(y, *outcome.ends[i])
-            assert row["pinaw"] == pinaw(y, *outcome.ends[i])
-            assert row["rmse"] == rmse(y, outcome.y_hat[i])
+            assert row.level == LEVELS[i]
+            assert row.picp == picp(y, *outcome.ends[i])
+            assert row.pinaw == pinaw(y, *outcome.ends[i])
+            assert row.rmse == rmse(y, outcome.y_hat[i])
 
 
 def test_bins_hold_every_row_once_and_all_that_is_covered(outcomes):
     for outcome in outcomes.values():
         for row in outcome.records:
             for by in ("width", "region", "rarity", "group"):
-                found = [c for c in outcome.counts if (c["by"], c["level"]) == (by, row["level"])]
+                found = [c for c in outcome.counts if (c.by, c.level) == (by, row.level)]
                 if by == "group" and outcome.entry.dataset == "aids":
                     assert not found
                     continue
-                assert sum(c["n"] for c in found) == row["n_test"]
-                assert sum(c["covered"] for c in found) == round(row["picp"] * row["n_test"])
-                assert min(c["covered"] / c["n"] for c in found) == row[f"worst_{by}"]
+                assert sum(c.n for c in found) == row.n_test
+                assert sum(c.covered for c in found) == round(row.picp * row.n_test)
+                assert sum(c.n * c.width for c in found) / row.n_test == pytest.approx(row.pinaw)
+                assert min(c.covered / c.n for c in found) == getattr(row, f"worst_{by}")
     assert len(counts(outcomes.values())) > 0
 
 
@@ -96,21 +105,27 @@ def test_patients_kept_apart_are_in_one_part_only(outcomes):
     rows = entry.prepare().split
     parts = [set(entry.groups(part)) for part in (rows.train, rows.calibration, rows.test)]
     assert sum(map(len, parts)) == len(set.union(*parts)) == 42
-    tested = {c["bin"] for c in outcomes["pm", "aligned"].counts if c["by"] == "group"}
+    tested = {c.bin for c in outcomes["pm", "aligned"].counts if c.by == "group"}
     assert tested == {str(patient) for patient in parts[2]}
 
 
-def test_planes_are_nested_and_levels_that_were_trained_apart_need_not_be(outcomes):
-    share = {name: o.records[0]["unnested"] for (_, name), o in outcomes.items()}
+def test_planes_are_nested(outcomes):
+    share = {name: o.records[0].unnested for (_, name), o in outcomes.items()}
     assert share["paper"] == share["aligned"] == share["paper_point"] == 0
-    entry = outcomes["aids", "direct"].entry
+
+
+@pytest.mark.parametrize(("end", "sign"), [(0, 1), (1, -1)])
+def test_an_inner_end_outside_the_outer_one_counts_and_its_last_digits_do_not(end, sign):
+    entry = entry_of("direct", "aids", 0)
     data = entry.prepare()
     inner = np.tile([[-1.0], [1.0]], len(data.y_test))
     outer = 2 * inner
-    outer[1, :30] = 0.5  # 30 rows end too early
+    outer[end, :30] = inner[end, :30] + sign * 2 * SLACK  # 30 rows end too early
+    outer[end, 30:50] = inner[end, 30:50] + sign * SLACK / 2  # by rounding alone
     ends = np.array([inner, outer])
-    rows, _ = contestants.judge(entry, data, contestants.Entered(ends[:, 0], ends, ends, 1.0, 1.0))
-    assert rows[0]["unnested"] == 30 / len(data.y_test)
+    rows, _ = runs.judge(entry, data, Entered(ends[:, 0], ends, ends, 1.0, 1.0))
+    assert {row.unnested for row in rows} == {30 / len(data.y_test)}
+    assert SLACK == 1e-9
 
 
 # ------------------------------------------------------------------------ what they do
@@ -119,10 +134,10 @@ def test_planes_are_nested_and_levels_that_were_trained_apart_need_not_be(outcom
 def test_the_papers_system_is_that_of_the_protocol_and_is_not_trained_twice(
     outcomes, store, monkeypatch
 ):
-    task = protocol.Task("aids", 0, "baseline", recipe=Recipe(epochs=2))
-    assert store.has(task.key)
-    monkeypatch.setattr(protocol, "execute", lambda task: pytest.fail("trained again"))
-    (found,) = protocol.run([task], store, n_jobs=1)
+    task = Task("aids", 0, "baseline", recipe=Recipe(epochs=2))
+    assert store.has(key_of(task))
+    monkeypatch.setattr(Task, "execute", lambda *_: pytest.fail("trained again"))
+    (found,) = run([task], store, n_jobs=1)
     data = outcomes["aids", "paper"].entry.prepare()
     fitted = ConformalCalibrator().fit(Planes(found.params, data.X_cal), data.y_cal)
     planes = Planes(found.params, data.X_test)
@@ -133,24 +148,24 @@ def test_the_papers_system_is_that_of_the_protocol_and_is_not_trained_twice(
 
 
 def test_a_training_of_our_own_is_the_same_as_that_of_the_protocol():
-    setting = Setting("aids", 0, effort=SHORT)
-    ours = shared.Training("aids", 0, "random", setting.shorten(Recipe()))
-    theirs = shared.of_protocol(setting, "baseline", setting.shorten(Recipe()), None)
-    found = shared.trained(ours, None)
+    recipe = shorten(Recipe(), SHORT)
+    assert recipe.epochs == 2
+    ours = SharedTraining("aids", 0, "random", recipe)
+    theirs = get(Task("aids", 0, "baseline", recipe=recipe))
+    found = get(ours)
     for name, value in theirs.params.items():
         assert_array_equal(found.params[name], value)
-    both = replace(ours, rows="train and calibration", recipe=replace(ours.recipe, coverage=0.9))
-    theirs = shared.of_protocol(setting, "trained_90", ours.recipe, None)
-    assert_array_equal(shared.trained(both, None).params["a"], theirs.params["a"])
+    both = replace(ours, rows="train and calibration", recipe=replace(recipe, coverage=0.9))
+    theirs = get(Task("aids", 0, "trained_90", recipe=recipe))
+    assert_array_equal(get(both).params["a"], theirs.params["a"])
 
 
-def test_width_at_equal_coverage_is_the_metric_of_that_name(store):
-    system = CONTESTANTS["aligned"]
+def test_width_at_equal_coverage_is_that_of_the_planes(store):
     setting = Setting("pp", 0, effort=0.2)
     data = setting.prepare()
-    params, _ = system.trained(setting, store)
+    entered = CONTESTANTS["aligned"].enter(setting, data, get)
+    params, _ = trained_system(CONTESTANTS["aligned"].recipe, setting, get)
     planes = Planes(params, data.X_test)
-    entered = system.enter(setting, data, store)
     for i, level in enumerate(LEVELS):
         assert_array_equal(entered.equal[i], planes_at_coverage(planes, data.y_test, level))
 
@@ -158,8 +173,7 @@ def test_width_at_equal_coverage_is_the_metric_of_that_name(store):
 def test_a_point_has_the_margin_of_split_conformal_prediction(outcomes):
     outcome = outcomes["aids", "paper_point"]
     data = outcome.entry.prepare()
-    system = contestants.System("", Recipe())
-    params, _ = system.trained(outcome.entry, None)
+    params, _ = trained_system(Recipe(), outcome.entry, get)
     errors = np.sort(np.abs(data.y_cal - Planes(params, data.X_cal).output([0.01, 0.5, 1.0])))
     for i, level in enumerate(LEVELS):
         margin = errors[rank(level, errors.size + 1) - 1]
@@ -167,129 +181,71 @@ def test_a_point_has_the_margin_of_split_conformal_prediction(outcomes):
         assert_allclose(outcome.y_hat[i] - outcome.ends[i, 0], margin)
 
 
-def test_direct_systems_learn_their_level_and_only_those_of_the_paper_see_more_rows(
-    outcomes, monkeypatch
-):
+def test_direct_systems_learn_their_level_and_only_those_of_the_paper_see_more_rows():
     seen = []
-
-    def fake(training, store):
-        seen.append(training)
-        raise StopIteration
-
-    monkeypatch.setattr(contestants, "trained", fake)
     for name, rows in {"direct": "train", "direct_85": "train and calibration"}.items():
         for level in LEVELS:
-            with pytest.raises(StopIteration):
-                CONTESTANTS[name].trained(Setting("pm", 0, "by_group"), level, None)
+            CONTESTANTS[name].trained(Setting("pm", 0, "by_group"), level, seen.append)
             assert (seen[-1].rows, seen[-1].recipe.coverage) == (rows, level)
-    first, second = (outcomes["aids", name].records[0] for name in ("direct", "direct_85"))
-    assert first["n_test"] == second["n_test"]
 
 
 def test_a_further_level_costs_a_system_nothing_and_others_a_training(outcomes):
     def share(name):
         row = outcomes["aids", name].records[0]
-        return row["further_seconds"] / row["first_seconds"]
+        return row.further_seconds / row.first_seconds
 
     assert share("paper") < 0.1 < share("linear_cqr")
-    assert outcomes["aids", "gb_cqr"].records[0]["tuning_seconds"] > 0
+    assert outcomes["aids", "gb_cqr"].records[0].tuning_seconds > 0
 
 
 # ---------------------------------------------------------------------- keys and errors
 
 
-def test_the_key_of_an_entry_depends_on_everything_that_matters(monkeypatch):
-    entry = Entry("aids", 0)
+def test_the_key_of_an_entry_depends_on_everything_that_matters():
+    entry = entry_of("paper", "aids", 0)
+    longer = replace(CONTESTANTS["paper"], recipe=Recipe(epochs=200))
     others = [
         replace(entry, seed=1),
         replace(entry, dataset="pm"),
         replace(entry, dataset="pm", split="by_group"),
         replace(entry, effort=0.5),
-        *(replace(entry, contestant=name) for name in NAMES[1:]),
+        replace(entry, contestant=longer),
+        *(replace(entry, contestant=CONTESTANTS[name]) for name in NAMES[1:]),
     ]
-    keys = {entry.key, *(other.key for other in others)}
-    assert len(keys) == 1 + len(others)
-    longer = replace(CONTESTANTS["paper"], recipe=Recipe(epochs=200))
-    monkeypatch.setitem(CONTESTANTS, "paper", longer)
-    assert entry.key not in keys
+    assert len({key_of(entry), *map(key_of, others)}) == 1 + len(others)
+    renamed = replace(CONTESTANTS["paper"], title="another title")
+    assert key_of(replace(entry, contestant=renamed)) == key_of(entry)
 
 
 def test_another_contestant_changes_no_key_of_those_that_are_there(monkeypatch):
-    before = [entry.key for entry in entries(["aids"], [0])]
-    mine = contestants.System("mine", Recipe(n_rules=30))
-    monkeypatch.setitem(CONTESTANTS, "mine", mine)
-    assert [entry.key for entry in entries(["aids"], [0], NAMES)] == before
+    before = [key_of(entry) for entry in entries(["aids"], [0])]
+    monkeypatch.setitem(CONTESTANTS, "mine", System("mine", "Mine", Recipe(n_rules=30)))
+    assert [key_of(entry) for entry in entries(["aids"], [0], NAMES)] == before
     assert len(entries(["aids"], [0])) == len(before) + 1
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"dataset": "iris"}, "'ww', 'pm', 'aids', 'pp'"),
-        ({"seed": -1}, "seed"),
+        ({"datasets": ["iris"]}, "'ww', 'pm', 'aids', 'pp'"),
+        ({"seeds": [-1]}, "seed"),
         ({"split": "by_luck"}, "'random', 'by_group'"),
-        ({"contestant": "winner"}, "'paper', 'paper_point'"),
+        ({"contestants": ["winner"]}, "'paper', 'paper_point'"),
         ({"effort": 2.0}, "effort"),
     ],
 )
 def test_an_unknown_name_gets_the_known_ones(change, words):
     with pytest.raises(ValueError, match=words):
-        replace(Entry("aids", 0), **change)
+        entries(**change)
 
 
 def test_patients_cannot_be_kept_apart_where_there_are_none():
     with pytest.raises(ValueError, match="'aids' has none"):
-        execute(Entry("aids", 0, "by_group"))
-
-
-# ------------------------------------------------------------------------------ pairs
-
-
-def rows_of(values, **more):
-    return [
-        {"dataset": "pp", "split": "random", "seed": seed, "contestant": name, "level": 0.9}
-        | {"pinaw": value}
-        | more
-        for name, by_seed in values.items()
-        for seed, value in enumerate(by_seed)
-    ]
-
-
-def test_pairs_are_compared_seed_by_seed_in_any_order():
-    rows = rows_of({"a": [1.0, 2.0, 3.0, 4.0], "b": [1.1, 2.2, 3.1, 4.2]})
-    (found,) = paired(rows[::-1], "a", "b", "pinaw")
-    stats = pytest.importorskip("scipy.stats")
-    test = stats.ttest_rel([1.0, 2.0, 3.0, 4.0], [1.1, 2.2, 3.1, 4.2])
-    assert found.mean == pytest.approx(-0.15) and found.n == 4
-    assert found.p == pytest.approx(test.pvalue)
-    low, high = test.confidence_interval(0.95)
-    assert (found.mean - found.half, found.mean + found.half) == pytest.approx((low, high))
-    assert found.percent == pytest.approx(100 * -0.15 / 2.65)
-    assert found.verdict == "less"
-    (back,) = paired(rows, "b", "a", "pinaw")
-    assert back.mean == pytest.approx(0.15) and back.verdict == "more"
-
-
-def test_a_comparison_for_each_data_set_and_level_of_one_split():
-    rows = rows_of({"a": [1.0, 2.0], "b": [1.0, 3.0]})
-    rows += rows_of({"a": [1.0, 2.0], "b": [2.0, 2.0]}, level=0.95)
-    rows += rows_of({"a": [0.0, 0.0], "b": [9.0, 8.0]}, split="by_group")
-    found = paired(rows, "a", "b", "pinaw")
-    assert [(f.level, f.mean) for f in found] == [(0.9, -0.5), (0.95, -0.5)]
-    assert {f.verdict for f in found} == {"undecided"}
-    (apart,) = paired(rows, "a", "b", "pinaw", split="by_group")
-    assert apart.mean == -8.5
-
-
-def test_pairs_without_a_partner_are_refused():
-    rows = rows_of({"a": [1.0, 2.0, 3.0], "b": [1.0, 2.0]})
-    with pytest.raises(ValueError, match=r"same seeds.*\[0, 1, 2\] and \[0, 1\]"):
-        paired(rows, "a", "b", "pinaw")
-    assert paired(rows, "a", "c", "pinaw") == []  # nothing to compare with
+        entry_of("paper", "aids", 0, "by_group").execute(get)
 
 
 def test_what_is_stored_is_not_computed_again(outcomes, store, monkeypatch):
-    monkeypatch.setattr(runs, "judge", lambda *_: pytest.fail("computed again"))
+    monkeypatch.setattr(Entry, "execute", lambda *_: pytest.fail("computed again"))
     again = run([o.entry for o in outcomes.values()], store, n_jobs=1)
     for one, other in zip(again, outcomes.values(), strict=True):
         assert one.records == other.records and one.counts == other.counts

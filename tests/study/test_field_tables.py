@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
 from gt2lite.recipe import Recipe
-from gt2lite.study.field.contestants import System
-from gt2lite.study.field.runs import CONTESTANTS
+from gt2lite.study.field.contestants import CONTESTANTS
+from gt2lite.study.field.fuzzy import System
 from gt2lite.study.field.tables import (
     best_of,
     forest_rows,
@@ -19,15 +21,15 @@ from gt2lite.study.field.tables import (
     standings_table,
     title,
     values_of,
-    who_table,
+    who,
 )
 from gt2lite.study.statistics import paired_half
 
 
 def rows_of(dataset, level=0.9, split="random", **by_name):
+    names = {"dataset": dataset, "split": split, "level": level}
     return [
-        {"dataset": dataset, "split": split, "seed": seed, "contestant": name, "level": level}
-        | {"rmse": value}
+        SimpleNamespace(**names, seed=seed, contestant=name, rmse=value)
         for name, by_seed in by_name.items()
         for seed, value in enumerate(by_seed)
     ]
@@ -64,7 +66,9 @@ def test_a_table_has_a_row_for_each_contestant_and_the_best_in_bold():
 
 
 def test_a_contestant_that_is_added_appears_by_itself(monkeypatch):
-    monkeypatch.setitem(CONTESTANTS, "strong", System("a stronger one", Recipe(n_rules=30)))
+    monkeypatch.setitem(
+        CONTESTANTS, "strong", System("strong", "a stronger one", Recipe(n_rules=30))
+    )
     rows = ROWS + rows_of("ww", strong=[0.1, 0.1, 0.2])
     values = values_of(rows, "rmse")
     assert best_of(values, "ww") == "strong" and is_fuzzy("strong")
@@ -80,6 +84,14 @@ def test_the_best_fuzzy_system_is_compared_with_the_best_of_the_others():
     assert pp.half == pytest.approx(0, abs=1e-9)  # each seed differs by 0.1
 
 
+def test_a_gap_and_its_interval_are_in_per_cent_of_the_others_mean():
+    rows = rows_of("ww", gb_split=[0.5, 0.7, 0.6], paper=[1.0, 1.4, 0.9])
+    (found,) = gaps(rows, "rmse")
+    difference = np.array([0.5, 0.7, 0.3])
+    assert found.percent == pytest.approx(100 * 0.5 / 0.6)
+    assert found.half == pytest.approx(100 * paired_half(difference) / 0.6)
+
+
 def test_a_forest_has_a_row_for_each_data_set_and_a_bar_in_per_cent_of_the_rival():
     found = forest_rows(ROWS, ["paper", "aligned"], "gb_split", "rmse")
     assert list(found) == ["WW", "PP"]
@@ -92,26 +104,25 @@ def test_a_forest_has_a_row_for_each_data_set_and_a_bar_in_per_cent_of_the_rival
 
 
 def test_bins_are_pooled_over_the_seeds_in_the_order_of_their_numbers():
-    common = {"contestant": "paper", "dataset": "pm", "by": "group", "split": "random"}
-    counts = [
-        common | {"seed": 0, "bin": "10", "n": 4, "covered": 3},
-        common | {"seed": 0, "bin": "9", "n": 2, "covered": 2},
-        common | {"seed": 1, "bin": "10", "n": 6, "covered": 5},
-        common | {"seed": 1, "bin": "10", "n": 6, "covered": 5, "by": "width"},
-    ]
+    def count(seed, label, n, covered, by="group"):
+        names = {"contestant": "paper", "dataset": "pm", "split": "random"}
+        return SimpleNamespace(**names, by=by, seed=seed, bin=label, n=n, covered=covered)
+
+    counts = [count(0, "10", 4, 3), count(0, "9", 2, 2), count(1, "10", 6, 5)]
+    counts.append(count(1, "10", 6, 5, by="width"))
     found = pooled(counts, "paper", "pm", "group")
     assert found == {"9": (2, 2), "10": (10, 8)} and list(found) == ["9", "10"]
     assert_array_equal(shares(found), [1.0, 0.8])
 
 
 def test_every_contestant_is_told_apart_from_the_others(monkeypatch):
-    strong = System("strong", Recipe(n_rules=40, objective="aligned"))
+    strong = System("strong", "strong", Recipe(n_rules=40, objective="aligned"))
     monkeypatch.setitem(CONTESTANTS, "strong", strong)
-    lines = who_table(CONTESTANTS).splitlines()[2:]
-    assert len(lines) == len({line.split("|", 2)[2] for line in lines}) == len(CONTESTANTS)
-    told = dict(zip(CONTESTANTS, lines, strict=True))
-    assert "99 %" in told["paper"] and "40 rules" in told["strong"]
-    assert "two more trainings" in told["gb_cqr"] and "sorted list" in told["gb_split"]
+    told = dict(zip(CONTESTANTS, who(CONTESTANTS), strict=True))
+    assert len({row[1:] for row in told.values()}) == len(CONTESTANTS)
+    assert "99 %" in told["paper"].learns and "40 rules" in told["strong"].learns
+    assert told["gb_cqr"].further == "two more trainings"
+    assert "sorted list" in told["gb_split"].further and "mean" in told["gb_split"].interval
 
 
 def test_only_those_that_are_no_rivals_are_fuzzy():

@@ -6,8 +6,9 @@ import math
 import pytest
 
 from gt2lite.study import results
-from gt2lite.study.field.runs import entries
-from gt2lite.study.results import METRICS, compare, read_records, write_provenance, write_records
+from gt2lite.study.field.records import FieldRecord
+from gt2lite.study.records import Record
+from gt2lite.study.results import METRICS, Stored, compare, read, write, write_provenance
 
 
 def a_record(**changes):
@@ -18,36 +19,59 @@ def a_record(**changes):
         "model": "calibrated",
         "level": 0.9,
         "method": "exact",
-        "n_evaluations": 42,
+        "n_cal": 10,
+        "n_test": 20,
         "alpha": 1 / 3,
+        "reached": 0.9,
+        "n_evaluations": 42,
         **dict.fromkeys(METRICS, 0.1),
+        **dict.fromkeys(("train_seconds", "train_cpu_seconds", "calibrate_seconds"), 1.5),
     }
-    return base | changes
+    return Record(**base | changes)
 
 
-def test_records_come_back_as_they_were(tmp_path):
+def test_rows_come_back_as_they_were_with_their_keys(tmp_path):
     rows = [
         a_record(),
-        a_record(method="table", step=0.1, interpolation="pchip"),  # more columns than the first
+        a_record(method="table", step=0.1, interpolation="pchip"),
         a_record(seed=1, picp=math.nan),
     ]
-    write_records(rows, tmp_path / "new" / "rows.csv")
-    again = read_records(tmp_path / "new" / "rows.csv")
-    assert str(again) == str(rows)  # NaN included, and whole numbers stay whole
-    assert again[0]["alpha"] == 1 / 3
+    path = tmp_path / "new" / "rows.csv"
+    write(Stored(rows, ["a", "b", "a"]), path)
+    again = read(path, Record)
+    assert str(again.rows) == str(rows)  # NaN included, and whole numbers stay whole
+    assert again.rows[0].alpha == 1 / 3 and again.rows[0].step is None
+    assert again.keys == ["a", "b", "a"]
+    assert again.by_key()["b"] == rows[1:2] and len(again.by_key()["a"]) == 2
+    assert path.read_text(encoding="utf-8").splitlines()[0].endswith("calibrate_seconds,key")
+
+
+def test_rows_are_older_whose_key_is_none_of_todays():
+    stored = Stored([a_record()] * 4, ["a", "b", "a", "older"])
+    assert stored.older({"a", "c"}) == 2
+    assert stored.older({"a", "b", "older"}) == 0
+
+
+def test_a_file_of_another_kind_is_refused(tmp_path):
+    write(Stored([a_record()], ["a"]), tmp_path / "rows.csv")
+    with pytest.raises((KeyError, TypeError)):
+        read(tmp_path / "rows.csv", FieldRecord)
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path):
     path = tmp_path / "rows.csv"
-    write_records([a_record()], path)
+    write(Stored([a_record()], ["a"]), path)
     before = path.read_bytes()
 
     class Broken:
         def __str__(self):
             raise OSError("no space left on device")
 
+        def __deepcopy__(self, memo):
+            return self
+
     with pytest.raises(OSError, match="no space"):
-        write_records([a_record(), a_record(alpha=Broken())], path)
+        write(Stored([a_record(), a_record(alpha=Broken())], ["a", "a"]), path)
     assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
 
 
@@ -77,16 +101,6 @@ def test_provenance_names_commit_versions_machine_and_date(tmp_path):
     assert facts["commit"] == "unknown"  # no repository there
 
 
-@pytest.mark.parametrize("name", ["reference.csv", "authors.csv", "nudged.csv"])
-def test_the_stored_studies_hold_the_whole_protocol(name):
-    rows = results.reference(name)
-    trainings = {(r["dataset"], r["seed"], r["model"], r["level"]) for r in rows}
-    trainings = {t for t in trainings if t[2] != "calibrated"}
-    assert len(trainings) == 60
-    assert {r["mode"] for r in rows} == {"authors" if name == "authors.csv" else "default"}
-    assert results.reference_provenance()["command"] == "make study"
-
-
 def test_a_stored_benchmark_is_read_as_it_was_written(tmp_path, monkeypatch):
     monkeypatch.setattr(results, "data_path", tmp_path.joinpath)
     whole = {"settings": {"n": 1}, "results": {"a": 0.5}, "provenance": {"machine": "one"}}
@@ -103,24 +117,3 @@ def test_a_benchmark_that_is_not_stored_is_asked_for_kindly(tmp_path, monkeypatc
     (tmp_path / "results" / "bench" / "cost.json").write_text("{}", encoding="utf-8")
     with pytest.raises(FileNotFoundError, match="there are: cost; "):
         results.bench("step")
-
-
-def test_the_stored_field_holds_all_contestants_on_all_splits_and_every_row_in_its_bins():
-    def cells(rows):
-        return {(r["dataset"], r["split"], r["seed"], r["contestant"]) for r in rows}
-
-    rows, bins = results.reference("field.csv"), results.reference("bins.csv")
-    every = entries() + entries(["pm"], split="by_group")
-    wanted = {(e.dataset, e.split, e.seed, e.contestant) for e in every}
-    assert cells(rows) == cells(bins) == wanted
-    sums = {}
-    for one in bins:
-        cell = (one["dataset"], one["split"], one["seed"], one["contestant"], one["by"])
-        n, covered = sums.get(cell, (0, 0))
-        sums[cell] = n + one["n"], covered + one["covered"]
-    for row in rows:
-        if row["level"] == 0.9:
-            cell = (row["dataset"], row["split"], row["seed"], row["contestant"])
-            for by in ("width", "region", "rarity"):
-                assert sums[*cell, by] == (row["n_test"], round(row["picp"] * row["n_test"]))
-    assert {"mapie", "scikit-learn"} <= set(results.reference_provenance("field_provenance.json"))

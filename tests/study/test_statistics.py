@@ -12,12 +12,15 @@ from gt2lite.calibration import CALIBRATORS, Scores, critical_scores
 from gt2lite.memberships import kappa_of
 from gt2lite.study.statistics import (
     coverage_p_value,
+    equal_p,
+    expected_gap,
     holm,
     paired_half,
     paired_p,
     redrawn_coverage,
     redraws,
     welch,
+    welch_half,
     worst_by_chance,
 )
 
@@ -56,6 +59,31 @@ def test_samples_without_spread_are_equal_or_not():
 def test_paired_t_by_hand():
     # With one degree of freedom t has the Cauchy law: differences 1 and 3 give t = 2 / 1.
     assert paired_p(np.array([1.0, 3.0])) == pytest.approx(1 - 2 / math.pi * math.atan(2))
+
+
+def test_equal_to_within_a_margin_by_hand():
+    # Cauchy tails again: differences -1 and 3 have mean 1 and a standard error of 2.
+    tail = 0.5 - math.atan((4 - 1) / 2) / math.pi
+    for sign in (-1, 1):
+        assert equal_p(sign * np.array([-1.0, 3.0]), 4.0) == pytest.approx(tail)
+    assert equal_p(np.array([-1.0, 3.0]), 0.5) > 0.5  # the mean itself lies outside
+    flat = np.full(4, 0.5)
+    assert (equal_p(flat, 0.6), equal_p(flat, 0.5), equal_p(flat, 0.4)) == (0, 1, 1)
+
+
+def test_half_of_welchs_interval_is_where_its_test_turns():
+    half = welch_half(2, 4, 3, 9)
+    assert welch(7 + half, 2, 4, 7, 3, 9) == pytest.approx(0.05)
+    assert welch(7 + welch_half(2, 4, 3, 9, 0.9), 2, 4, 7, 3, 9) == pytest.approx(0.10)
+
+
+def test_the_expected_gap_by_simulation():
+    rng = np.random.default_rng(0)
+    for n in (3, 5):
+        a, b = rng.normal(size=(2, 100_000, n))
+        pooled = np.sqrt((a.var(axis=1, ddof=1) + b.var(axis=1, ddof=1)) / 2)
+        gap = np.abs(a.mean(axis=1) - b.mean(axis=1)) / pooled
+        assert expected_gap(n) == pytest.approx(gap.mean(), rel=0.01)
 
 
 def test_a_binomial_coverage_by_hand():
@@ -137,6 +165,9 @@ def test_the_worst_of_several_bins_is_below_the_level_by_chance_alone():
     sizes = [5, 20, 147]
     drawn = np.min([rng.binomial(n, 0.9, size=200_000) / n for n in sizes], axis=0)
     assert worst_by_chance(sizes, 0.9) == pytest.approx(drawn.mean(), abs=0.001)
+    # Two bins of 1 and 2 rows at 1/2: the lower share is 1 with 1/8, 1/2 with 1/4, else 0.
+    assert worst_by_chance([1, 2], 0.5) == pytest.approx(1 / 8 + 1 / 2 * 1 / 4)
+    assert worst_by_chance([3], 0.5) == pytest.approx(0.5)
 
 
 def test_half_an_interval_is_that_of_scipy():

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gt2lite._checks import Array, IntArray, matrix, vector
-from gt2lite.calibration import covers
+from gt2lite.metrics import covers
 
 N_BINS = 5
 

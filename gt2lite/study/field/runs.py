@@ -1,248 +1,166 @@
-"""The field: all contestants on the same splits, stored as they finish, and compared in pairs.
+"""One contestant on one split: trained, calibrated, and judged on the test part.
 
-An `Entry` is one contestant on one split of one data set. `run` does many of them like
-`gt2lite.study.protocol.run`; `records` gives a flat row for each (dataset, split, seed, contestant,
-level) and `counts` one for each bin of the test rows. What contestants do is told in
-`gt2lite.study.field.contestants`; to add one, add it to `CONTESTANTS`.
+That is an `Entry`; executed, it becomes a `FieldRun`. Which entries the field consists of, see
+`gt2lite.study.field.plans`; how many of them are run, `gt2lite.study.runner`.
 """
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gt2lite._checks import Array, one_of
-from gt2lite.datasets import DATASETS, checksum
-from gt2lite.presets import STRONG
-from gt2lite.recipe import Recipe
-from gt2lite.study import runner
-from gt2lite.study.field.baselines import boosted_mean, boosted_quantiles, linear_quantiles
-from gt2lite.study.field.contestants import Contestant, Direct, Outside, Point, System, judge
-from gt2lite.study.field.shared import Setting
-from gt2lite.study.protocol import SEEDS, Record, n_values, provenance
-from gt2lite.study.statistics import paired_half, paired_p
-from gt2lite.study.store import Store, digest_of
+from gt2lite._checks import Array
+from gt2lite._threads import one_blas_thread
+from gt2lite.datasets import Prepared, checksum
+from gt2lite.metrics import interval_quality, rmse
+from gt2lite.study.design import LEVELS, n_values
+from gt2lite.study.field.conditional import Bin, coverage_by, rarity, regions, width_bins, worst
+from gt2lite.study.field.contestant import Contestant, Entered, Get
+from gt2lite.study.field.records import BinCount, FieldRecord
+from gt2lite.study.field.setting import Setting
 
-CONTESTANTS: dict[str, Contestant] = {
-    "paper": System("GT2-FLS", Recipe()),
-    "paper_point": Point("GT2-FLS, output only", System("", Recipe())),
-    "aligned": System("GT2-FLS, aligned", Recipe(objective="aligned")),
-    "strong": System("GT2-FLS, strong", STRONG),
-    "direct": Direct("GT2-FLS per level"),
-    "direct_85": Direct("GT2-FLS per level, 85 %", calibrated=False),
-    "gb_cqr": Outside("boosted quantiles", boosted_quantiles),
-    "gb_split": Outside("boosted mean", boosted_mean),
-    "linear_cqr": Outside("linear quantiles", linear_quantiles, boosted=False),
-}
-"""Who takes part, by name."""
+SLACK = 1e-9
+"""By how much an end may stick out: last digits say nothing about the order of two ends."""
+
+
+class FieldRun(NamedTuple):
+    """What came of an entry."""
+
+    entry: Entry
+    records: list[FieldRecord]  # one for each level
+    counts: list[BinCount]  # one for each bin of rows at each level
+    y_hat: Array  # (L, N) estimates for the test part
+    ends: Array  # (L, 2, N) intervals for the test part
 
 
 @dataclass(frozen=True)
 class Entry(Setting):
     """One contestant on one split of one data set."""
 
-    contestant: str = "paper"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of("contestant", self.contestant, CONTESTANTS)
+    contestant: Contestant = field(kw_only=True)
 
     @property
-    def key(self) -> str:
-        """The key under which the outcome is stored."""
-        who = CONTESTANTS[self.contestant]
-        return Store.key(
-            kind="entry",
-            **asdict(self),
-            data=checksum(self.dataset),
-            identity=who.identity(),
-            code=digest_of(who.makers),
-        )
+    def code(self) -> tuple[str, ...]:
+        """The modules that execute it: the contestant's own, and this one."""
+        return (*self.contestant.code, __name__)
 
     @property
     def cost(self) -> float:
-        """How long it takes, in no particular unit: those that tune take longest."""
-        weights = {"gb_cqr": 10, "strong": 10, "gb_split": 2, "linear_cqr": 0.3}
-        return weights.get(self.contestant, 1) * n_values(self.dataset) * self.effort
+        """How long it takes, in no particular unit."""
+        return self.contestant.weight * n_values(self.dataset) * self.effort
 
     @property
     def label(self) -> str:
         """What it is, in a few words."""
-        return f"{self.dataset} {self.split} seed {self.seed} {self.contestant}"
+        return f"{self.dataset} {self.split} seed {self.seed} {self.contestant.name}"
+
+    def asked(self) -> dict[str, Any]:
+        """Return all that distinguishes it, in plain values."""
+        return {
+            "dataset": self.dataset,
+            "seed": self.seed,
+            "split": self.split,
+            "effort": self.effort,
+            "contestant": self.contestant.identity(),
+            "data": checksum(self.dataset),
+        }
+
+    def execute(self, get: Get) -> FieldRun:
+        """Train, calibrate and judge the contestant; `get` has trainings that others share."""
+        with one_blas_thread():
+            data = self.prepare()
+            entered = self.contestant.enter(self, data, get)
+            records, counts = judge(self, data, entered)
+        return FieldRun(self, records, counts, entered.y_hat, entered.ends)
+
+    def pack(self, run: FieldRun) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Return what came of it in plain form."""
+        header = {
+            "records": [asdict(row) for row in run.records],
+            "counts": [asdict(row) for row in run.counts],
+        }
+        return header, {"y_hat": run.y_hat, "ends": run.ends}
+
+    def unpack(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> FieldRun:
+        """Return what came of it again."""
+        return FieldRun(
+            self,
+            [FieldRecord(**row) for row in header["records"]],
+            [BinCount(**row) for row in header["counts"]],
+            arrays["y_hat"],
+            arrays["ends"],
+        )
 
 
-class Outcome(NamedTuple):
-    """What came of an entry."""
-
-    entry: Entry
-    records: list[Record]  # one for each level
-    counts: list[Record]  # one for each bin of rows at each level
-    y_hat: Array  # (L, N) estimates for the test part
-    ends: Array  # (L, 2, N) intervals for the test part
-    provenance: dict[str, Any]
-
-
-def entries(
-    datasets: Sequence[str] = DATASETS,
-    seeds: Sequence[int] = SEEDS,
-    contestants: Sequence[str] | None = None,
-    *,
-    split: str = "random",
-    effort: float = 1.0,
-) -> list[Entry]:
-    """Return the entries of all contestants, or of some, on all data sets and seeds.
-
-    >>> len(entries(contestants=["paper", "gb_cqr"]))
-    40
-    """
-    return [
-        Entry(dataset, seed, split, effort, contestant)
-        for dataset in datasets
-        for seed in seeds
-        for contestant in contestants or CONTESTANTS
-    ]
-
-
-def execute(entry: Entry, store: Store | None = None) -> Outcome:
-    """Train, calibrate and judge one contestant; trainings in the store are not done again."""
-    with runner.one_blas_thread():
-        data = entry.prepare()
-        entered = CONTESTANTS[entry.contestant].enter(entry, data, store)
-        rows, bins = judge(entry, data, entered)
-    names = {name: getattr(entry, name) for name in ("dataset", "split", "seed", "contestant")}
-    return Outcome(
-        entry,
-        [names | row for row in rows],
-        [names | row for row in bins],
-        entered.y_hat,
-        entered.ends,
-        provenance(),
-    )
-
-
-def run(
-    todo: Iterable[Entry],
-    store: Store | None = None,
-    *,
-    n_jobs: int = -1,
-    progress: bool | None = None,
-) -> list[Outcome]:
-    """Execute entries in parallel and return their outcomes, in order; see `gt2lite.study.runner.run`.
-
-    Args:
-        todo: what to execute.
-        store: where outcomes and trainings are kept; None keeps them in memory only, and
-            contestants that could share a training repeat it.
-        n_jobs: processes, -1 for one per core. More than one need joblib.
-        progress: show a progress bar; None shows one on a terminal if tqdm is installed.
-    """
-    work = runner.Work(functools.partial(execute, store=store), _pack, _unpack)
-    return runner.run(todo, work, store, n_jobs=n_jobs, progress=progress)
-
-
-def records(outcomes: Iterable[Outcome]) -> list[Record]:
-    """Return a record for each (dataset, split, seed, contestant, level)."""
-    return [dict(row) for outcome in outcomes for row in outcome.records]
-
-
-def counts(outcomes: Iterable[Outcome]) -> list[Record]:
-    """Return a record for each bin: rows and how many are covered, by width, input and group."""
-    return [dict(row) for outcome in outcomes for row in outcome.counts]
-
-
-# ---------------------------------------------------------------------------- in pairs
-
-
-class Paired(NamedTuple):
-    """How much larger a metric is for one contestant than for another, over the seeds."""
-
-    dataset: str
-    level: float
-    n: int  # seeds
-    mean: float  # of the differences
-    half: float  # of the 95 % interval of that mean
-    p: float  # of a paired t-test against 0
-    percent: float  # the mean difference as a share of the other's mean
-
-    @property
-    def verdict(self) -> str:
-        """What the test says: "less", "more" or "undecided"."""
-        if not self.p < 0.05:
-            return "undecided"
-        return "less" if self.mean < 0 else "more"
-
-
-def paired(
-    rows: Iterable[Record], a: str, b: str, metric: str, *, split: str = "random"
-) -> list[Paired]:
-    """Compare two contestants seed by seed: `metric` of `a` minus that of `b`.
-
-    A comparison is made for each data set and level that both have. Five seeds are few: a paired
-    t-test on five differences finds a true difference of one standard deviation of these
-    differences in about two of five cases only, so that "undecided" is no sign of
-    equality. And the seeds split the same rows anew: their tests overlap.
-
-    >>> rows = [{"dataset": "pp", "split": "random", "seed": s, "contestant": c, "level": 0.9,
-    ...          "rmse": v} for c, vs in {"a": [1, 2, 4], "b": [0, 0, 1]}.items()
-    ...          for s, v in enumerate(vs)]
-    >>> found, = paired(rows, "a", "b", "rmse")
-    >>> found.n, found.mean, round(found.p, 3), found.verdict  # differences 1, 2, 3
-    (3, 2.0, 0.074, 'undecided')
-    """
-    by_cell: dict[tuple[str, float], dict[str, dict[int, float]]] = {}
-    for row in rows:
-        if row["split"] == split and row["contestant"] in (a, b) and metric in row:
-            cell = by_cell.setdefault((row["dataset"], row["level"]), {a: {}, b: {}})
-            cell[row["contestant"]][row["seed"]] = row[metric]
-    found = []
-    for (dataset, level), sides in by_cell.items():
-        if not (sides[a] and sides[b]):
-            continue
-        if sides[a].keys() != sides[b].keys():
-            raise ValueError(
-                f"{a!r} and {b!r} must have the same seeds to be paired; on {dataset} at {level} "
-                f"they have {sorted(sides[a])} and {sorted(sides[b])}"
-            )
-        ours = np.array([sides[a][seed] for seed in sorted(sides[a])])
-        theirs = np.array([sides[b][seed] for seed in sorted(sides[b])])
-        gap = ours - theirs
-        found.append(
-            Paired(
-                dataset,
-                level,
-                gap.size,
-                float(gap.mean()),
-                paired_half(gap),
-                paired_p(gap),
-                100 * float(gap.mean() / theirs.mean()),
+def judge(
+    entry: Entry, data: Prepared, entered: Entered
+) -> tuple[list[FieldRecord], list[BinCount]]:
+    """Return a record for each level, and one for each bin of rows at each level."""
+    y = data.y_test
+    names: dict[str, Any] = {
+        "dataset": entry.dataset,
+        "split": entry.split,
+        "seed": entry.seed,
+        "contestant": entry.contestant.name,
+    }
+    records, counts = [], []
+    for i, level in enumerate(LEVELS):
+        (lower, upper), (low, high) = entered.ends[i], entered.equal[i]
+        bins = _bins(entry, data, lower, upper)
+        equal = interval_quality(y, low, high, level)._asdict()
+        measured: dict[str, Any] = {
+            "rmse": rmse(y, entered.y_hat[i]),
+            **interval_quality(y, lower, upper, level)._asdict(),
+            **{f"equal_{name}": value for name, value in equal.items()},
+            "unnested": _unnested(entered.ends),
+            **{f"worst_{by}": worst(found) for by, found in bins.items()},
+        }
+        records.append(
+            FieldRecord(
+                **names,
+                **measured,
+                level=level,
+                n_cal=len(data.y_cal),
+                n_test=len(y),
+                first_seconds=entered.first_seconds,
+                further_seconds=entered.further_seconds,
+                tuning_seconds=entered.tuning_seconds,
             )
         )
-    return found
+        counts += [
+            BinCount(
+                **names,
+                level=level,
+                by=by,
+                bin=b.label,
+                n=b.n,
+                covered=b.covered,
+                width=b.width / float(np.ptp(y)),
+            )
+            for by, found in bins.items()
+            for b in found
+        ]
+    return records, counts
 
 
-# ---------------------------------------------------------------------------- inside
+def _unnested(ends: Array) -> float:
+    """Return the share of rows whose first interval is not inside their second (2, 2, N)."""
+    (inner_lower, inner_upper), (outer_lower, outer_upper) = ends
+    outside = (inner_lower < outer_lower - SLACK) | (inner_upper > outer_upper + SLACK)
+    return float(np.mean(outside))
 
 
-def _pack(outcome: Outcome) -> tuple[dict[str, Any], dict[str, Array]]:
-    header = {
-        "entry": asdict(outcome.entry),
-        "records": outcome.records,
-        "counts": outcome.counts,
-        "provenance": outcome.provenance,
+def _bins(entry: Entry, data: Prepared, lower: Array, upper: Array) -> dict[str, list[Bin]]:
+    """Return what is covered by width, by input and, where there are any, by group."""
+    labels = {
+        "width": width_bins(lower, upper),
+        "region": regions(data.X_train, data.X_test),
+        "rarity": rarity(data.X_train, data.X_test),
     }
-    return header, {"y_hat": outcome.y_hat, "ends": outcome.ends}
-
-
-def _unpack(entry: Entry, header: dict[str, Any], arrays: dict[str, Array]) -> Outcome:
-    return Outcome(
-        entry,
-        header["records"],
-        header["counts"],
-        arrays["y_hat"],
-        arrays["ends"],
-        header["provenance"],
-    )
+    groups = entry.groups(data.split.test)
+    if groups is not None:
+        labels["group"] = groups
+    return {by: coverage_by(of_rows, data.y_test, lower, upper) for by, of_rows in labels.items()}

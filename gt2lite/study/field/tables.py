@@ -1,7 +1,7 @@
 """From the records of the field to tables: values by contestant and data set, means, the best.
 
-What the records are is told in `gt2lite.study.field.runs`, whose contestants are taken in the order in
-which they stand there; one that is added there appears here by itself.
+Contestants stand in the order of `gt2lite.study.field.contestants`; one that is added there appears
+here by itself. What the records are, see `gt2lite.study.field.records`.
 """
 
 from __future__ import annotations
@@ -12,10 +12,13 @@ from typing import NamedTuple
 import numpy as np
 
 from gt2lite._checks import Array
-from gt2lite.study.field.baselines import boosted_mean
-from gt2lite.study.field.contestants import Contestant, Direct, Outside, Point, System
-from gt2lite.study.field.runs import CONTESTANTS, paired
-from gt2lite.study.protocol import Record
+from gt2lite.study.field.boosted import Boosted
+from gt2lite.study.field.contestant import Contestant
+from gt2lite.study.field.contestants import CONTESTANTS
+from gt2lite.study.field.fuzzy import Direct, System
+from gt2lite.study.field.pairs import paired
+from gt2lite.study.field.point import Point
+from gt2lite.study.field.records import BinCount, FieldRecord
 
 Values = dict[str, dict[str, Array]]
 """Contestant, data set, and one number for each seed (seeds,)."""
@@ -36,54 +39,59 @@ def is_fuzzy(name: str) -> bool:
     >>> is_fuzzy("paper"), is_fuzzy("gb_cqr")
     (True, False)
     """
-    return not isinstance(CONTESTANTS[name], Outside)
+    return CONTESTANTS[name].is_fuzzy
 
 
-def who_table(names: Iterable[str]) -> str:
-    """Return a Markdown table of contestants: what they learn, and where intervals come from."""
-    lines = ["| | learns | its interval | a further level needs |", "|---|---|---|---|"]
-    for name in names:
-        lines.append(f"| {title(name)} | " + " | ".join(_told(CONTESTANTS[name])) + " |")
-    return "\n".join(lines)
+class Who(NamedTuple):
+    """A contestant in words: what it learns, and where its intervals come from."""
+
+    title: str
+    learns: str
+    interval: str
+    further: str  # what a further level needs
 
 
-def _told(who: Contestant) -> tuple[str, str, str]:
+def who(names: Iterable[str]) -> list[Who]:
+    """Return contestants in words.
+
+    >>> who(["gb_split"])[0].learns
+    'the mean, by boosted trees'
+    """
+    return [Who(title(name), *_told(CONTESTANTS[name])) for name in names]
+
+
+def _told(contestant: Contestant) -> tuple[str, str, str]:
     plane, margin = "a plane, chosen by `conformal`", "and one margin for all rows"
     look, training = "a look at a sorted list", "another training"
-    if isinstance(who, Outside):
-        if who.make is boosted_mean:
-            return "the mean, by boosted trees", f"the mean {margin}", look
-        kind = "by boosted trees" if who.boosted else "linear in the inputs"
+    if isinstance(contestant, Boosted) and contestant.learns == "mean":
+        return "the mean, by boosted trees", f"the mean {margin}", look
+    if not contestant.is_fuzzy:
+        kind = "by boosted trees" if isinstance(contestant, Boosted) else "linear in the inputs"
         return f"two quantiles, {kind}", f"the two {margin}", "two more trainings"
-    if isinstance(who, Direct):
-        if who.calibrated:
+    if isinstance(contestant, Direct):
+        if contestant.calibrated:
             return "the level asked for", plane, training
-        return (
-            "the same on 85 % of the rows, as in the paper",
-            "the widest plane as it is",
-            training,
-        )
-    system = who.system if isinstance(who, Point) else who
-    assert isinstance(system, System)
-    recipe = system.recipe
-    what = (
-        "a coverage of its own for every plane"
-        if recipe.objective == "aligned"
-        else (f"{100 * recipe.coverage:.0f} % for the widest plane")
-    )
-    learns = f"{what}; {recipe.n_rules} rules"
-    return learns, f"the output {margin}" if isinstance(who, Point) else plane, look
+        learns = "the same on 85 % of the rows, as in the paper"
+        return learns, "the widest plane as it is", training
+    assert isinstance(contestant, System | Point)
+    recipe = contestant.recipe
+    what = f"{100 * recipe.coverage:.0f} % for the widest plane"
+    if recipe.objective == "aligned":
+        what = "a coverage of its own for every plane"
+    interval = f"the output {margin}" if isinstance(contestant, Point) else plane
+    return f"{what}; {recipe.n_rules} rules", interval, look
 
 
 def values_of(
-    rows: Iterable[Record], metric: str, *, level: float = 0.90, split: str = "random"
+    rows: Iterable[FieldRecord], metric: str, *, level: float = 0.90, split: str = "random"
 ) -> Values:
     """Return a metric by contestant and data set, a number for each seed in rising order."""
     found: dict[str, dict[str, dict[int, float]]] = {}
     for row in rows:
-        if row["level"] == level and row["split"] == split and metric in row:
-            of_one = found.setdefault(row["contestant"], {})
-            of_one.setdefault(row["dataset"], {})[row["seed"]] = row[metric]
+        value = getattr(row, metric)
+        if row.level == level and row.split == split and value is not None:
+            of_one = found.setdefault(row.contestant, {})
+            of_one.setdefault(row.dataset, {})[row.seed] = value
     return {
         name: {
             dataset: np.array([by_seed[seed] for seed in sorted(by_seed)])
@@ -137,22 +145,22 @@ class Gap(NamedTuple):
     percent: float  # by which ours is larger
     half: float  # of the 95 % interval of that
     p: float
-    verdict: str  # "less", "more" or "undecided", see `gt2lite.study.field.runs.Paired`
+    verdict: str  # "less", "more" or "undecided", see `gt2lite.study.field.pairs`
 
 
-def gaps(rows: Iterable[Record], metric: str, *, level: float = 0.90) -> list[Gap]:
+def gaps(rows: Iterable[FieldRecord], metric: str, *, level: float = 0.90) -> list[Gap]:
     """Return for each data set how the best fuzzy system compares with the best of the others.
 
     Both are picked by the numbers that are compared here, which flatters both a little.
     """
-    rows = [row for row in rows if row["level"] == level]
+    rows = [row for row in rows if row.level == level]
     values = values_of(rows, metric, level=level)
     fuzzy = [name for name in values if is_fuzzy(name)]
     others = [name for name in values if not is_fuzzy(name)]
     found = []
-    for dataset in dict.fromkeys(row["dataset"] for row in rows):
+    for dataset in dict.fromkeys(row.dataset for row in rows):
         ours, theirs = best_of(values, dataset, fuzzy), best_of(values, dataset, others)
-        here = [row for row in rows if row["dataset"] == dataset]
+        here = [row for row in rows if row.dataset == dataset]
         (pair,) = paired(here, ours, theirs, metric)
         half = 100 * pair.half / float(values[theirs][dataset].mean())
         found.append(Gap(dataset, ours, theirs, pair.percent, half, pair.p, pair.verdict))
@@ -160,14 +168,19 @@ def gaps(rows: Iterable[Record], metric: str, *, level: float = 0.90) -> list[Ga
 
 
 def forest_rows(
-    rows: Iterable[Record], names: Collection[str], rival: str, metric: str, *, level: float = 0.90
+    rows: Iterable[FieldRecord],
+    names: Collection[str],
+    rival: str,
+    metric: str,
+    *,
+    level: float = 0.90,
 ) -> dict[str, dict[str, tuple[float, float]]]:
     """Return by how many per cent contestants exceed a rival, for `gt2lite.plots.forest`.
 
     For each data set and contestant: the mean difference over the seeds, and half of its
     95 % interval, both in per cent of the rival's mean.
     """
-    rows = [row for row in rows if row["level"] == level]
+    rows = [row for row in rows if row.level == level]
     found: dict[str, dict[str, tuple[float, float]]] = {}
     for name in names:
         for pair in paired(rows, name, rival, metric):
@@ -177,15 +190,15 @@ def forest_rows(
 
 
 def pooled(
-    counts: Iterable[Record], contestant: str, dataset: str, by: str, *, split: str = "random"
+    counts: Iterable[BinCount], contestant: str, dataset: str, by: str, *, split: str = "random"
 ) -> dict[str, tuple[int, int]]:
     """Return rows and covered rows of each bin, over all seeds, in the order of the bins."""
     found: dict[str, tuple[int, int]] = {}
     wanted = contestant, dataset, by, split
     for row in counts:
-        if (row["contestant"], row["dataset"], row["by"], row["split"]) == wanted:
-            n, covered = found.get(row["bin"], (0, 0))
-            found[row["bin"]] = n + row["n"], covered + row["covered"]
+        if (row.contestant, row.dataset, row.by, row.split) == wanted:
+            n, covered = found.get(row.bin, (0, 0))
+            found[row.bin] = n + row.n, covered + row.covered
     return dict(sorted(found.items(), key=lambda item: int(item[0])))
 
 

@@ -9,19 +9,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from gt2lite.calibration import covers, rank
-from gt2lite.study.field import baselines
-from gt2lite.study.field.baselines import (
-    Boosting,
-    ConformalisedQuantiles,
-    SplitConformal,
-    boosted_mean,
-    boosted_quantiles,
-    linear_quantiles,
-    widen,
-    widen_to_coverage,
-)
-from gt2lite.study.runner import one_blas_thread
+from gt2lite._threads import one_blas_thread
+from gt2lite.calibration import rank
+from gt2lite.calibration.oracle import widen
+from gt2lite.study.field import boosted, conformal, linear
+from gt2lite.study.field.boosted import Boosting, boosted_mean, boosted_quantiles
+from gt2lite.study.field.conformal import ConformalisedQuantiles, SplitConformal
+from gt2lite.study.field.linear import linear_quantiles
 
 pytest.importorskip("mapie", reason="needs the extra `book`")
 linear_model = pytest.importorskip("sklearn.linear_model")
@@ -118,31 +112,6 @@ def test_crossed_quantiles_give_no_negative_width_and_no_noise(parts, capfd):
     assert capfd.readouterr() == ("", "")
 
 
-# ------------------------------------------------------------------------ the additive family
-
-
-def test_a_margin_is_added_on_both_sides_and_an_empty_interval_is_its_middle():
-    lower, upper = np.array([0.0, 2.0]), np.array([1.0, 1.0])
-    assert_array_equal(widen(lower, upper, 0.5), [[-0.5, 1.5], [1.5, 1.5]])
-    assert_array_equal(widen(lower, upper, 0.0), [[0.0, 1.5], [1.0, 1.5]])
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_the_oracle_margin_is_the_smallest_of_all_that_cover_enough(seed):
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(5, 60))
-    y, lower = rng.normal(size=n), rng.normal(size=n)
-    upper = lower + rng.uniform(0, 2, size=n)
-    for level in (0.1, 0.5, 0.9):
-        ends = widen_to_coverage(y, lower, upper, level)
-        wanted = rank(level, n)
-        assert covers(y, *ends).sum() >= wanted
-        margins = np.maximum(lower - y, y - upper)  # brute force: each would do for one row
-        enough = [m for m in margins if (margins <= m).sum() >= wanted]
-        best = widen(lower, upper, min(enough))
-        assert_allclose(ends, best, atol=1e-9)
-
-
 # --------------------------------------------------------------------------------- tuning
 
 
@@ -152,14 +121,14 @@ def test_the_settings_are_those_with_the_smallest_loss_on_the_rows_held_out(part
 
     def path(self, X, y, held, settings):
         key = tuple(sorted(settings.items()))
-        losses[key] = 1 + len(losses) if settings["learning_rate"] == baselines.RATES[0] else 0.5
+        losses[key] = 1 + len(losses) if settings["learning_rate"] == boosted.RATES[0] else 0.5
         if settings == {"learning_rate": 0.1, "max_leaf_nodes": 31, "min_samples_leaf": 20}:
             losses[key] = 0.9
         return losses[key], 7
 
     monkeypatch.setattr(Boosting, "_path", path)
     model = Boosting(0.9).fit(X, y)
-    assert len(losses) == len(baselines.LEAVES) + len(baselines.RATES) - 1
+    assert len(losses) == len(boosted.LEAVES) + len(boosted.RATES) - 1
     chosen = {"max_leaf_nodes": 31, "min_samples_leaf": 20, "learning_rate": 0.05, "max_iter": 7}
     assert model.settings_ == chosen
     assert model.model_.n_iter_ == 7
@@ -168,7 +137,7 @@ def test_the_settings_are_those_with_the_smallest_loss_on_the_rows_held_out(part
 def test_as_many_trees_are_grown_as_the_rows_held_out_want(parts):
     (X, y), *_ = parts
     model = Boosting(None, max_trees=400)
-    held = baselines._held_out(len(y), None, seed=0)
+    held = boosted._held_out(len(y), None, seed=0)
     loss, n_trees = model._path(X, y, held, {"learning_rate": 0.1})
     assert 1 <= n_trees < 100  # noise wants few
     losses = [
@@ -183,14 +152,14 @@ def test_as_many_trees_are_grown_as_the_rows_held_out_want(parts):
 
 
 def test_a_fifth_of_the_rows_is_held_out_and_groups_are_not_torn_apart():
-    held = baselines._held_out(1000, None, seed=3)
+    held = boosted._held_out(1000, None, seed=3)
     assert held.sum() == 200
     groups = np.repeat(["a", "b", "c", "d", "e", "f"], [10, 200, 30, 400, 50, 310])
     for seed in range(20):
-        held = baselines._held_out(1000, groups, seed=seed)
+        held = boosted._held_out(1000, groups, seed=seed)
         assert 0 < held.sum() < 1000
         assert not set(groups[held]) & set(groups[~held])
-    assert not np.array_equal(held, baselines._held_out(1000, groups, seed=0))
+    assert not np.array_equal(held, boosted._held_out(1000, groups, seed=0))
 
 
 def test_pinball_is_the_loss_of_a_quantile():
@@ -212,11 +181,18 @@ def test_a_level_that_was_not_asked_for_names_those_that_were(parts):
         rival.conformalize(*calibration, 90)
 
 
-@pytest.mark.parametrize(("module", "words"), [("sklearn", "scikit-learn"), ("mapie", "MAPIE")])
-def test_without_its_library_a_rival_says_what_to_install(monkeypatch, module, words):
+@pytest.mark.parametrize(
+    ("ask", "module", "words"),
+    [
+        (boosted.import_ensemble, "sklearn", "scikit-learn"),
+        (linear.import_linear, "sklearn", "scikit-learn"),
+        (conformal.import_mapie, "mapie", "MAPIE"),
+    ],
+)
+def test_without_its_library_a_rival_says_what_to_install(monkeypatch, ask, module, words):
     for name in list(sys.modules):
         if name.split(".")[0] == module:
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(ImportError, match=words):
-        baselines.versions()
+        ask()

@@ -1,0 +1,69 @@
+"""What a contestant is: a way to get intervals from data, on the same rows as all others.
+
+All contestants see the same parts of a data set: they learn on the 70 % for training,
+calibrate on 15 %, and answer for the other 15 %. Each kind has a module of its own, so that a
+stored run depends on the code of its own kind alone. Who takes part, see
+`gt2lite.study.field.contestants`; how answers are judged, see `gt2lite.study.field.runs`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from gt2lite._checks import Array
+from gt2lite.datasets import Prepared
+from gt2lite.study.field.setting import Setting
+
+Get = Callable[[Any], Any]
+"""Returns the outcome of another task, from the store if it is there."""
+
+
+class Entered(NamedTuple):
+    """What a contestant says about the N rows of the test part at L levels.
+
+    Times are the processor's, on one thread, so that a busy machine does not count.
+    """
+
+    y_hat: Array  # (L, N) estimates
+    ends: Array  # (L, 2, N) intervals, calibrated
+    equal: Array  # (L, 2, N) intervals of its own family that cover the level of the test part
+    first_seconds: float  # training and calibration for the first level, choice of settings aside
+    further_seconds: float  # the same for each further level
+    tuning_seconds: float = 0.0  # choice of settings for the first level
+
+
+@dataclass(frozen=True)
+class Contestant(ABC):
+    """A way to get intervals from data.
+
+    Attributes:
+        name: what it is called in records.
+        title: what it is called in tables and figures.
+    """
+
+    name: str
+    title: str
+
+    is_fuzzy: ClassVar[bool] = True
+
+    @property
+    def code(self) -> tuple[str, ...]:
+        """The modules that decide what comes out."""
+        return (type(self).__module__,)
+
+    @property
+    def weight(self) -> float:
+        """How long it takes, in units of the paper's system."""
+        return 1.0
+
+    def identity(self) -> dict[str, Any]:
+        """Return what distinguishes this contestant, in plain values."""
+        settings = {name: value for name, value in asdict(self).items() if name != "title"}
+        return {"kind": type(self).__name__, **settings}
+
+    @abstractmethod
+    def enter(self, setting: Setting, data: Prepared, get: Get) -> Entered:
+        """Train, calibrate and answer for the test part; what is in the store is not trained."""

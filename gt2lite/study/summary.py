@@ -1,0 +1,56 @@
+"""What came of a run in plain text, for the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from gt2lite.study.cells import verdicts, winners
+from gt2lite.study.claims import check_claims
+from gt2lite.study.field.records import FieldRecord
+from gt2lite.study.field.tables import values_of
+from gt2lite.study.paper import claims
+from gt2lite.study.records import Record
+from gt2lite.study.results import Difference
+
+
+def protocol_lines(rows: list[Record]) -> Iterator[str]:
+    """Yield the verdict on each cell and claim of the paper."""
+    cells = verdicts(rows)
+    yield "Published against ours (mean ± std over the seeds; RMSE and PINAW times 100)"
+    for v in cells:
+        yield (
+            f"  {v.dataset:4} {100 * v.level:.0f} % {v.metric:5} {v.model:10} "
+            f"{v.paper_mean:7.2f} ±{v.paper_std:5.2f}   {v.our_mean:7.2f} ±{v.our_std:5.2f}   "
+            f"{v.difference:+6.2f} = {v.difference_in_std:+5.2f} std   p {v.p:.3f}   {v.verdict}"
+        )
+    words = ("agrees", "better", "differs")
+    counted = ", ".join(f"{sum(v.verdict == word for v in cells)} {word}" for word in words)
+    yield f"  {len(cells)} cells: {counted}"
+    won = winners(rows)
+    beyond = sum(not w.agrees and not w.within_chance for w in won)
+    same = sum(w.agrees for w in won)
+    yield f"  bold winners: {same} of {len(won)} the same, {beyond} others beyond chance"
+    yield "Claims"
+    told = {claim.id: claim.claim for claim in claims()}
+    for c in check_claims(rows):
+        yield f"  {c.verdict:14} {told[c.id]}\n{'':17}{c.explanation}"
+
+
+def field_lines(rows: list[FieldRecord], level: float = 0.90) -> Iterator[str]:
+    """Yield the width at equal coverage of all contestants."""
+    yield f"Width at equal coverage, {100 * level:.0f} % (mean over seeds, % of the target's range)"
+    for split in dict.fromkeys(row.split for row in rows):
+        widths = values_of(rows, "equal_pinaw", level=level, split=split)
+        for name, of_sets in widths.items():
+            for dataset, width in of_sets.items():
+                yield f"  {dataset:4} {split:8} {name:12} {100 * width.mean():7.2f}"
+
+
+def difference_lines(differences: Iterable[Difference]) -> Iterator[str]:
+    """Yield how far a run is from the reference."""
+    yield "This run against the stored one (tolerance: what the last bit of the start does)"
+    for d in differences:
+        yield (
+            f"  {d.metric:14} {d.n} numbers, {d.n_equal} equal to the last bit, "
+            f"largest difference {d.largest:.3g}, tolerance {d.tolerance:.3g}"
+        )

@@ -1,0 +1,1 @@
+"""How the settings of `GT2Regressor.strong` were found, inside the training parts only."""

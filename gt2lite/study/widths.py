@@ -1,0 +1,189 @@
+"""Calibrated and directly trained intervals side by side: as they stand, and at equal coverage.
+
+Anyone can make intervals narrow by letting them miss more. Widths are therefore compared where
+both families cover the same share of the test part (`gt2lite.calibration.oracle`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from gt2lite._checks import Array
+from gt2lite.calibration import Interval
+from gt2lite.calibration.oracle import planes_at_coverage
+from gt2lite.datasets import Prepared
+from gt2lite.memberships import ALPHA_0
+from gt2lite.metrics import interval_quality, picp
+from gt2lite.recipe import Recipe
+from gt2lite.study.protocol import ProtocolRun, Task
+from gt2lite.study.reproduction import row_name
+from gt2lite.study.statistics import SIGNIFICANCE, paired_p
+from gt2lite.system import Planes
+from gt2lite.training import train
+
+
+class Side(NamedTuple):
+    """A system on the test rows, and the plane that it answers with."""
+
+    planes: Planes
+    alpha: float
+
+    @property
+    def ends(self) -> tuple[Array, Array]:
+        """Lower and upper ends (N,)."""
+        lower, upper = self.planes(self.alpha)
+        return lower, upper
+
+    @property
+    def widths(self) -> Array:
+        """How wide each interval is (N,)."""
+        lower, upper = self.ends
+        return upper - lower
+
+
+class Pair(NamedTuple):
+    """The calibrated and the directly trained system of a data set, seed and level."""
+
+    dataset: str
+    level: float
+    data: Prepared
+    calibrated: Side
+    trained: Side
+
+
+def pair(
+    runs: Mapping[Task, ProtocolRun], dataset: str, seed: int, level: float, recipe: Recipe
+) -> Pair:
+    """Return both systems on the test rows; the calibrated one with the plane of the search.
+
+    Args:
+        runs: what came of the tasks.
+        dataset: its name.
+        seed: that of the split and of the trainings.
+        level: 0.90 or 0.95.
+        recipe: that of the tasks.
+    """
+    base = Task(dataset, seed, "baseline", recipe=recipe)
+    direct = Task(dataset, seed, f"trained_{100 * level:.0f}", recipe=recipe)
+    data = base.prepare()
+    (alpha,) = (r.alpha for r in runs[base].records if (r.method, r.level) == ("search", level))
+    calibrated, trained = (Planes(runs[task].params, data.X_test) for task in (base, direct))
+    return Pair(dataset, level, data, Side(calibrated, alpha), Side(trained, ALPHA_0))
+
+
+def trained_on_fewer(one: Pair, level: float, recipe: Recipe, seed: int) -> Planes:
+    """Return a system trained for a level on the rows that the baseline had, on the test rows."""
+    asked = replace(recipe, coverage=level)
+    trained = train(one.data.X_train, one.data.y_train, asked, seed=seed, progress=False)
+    return Planes(trained.params, one.data.X_test)
+
+
+def widths_at_equal_coverage(y: Array, families: Sequence[Interval], level: float) -> list[float]:
+    """Return the mean width of each family where all of them cover the same share of `y`.
+
+    That is the level, or, where one of them cannot reach it, the most that all can reach.
+
+    Args:
+        y: targets (N,).
+        families: nested intervals of these rows.
+        level: the coverage asked for.
+    """
+    common = min(level, *(picp(y, *family(ALPHA_0)) for family in families))
+    moved = (planes_at_coverage(family, y, common) for family in families)
+    return [float(np.mean(upper - lower)) for lower, upper in moved]
+
+
+class Held(NamedTuple):
+    """Coverage and width of both systems in a row, in per cent: means over the seeds."""
+
+    row: str
+    level: float
+    calibrated_picp: float
+    trained_picp: float
+    calibrated_pinaw: float
+    trained_pinaw: float
+
+
+class Excess(NamedTuple):
+    """By how many per cent the calibrated system exceeds the trained one, by seed (seeds,)."""
+
+    row: str
+    stand: Array  # width as it stands
+    fair: Array  # width at equal coverage
+    score: Array  # interval score
+
+
+def compare_row(pairs: Sequence[Pair]) -> tuple[Held, Excess]:
+    """Return how the systems of a row compare.
+
+    Args:
+        pairs: one for each seed, of one data set and level.
+    """
+    found, fair = [], []
+    for one in pairs:
+        y, sides = one.data.y_test, (one.calibrated, one.trained)
+        found.append([interval_quality(y, *side.ends, one.level) for side in sides])
+        fair.append(widths_at_equal_coverage(y, [side.planes for side in sides], one.level))
+    measured = np.array(found)  # (seeds, sides, 3)
+    moved = np.array(fair)  # (seeds, sides)
+    dataset, level = pairs[0][:2]
+    name = row_name(dataset, level)
+    means = 100 * measured.mean(axis=0)  # (sides, 3)
+    held = Held(name, level, means[0, 0], means[1, 0], means[0, 1], means[1, 1])
+    ratio = 100 * (measured[:, 0] / measured[:, 1] - 1)  # (seeds, 3)
+    return held, Excess(name, ratio[:, 1], 100 * (moved[:, 0] / moved[:, 1] - 1), ratio[:, 2])
+
+
+class Misses(NamedTuple):
+    """How often the calibrated system is the wider one, and where the trained one covers."""
+
+    rows: int
+    wider: int
+    below: int
+    most_below: float  # points
+    above: int
+    most_above: float
+
+
+def count_misses(held: Sequence[Held]) -> Misses:
+    """Return in how many rows the trained systems miss their level to which side."""
+    gaps = [row.trained_picp - 100 * row.level for row in held]
+    return Misses(
+        rows=len(held),
+        wider=sum(row.calibrated_pinaw > row.trained_pinaw for row in held),
+        below=sum(gap < 0 for gap in gaps),
+        most_below=max(0.0, -min(gaps)),
+        above=sum(gap > 0 for gap in gaps),
+        most_above=max(0.0, max(gaps)),
+    )
+
+
+class ExcessSummary(NamedTuple):
+    """Means over the rows, per cent, and in how many rows calibrated is wider when it is fair."""
+
+    least: float  # as they stand, the row with the least excess
+    most: float
+    stand: float
+    fair: float
+    score: float
+    wider: int  # rows, at equal coverage
+    clear: int  # of them beyond chance, each row for itself
+
+
+def summarise(rows: Sequence[Excess]) -> ExcessSummary:
+    """Return what the excess is over all rows."""
+    stand = [float(row.stand.mean()) for row in rows]
+    wider = [row for row in rows if row.fair.mean() > 0]
+    return ExcessSummary(
+        least=min(stand),
+        most=max(stand),
+        stand=float(np.mean(stand)),
+        fair=float(np.mean([row.fair.mean() for row in rows])),
+        score=float(np.mean([row.score.mean() for row in rows])),
+        wider=len(wider),
+        clear=sum(paired_p(row.fair) < SIGNIFICANCE for row in wider),
+    )

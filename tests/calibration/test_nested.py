@@ -1,0 +1,165 @@
+"""One nested family, from planes to margins, and one guarantee."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+import pytest
+from families import Cone, cone, facts, level_of, ranked, system, targets
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from gt2lite.calibration import (
+    CALIBRATORS,
+    ConformalCalibrator,
+    CoverageError,
+    ExactCalibrator,
+    TwoSidedCalibrator,
+    covers,
+    critical_scores,
+    rank,
+)
+from gt2lite.memberships import ALPHA_0
+
+pytestmark = pytest.mark.filterwarnings("ignore::gt2lite.calibration.SmallCalibrationWarning")
+
+
+@facts
+@given(targets, st.sampled_from([1.0, 1.5, 3.0]), st.sampled_from([0.0, 1e6, -3e-7]))
+def test_a_cut_covers_just_those_whose_score_it_reaches(values, kappa_max, shift):
+    y = shift + np.array(values) / 10
+    family = Cone(np.full(y.size, shift), 1.0, 0.5, kappa_max)
+    exact = ExactCalibrator().fit(family, y)
+    for k in range(1, y.size):
+        lower, upper = exact.intervals(family, level_of(k, y.size))
+        inside = covers(y, lower, upper)
+        assert inside.mean() == exact.reached(level_of(k, y.size))
+        assert inside.sum() >= k
+        cut = exact.scores.cut(k)
+        np.testing.assert_array_equal(exact.scores.covered(cut), inside)
+
+
+@pytest.mark.parametrize("make", [cone, system])
+def test_intervals_are_nested_through_all_stages(make):
+    family, y = make(200)
+    exact = ExactCalibrator().fit(family, y)
+    levels = np.arange(1, 200) / 200
+    lower, upper = exact.intervals(family, levels)
+    assert (np.diff(lower, axis=1) <= 1e-14).all() and (np.diff(upper, axis=1) >= -1e-14).all()
+    alpha, margin = exact.alpha(levels), exact.margin(levels)
+    planes = ~np.isnan(alpha)
+    assert (alpha[planes] >= ALPHA_0).any() and (alpha[planes] < ALPHA_0).any()
+    assert (margin[planes] == 0).all() and (margin[~planes] > 0).all() and (~planes).any()
+    assert (np.diff(alpha[planes]) <= 0).all() and (np.diff(margin) >= 0).all()
+    assert (np.diff(planes.astype(int)) <= 0).all()  # once in the margin, always in the margin
+
+
+def test_planes_below_the_envelope_go_on_by_the_same_formula():
+    family = Cone(np.zeros(200), 1.0, 1.0, kappa_max=3.0)
+    y = np.linspace(0.01, 2, 200)
+    exact = ExactCalibrator().fit(family, y)
+    assert exact.alpha(0.75) == pytest.approx(0.01 ** (1.5**2), rel=1e-9)
+    assert exact.coverage(exact.alpha(0.75)) == exact.reached(0.75) == 0.75
+    assert exact.max_coverage == 0.5  # that of the envelope
+    assert exact.margin(0.75) == 0
+    with pytest.raises(ValueError, match=r"alpha must be a number in \[1e-18, 1\]"):
+        exact.coverage(1e-19)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_each_sample_in_turn_is_the_new_one_and_the_guarantee_holds_in_every_stage(seed):
+    family, y = cone(60, seed)
+    scores = critical_scores(family, y)
+    for phi in (0.05, 0.5, 0.8, 0.9, 0.95, 0.98):
+        hits = 0
+        for i in range(60):
+            rest = np.delete(np.arange(60), i)
+            part = Cone(family.centre[rest], family.below[rest], family.above[rest], 2.0)
+            conformal = ConformalCalibrator().fit(part, y[rest])
+            lower, upper = conformal.intervals(family, phi)
+            hits += bool(covers(y, lower, upper)[i])
+        assert hits == rank(phi, 60)  # of 60: neither fewer nor more, since nothing is tied
+        assert phi <= hits / 60 <= phi + 1 / 60
+    assert (scores.alpha == 0).sum() > 3  # and the margin was needed
+
+
+@facts
+@given(targets, st.floats(0.01, 0.99))
+def test_ties_push_the_coverage_of_a_left_out_sample_up_only(values, phi):
+    y = np.array(values) / 10
+    assume(y.size > 1 and rank(phi, y.size) < y.size)
+    hits = 0
+    for i in range(y.size):
+        rest = np.delete(y, i)
+        conformal = ConformalCalibrator().fit(Cone(np.zeros(rest.size), 1.0, 0.5, 1.5), rest)
+        lower, upper = conformal.intervals(Cone(np.zeros(1), 1.0, 0.5, 1.5), phi)
+        hits += bool(lower[0] <= y[i] <= upper[0])
+    assert hits >= rank(phi, y.size)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 9])
+def test_tiny_sets_answer_what_their_number_allows(n):
+    family, y = cone(n, spread=3.0)
+    exact, conformal = ExactCalibrator().fit(family, y), ConformalCalibrator().fit(family, y)
+    assert exact.reached(0.999999) == 1.0
+    assert conformal.reached(n / (n + 1)) == 1.0
+    if n > 1:
+        assert conformal.reached(1 / (n + 1)) == 1 / n
+    with pytest.raises(CoverageError, match=f"{n} calibration samples"):
+        conformal.alpha(n / (n + 1) + 1e-6)
+
+
+def test_the_number_of_samples_that_an_error_asks_for_is_just_enough():
+    for phi in (0.8, 0.95, 0.99, 0.995, 2 / 3):
+        for kind, cut in ((ConformalCalibrator, 1), (TwoSidedCalibrator, 2)):
+            with pytest.raises(CoverageError, match=r"coverage .* at least \d+ samples") as caught:
+                kind().fit(*cone(cut)).alpha(phi)
+            (needed,) = map(int, re.findall(r"at least (\d+) samples", str(caught.value)))
+            kind().fit(*cone(needed)).alpha(phi)
+            with pytest.raises(CoverageError):
+                kind().fit(*cone(needed - 1)).alpha(phi)
+
+
+def test_the_highest_level_that_an_error_names_has_an_answer():
+    for kind in (ConformalCalibrator, TwoSidedCalibrator):
+        calibrator = kind().fit(*cone(57))
+        with pytest.raises(CoverageError, match="levels up to") as caught:
+            calibrator.alpha(0.999)
+        (highest,) = map(float, re.findall(r"levels up to ([\d.]+)", str(caught.value)))
+        calibrator.alpha(highest)
+        with pytest.raises(CoverageError):
+            calibrator.alpha(highest + 0.0001)
+
+
+@ranked
+def test_an_envelope_that_covers_nothing_is_widened_by_a_margin(kind):
+    y = np.linspace(5, 6, 100)
+    calibrator = kind().fit(lambda alpha: (np.zeros(100), np.zeros(100)), y)  # of width 0
+    assert calibrator.max_coverage == 0
+    assert math.isnan(calibrator.alpha(0.5))
+    k = {"exact": 50, "conformal": 51}[calibrator.method]
+    assert calibrator.margin(0.5) == pytest.approx(y[k - 1], rel=1e-11)
+    lower, upper = calibrator.intervals(lambda alpha: (np.zeros(3), np.ones(3)), 0.5)
+    np.testing.assert_allclose([lower, upper], [[-y[k - 1]] * 3, [1 + y[k - 1]] * 3])
+
+
+def test_discrete_targets_past_the_planes_are_covered_together():
+    y = np.repeat([0.0, 1.0, 2.0, 5.0], 50)
+    exact = ExactCalibrator().fit(Cone(np.zeros(200), 1.0, 1.0, 1.5), y)
+    assert [exact.reached(phi) for phi in (0.2, 0.26, 0.51, 0.76)] == [0.25, 0.5, 0.75, 1.0]
+    np.testing.assert_allclose(exact.margin([0.2, 0.26, 0.51, 0.76]), [0, 0, 0.5, 3.5], atol=1e-11)
+
+
+def test_the_methods_of_the_paper_have_no_margin():
+    family, y = cone(200)
+    for method in ("table", "search"):
+        calibrator = CALIBRATORS[method]().fit(family, y)
+        assert calibrator.margin(0.3) == 0
+        assert calibrator.margin([0.2, 0.3]).tolist() == [0, 0]
+        with pytest.raises(CoverageError):
+            calibrator.margin(0.9)
+        lower, upper = calibrator.intervals(family, [0.2, 0.3])
+        np.testing.assert_array_equal(lower[:, 1], family(calibrator.alpha(0.3))[0])
+        np.testing.assert_array_equal(upper[:, 0], family(calibrator.alpha(0.2))[1])

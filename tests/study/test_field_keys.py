@@ -1,0 +1,104 @@
+"""The keys of field and tuning: what changes a result changes the key, and nothing else does."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from gt2lite.recipe import Recipe
+from gt2lite.study.field.contestants import CONTESTANTS
+from gt2lite.study.field.runs import Entry
+from gt2lite.study.field.shared import SharedTraining
+from gt2lite.study.keys import PACKAGE, find_closure, run_key
+from gt2lite.study.tuning.trial import Trial
+
+
+def code_of(name):
+    return Entry("aids", 0, contestant=CONTESTANTS[name]).code
+
+
+RUNS = {name: code_of(name) for name in CONTESTANTS}
+RUNS["shared"] = SharedTraining("aids", 0, "random", Recipe()).code
+RUNS["trial"] = Trial("aids", 0, Recipe()).code
+
+FUZZY = {"paper", "paper_point", "aligned", "strong", "direct", "direct_85"}
+RIVALS = set(CONTESTANTS) - FUZZY
+ALL = set(RUNS)
+
+CHANGES = [
+    # file, before, after, whose keys must change
+    ("calibration/base.py", "math.ceil(n * plain", "math.floor(n * plain", ALL - {"shared"}),
+    ("metrics.py", "(lower <= y) & (y <= upper)", "(lower < y) & (y <= upper)", ALL - {"shared"}),
+    (
+        "study/field/shared.py",
+        'if self.rows != "train"',
+        'if self.rows == "train"',
+        FUZZY | {"shared"},
+    ),
+    ("study/field/boosted.py", "PATIENCE = 100", "PATIENCE = 101", {"gb_cqr", "gb_split"}),
+    ("study/field/linear.py", "alpha=0.0", "alpha=0.1", {"linear_cqr"}),
+    ("study/field/conformal.py", "symmetric_correction=True", "symmetric_correction=False",
+     RIVALS | {"paper_point"}),
+    ("study/field/fuzzy.py", "ends.append(planes(ALPHA_0))", "ends.append(planes(2 * ALPHA_0))",
+     FUZZY),
+    ("study/field/point.py", "fitted=True", "fitted=False", {"paper_point"}),
+    ("study/field/runs.py", "SLACK = 1e-9", "SLACK = 1e-8", set(CONTESTANTS)),
+    ("study/field/conditional.py", 'side="left"', 'side="right"', set(CONTESTANTS)),
+    ("study/design.py", "LEVELS = (0.90, 0.95)", "LEVELS = (0.90, 0.94)", ALL - {"shared"}),
+    ("study/tuning/trial.py", "JUDGING = 0.2", "JUDGING = 0.3", {"trial"}),
+    ("system.py", 'np.abs(params["raw_sigma"])', 'params["raw_sigma"]', ALL - RIVALS),
+]  # fmt: skip
+
+NO_CHANGES = [
+    ("study/field/contestants.py", 'Linear("linear_cqr", "linear quantiles")', ""),
+    ("study/field/tables.py", "def title", "def heading"),
+    ("study/field/plans.py", "def entries", "def all_entries"),
+    ("study/tuning/walk.py", "n_rules=30", "n_rules=31"),
+    ("study/runner.py", "time.sleep(0.2)", "time.sleep(0.3)"),
+    ("study/store.py", "_CLAIM_SECONDS = 3600.0", "_CLAIM_SECONDS = 60.0"),
+    ("study/results.py", "METRICS = (", "NAMES = ("),
+    ("study/stored.py", "BIN_LEVEL = 0.90", "BIN_LEVEL = 0.95"),
+    ("study/field/runs.py", '"""What came of an entry."""', '"""What became of it."""  # once'),
+    (
+        "study/field/boosted.py",
+        "from gt2lite.study.field.contestant import Contestant, Entered, Get",
+        "from gt2lite.study.field.contestant import Get, Entered, Contestant",
+    ),
+]
+
+
+def keys_of(package):
+    return {name: run_key(code, {"asked": name}, package) for name, code in RUNS.items()}
+
+
+def moved(tmp_path, file, before, after):
+    """Return whose keys a change moves."""
+    target = tmp_path / "changed" / PACKAGE.name
+    shutil.copytree(PACKAGE, target, ignore=shutil.ignore_patterns("__pycache__"))
+    text = (target / file).read_text(encoding="utf-8")
+    assert before in text
+    (target / file).write_text(text.replace(before, after), encoding="utf-8")
+    here, there = keys_of(PACKAGE), keys_of(target)
+    return {name for name in RUNS if here[name] != there[name]}
+
+
+@pytest.mark.parametrize(("file", "before", "after", "whose"), CHANGES, ids=lambda v: str(v)[:40])
+def test_what_changes_a_result_changes_its_key_and_those_of_no_others(
+    tmp_path, file, before, after, whose
+):
+    assert moved(tmp_path, file, before, after) == whose
+
+
+@pytest.mark.parametrize(("file", "before", "after"), NO_CHANGES, ids=lambda v: str(v)[:40])
+def test_what_changes_no_result_changes_no_key(tmp_path, file, before, after):
+    assert moved(tmp_path, file, before, after) == set()
+
+
+def test_no_run_depends_on_the_list_of_contestants_or_on_what_runs_and_keeps_it():
+    aside = {"field.contestants", "field.plans", "field.tables", "runner", "store", "keys"}
+    aside |= {"results", "stored", "tuning.walk"}
+    for name, code in RUNS.items():
+        found = find_closure(code)
+        assert not {f"gt2lite.study.{module}" for module in aside} & set(found.modules), name
+        assert ("mapie" in found.packages) == (name in RIVALS | {"paper_point"})

@@ -1,0 +1,69 @@
+"""The recipe: its defaults are the paper's, and what is wrong with one is said."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import FrozenInstanceError
+
+import numpy as np
+import pytest
+
+from gt2lite.recipe import Recipe
+
+
+def test_the_default_recipe_is_the_papers():
+    assert Recipe() == Recipe(
+        n_rules=10,
+        coverage=0.99,
+        alphas=None,
+        objective="dual",
+        smf="per_input",
+        epochs=100,
+        batch_size=64,
+        learning_rate=1e-3,
+        keep="last",
+        bias_correction="steps",
+        schedule="constant",
+        weight_decay=0.0,
+        averaging=0.0,
+        start="per_input",
+        sigma_scale=1.0,
+    )
+    np.testing.assert_array_equal(Recipe().planes.alphas, [0.01, 0.5, 1])
+    with pytest.raises(FrozenInstanceError):
+        Recipe().epochs = 3
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("n_rules", 0),
+        ("n_rules", 2.5),
+        ("epochs", 0),
+        ("batch_size", -1),
+        ("coverage", 1),
+        ("coverage", "0.9"),
+        ("learning_rate", 0),
+        ("learning_rate", math.inf),
+        ("learning_rate", math.nan),
+        ("objective", "triple"),
+        ("smf", None),
+        ("keep", "first"),
+        ("bias_correction", "none"),
+        ("schedule", "linear"),
+        ("weight_decay", -0.1),
+        ("weight_decay", 1001),  # times the learning rate: more than all of it
+        ("averaging", 1),
+        ("averaging", -0.1),
+        ("start", "random"),
+        ("sigma_scale", 0),
+        ("validation", 0),
+        ("validation", 1),
+        ("alphas", (0.5, 1.0)),
+        ("alphas", (0.01, 2.0)),
+        ("alphas", 0.01),
+    ],
+)
+def test_a_bad_recipe_is_refused_by_name(name, value):
+    with pytest.raises(ValueError, match=f"^{name} must"):
+        Recipe(**{name: value})

@@ -1,0 +1,106 @@
+"""Run what the book's evidence rests on: the paper's protocol, the field, the tuning.
+
+python tools/study.py reproduce
+    the 60 trainings of the paper, the verdict on each cell and each claim, on the screen
+python tools/study.py field
+    all contestants of the field on all data sets, and Parkinson with patients kept apart,
+    written to data/results/
+python tools/study.py tune
+    the walk to the settings of GT2Regressor.strong, written to data/results/tuning_repeat.csv
+python tools/study.py study
+    all of that, and the authors' mode and nudged starts, written to data/results/
+
+Rows of data/results whose key is that of today's code are kept as they are. Runs are kept in
+_build/store: what was computed is not computed again, and a command that was interrupted or
+killed goes on where it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+
+from gt2lite.recipe import Recipe
+from gt2lite.study import plans, runner
+from gt2lite.study.results import Stored, compare, write_provenance
+from gt2lite.study.store import Store
+from gt2lite.study.stored import STUDIES, renew, renew_walk, rows_of
+from gt2lite.study.summary import difference_lines, field_lines, protocol_lines
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "data" / "results"
+TUNING = RESULTS / "tuning_repeat.csv"
+
+
+def reproduce(store: Store, jobs: int) -> None:
+    """Run the paper's protocol, judge it, and compare it with the stored run."""
+    rows = plans.records(runner.run(plans.tasks(), store, n_jobs=jobs, what="trainings"))
+    print(*protocol_lines(rows), sep="\n")
+    found = compare(rows, rows_of("reference.csv"), rows_of("nudged.csv"))
+    print(*difference_lines(found), sep="\n")
+
+
+def renewed(name: str, store: Store, jobs: int) -> dict[str, Stored]:
+    """Bring the files of a study up to date and say where its rows come from."""
+    clock = time.perf_counter()
+    found = renew(STUDIES[name], RESULTS, store, n_jobs=jobs)
+    print(
+        f"{STUDIES[name].what}: {found.n_kept} runs kept as stored in data/results, "
+        f"{found.n_loaded} from the store, {found.n_run} computed in "
+        f"{time.perf_counter() - clock:.0f} s",
+        flush=True,
+    )
+    return found.stored
+
+
+def field(store: Store, jobs: int) -> None:
+    """Bring the field up to date."""
+    files = renewed("field", store, jobs)
+    packages = {name: version(name) for name in ("mapie", "scikit-learn")}
+    write_provenance(RESULTS, "field_provenance.json", command="make field", **packages)
+    print(*field_lines(files["field.csv"].rows), sep="\n")
+
+
+def tune(store: Store, jobs: int) -> None:
+    """Bring the walk to the strong recipe up to date."""
+    best = asdict(renew_walk(TUNING, store, n_jobs=jobs, tell=print))
+    changed = {name: value for name, value in best.items() if value != asdict(Recipe())[name]}
+    print(f"What came out: {changed}")
+    facts = {"command": "make tune", "recipe": best}
+    write_provenance(RESULTS, "tuning_repeat_provenance.json", **facts)
+
+
+def study(store: Store, jobs: int) -> None:
+    """Bring all files of data/results/ up to date."""
+    rows = renewed("reference", store, jobs)["reference.csv"].rows
+    for name in ("authors", "nudged"):
+        renewed(name, store, jobs)
+    write_provenance(RESULTS, command="make study")
+    field(store, jobs)
+    tune(store, jobs)
+    print(*protocol_lines(rows), sep="\n")
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Do what the command line says."""
+    commands = {"reproduce": reproduce, "field": field, "tune": tune, "study": study}
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("command", choices=commands)
+    parser.add_argument("--jobs", type=int, default=-1, help="processes; -1 for one per core")
+    parser.add_argument("--store", type=Path, default=ROOT / "_build" / "store")
+    given = parser.parse_args(words)
+    try:
+        commands[given.command](Store(given.store), given.jobs)
+    except KeyboardInterrupt:
+        print("\nStopped. What was finished is kept; the same command goes on.", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
