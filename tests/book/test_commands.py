@@ -189,6 +189,33 @@ def test_a_long_text_in_another_script_names_a_file_that_can_be(tiny):
     assert book.main(["chapter", "one", "--params", f"word={'語' * 200}"], root=tiny) == 0
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("full: {", "is not YAML: while parsing"),
+        ("full: [1, 2]", "must hold profile -> chapter -> parameters"),
+        ("full: {one: 3}", "must hold profile -> chapter -> parameters"),
+        ("full: {one: {rate: 1e-5}}", "is of type float (default 0.5), got '1e-5'"),
+        ("full: {one: {rate: 2020-01-01}}", "is of type float (default 0.5), got datetime.date"),
+    ],
+)
+def test_a_bad_profile_gets_one_line(tiny, capsys, text, expected):
+    (tiny / "chapters" / "profiles.yml").write_text(text)
+    assert book.main(["build", "--profile", "full"], root=tiny) == 1
+    message = capsys.readouterr().err
+    assert expected in message
+    assert message.count("\n") == 1
+
+
+@pytest.mark.slow
+def test_a_chapter_whose_runner_is_killed_is_one_that_failed(tiny, capsys):
+    write_chapter(tiny, "one", "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)")
+    assert book.main(["chapter", "one", "--params", ""], root=tiny) == 1
+    message = capsys.readouterr().err
+    assert message.startswith("book: one: ")
+    assert "Traceback" not in message
+
+
 # Damaged stamps
 
 

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 
 import pytest
@@ -37,11 +38,11 @@ def interruptible():
         signal.signal(number, signal.SIG_DFL)
 
 
-def start(root, command):
+def start(root, command, **variables):
     """Start a build and return it with all its descendants, once its chapter has begun."""
     begun = root / "begun"
     build = subprocess.Popen(
-        command, cwd=root, env={**plain_environment(), "BEGUN": str(begun)},
+        command, cwd=root, env={**plain_environment(), "BEGUN": str(begun), **variables},
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
         start_new_session=True, preexec_fn=interruptible,
     )  # fmt: skip
@@ -96,6 +97,26 @@ def test_after_a_signal_no_process_and_no_folder_is_left(
     assert "Traceback" not in said.decode()
     assert build.returncode == (128 + number if command is BOOK else build.returncode) != 0
     assert list((root / "_build" / "running").iterdir()) == []
+
+
+# What Sphinx loads, and then waits for.
+SLOW_EXTENSION = f"def setup(app):\n{textwrap.indent(SLEEPS, '    ')}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_pages_that_are_being_compiled_stop_too(tiny_with_commands, number):
+    root = tiny_with_commands
+    (root / "_toc.yml").write_text("format: jb-book\nroot: index\n")
+    (root / "chapters" / "profiles.yml").write_text("full: {}\n")
+    (root / "_config.yml").write_text("title: x\nsphinx: {extra_extensions: [slow_extension]}\n")
+    (root / "slow_extension.py").write_text(SLOW_EXTENSION)
+    build, started = start(root, BOOK, PYTHONPATH=str(root))
+    assert len(started) >= 2  # the compiler and what it started
+    send(build, number, "one")
+    build.communicate(timeout=60)
+    assert ended(started)
+    assert build.returncode == 128 + number
 
 
 @pytest.mark.slow

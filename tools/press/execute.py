@@ -25,7 +25,7 @@ import psutil
 
 from press.processes import end
 from press.runner import write_order
-from press.source import Chapter, Notebook, Parameters, read_notebook, tags_of
+from press.source import BookError, Chapter, Notebook, Parameters, read_notebook, tags_of
 
 # ipykernel warns about its transport on every start; retina pictures are sharp on any
 # screen; a history would be shared by kernels that run at the same time.
@@ -158,7 +158,10 @@ class _Run:
         """Put the notebook where it belongs and say how the run went."""
         seconds = time.monotonic() - self.start
         failed = self.process.returncode != 0
-        notebook = read_notebook(self.notebook if self.notebook.exists() else self.job.chapter.path)
+        try:
+            notebook = read_notebook(self.notebook)
+        except (OSError, BookError):  # a runner that was killed may leave none, or half of one
+            failed, notebook = True, self.job.chapter.notebook
         error = (error_of(notebook) or self._last_words()) if failed else None
         remove(self.job.failed)
         write_notebook(self.job.failed if failed else self.job.output, normalised(notebook))

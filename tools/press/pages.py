@@ -11,7 +11,6 @@ import copy
 import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ import yaml
 
 from press.address import Address, configure, how_to_run
 from press.execute import write_notebook
+from press.processes import run
 from press.source import (
     BookError,
     Notebook,
@@ -135,12 +135,7 @@ def compile_pages(stage_folder: Path, build: Path, builder: str = "html") -> Pat
     command += ["--all", "-W", "--keep-going", "--builder", builder]
     python_path = os.pathsep.join(filter(None, [str(TOOLS), os.environ.get("PYTHONPATH")]))
     environment = {**os.environ, "PYTHONPATH": python_path}
-    with log.open("wb") as sink:
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, stdout=sink, stderr=subprocess.STDOUT,
-            env=environment, check=False,
-        )  # fmt: skip
-    if done.returncode:
+    if run(command, log, environment):
         text = log.read_text(encoding="utf-8", errors="replace")
         lines = re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines()  # coloured even in a file
         complaints = [line for line in lines if re.search(r"WARNING|ERROR|Error", line)]

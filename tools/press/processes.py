@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterable, Iterator
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import psutil
 
@@ -45,6 +47,24 @@ def stoppable() -> Iterator[None]:
     finally:
         for number in heard:
             signal.signal(number, before[number])
+
+
+def run(command: Sequence[str], log: Path, environment: Mapping[str, str]) -> int:
+    """Run `command` to its end, what it says into `log`; return its code.
+
+    Where this is stopped, the command ends too, with all that it started.
+    """
+    with log.open("wb") as sink:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=sink, stderr=subprocess.STDOUT,
+            env=environment, start_new_session=True,
+        )  # fmt: skip
+    try:
+        return process.wait()
+    except BaseException:
+        end([process.pid])
+        process.wait()
+        raise
 
 
 def end(pids: Iterable[int]) -> None:

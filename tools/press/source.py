@@ -137,11 +137,16 @@ def _literals(path: Path, code: str) -> Parameters:
 def profiles(root: Path) -> dict[str, dict[str, Parameters]]:
     """Return what each profile changes: profile -> chapter -> parameters."""
     path = root / "chapters" / "profiles.yml"
-    content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    return {
-        str(profile): {str(name): dict(values or {}) for name, values in (changes or {}).items()}
-        for profile, changes in content.items()
-    }
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+        return {
+            str(profile): {str(name): dict(given or {}) for name, given in (changes or {}).items()}
+            for profile, changes in content.items()
+        }
+    except yaml.YAMLError as error:
+        raise BookError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
+    except (AttributeError, TypeError, ValueError):
+        raise BookError(f"{path} must hold profile -> chapter -> parameters") from None
 
 
 def profile_parameters(root: Path, found: list[Chapter], profile: str) -> dict[str, Parameters]:
