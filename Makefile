@@ -18,8 +18,12 @@ EXTRAS := plot sklearn parallel book dev
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
-# What these hold reaches the programs as it is, past the shell and its quotes.
-export NAME PARAMS PROFILE
+# What these hold reaches the programs as it is: make does not expand it, no shell reads it.
+override NAME := $(value NAME)
+override PARAMS := $(value PARAMS)
+override PROFILE := $(value PROFILE)
+override ARGS := $(value ARGS)
+export NAME PARAMS PROFILE ARGS
 # Packages from outside .venv must not leak in.
 unexport PYTHONPATH PYTHONHOME
 
@@ -32,10 +36,10 @@ help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
 
 check: lint type ## Style, types and the quick tests: about a minute
-	@$(PY) -m pytest -n auto -m 'not slow and not browser' $(ARGS)
+	@$(PY) tools/args.py $(PY) -m pytest -n auto -m 'not slow and not browser'
 
 test: $(VENV)/.stamp ## Run all tests (ARGS="-k reduction" picks some)
-	@$(PY) -m pytest -n auto $(ARGS)
+	@$(PY) tools/args.py $(PY) -m pytest -n auto
 
 book: $(VENV)/.stamp ## Run all chapters and build the book: _build/html/index.html (PROFILE=quick: in short)
 	@$(PY) tools/book.py build
@@ -81,9 +85,9 @@ setup: $(VENV)/.stamp ## Make the virtual environment (the others do so by thems
 
 lock: ## Solve requirements.lock again (ARGS=--upgrade for newer versions; needs uv)
 	@command -v $(UV) >/dev/null || { echo 'make lock needs uv: python3 -m pip install uv' >&2; exit 1; }
-	@$(UV) pip compile pyproject.toml $(EXTRAS:%=--extra %) --output-file requirements.lock --quiet \
+	@$(PYTHON) tools/args.py $(UV) pip compile pyproject.toml $(EXTRAS:%=--extra %) --output-file requirements.lock --quiet \
 	  --universal --python-version 3.11 --fork-strategy fewest --generate-hashes \
-	  --no-emit-index-url --custom-compile-command 'make lock' $(ARGS)
+	  --no-emit-index-url --custom-compile-command 'make lock'
 
 clean: ## Remove what was built, keep the environment
 	@rm -rf _build build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
