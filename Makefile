@@ -51,16 +51,16 @@ chapter: $(VENV)/.stamp ## Run one chapter: NAME=01_type2_sets PARAMS="sigma=2 s
 	@$(PY) tools/book.py chapter
 
 reproduce: $(VENV)/.stamp ## Train all 60 systems of the paper, judge every cell and claim
-	@$(PY) tools/study.py reproduce $(ARGS)
+	@$(PY) tools/args.py $(PY) tools/study.py reproduce
 
 field: $(VENV)/.stamp ## Run all contestants of the field: brings data/results/field.csv up to date
-	@$(PY) tools/study.py field $(ARGS)
+	@$(PY) tools/args.py $(PY) tools/study.py field
 
 tune: $(VENV)/.stamp ## Walk to the settings of GT2Regressor.strong again: data/results/tuning_repeat.csv
-	@$(PY) tools/study.py tune $(ARGS)
+	@$(PY) tools/args.py $(PY) tools/study.py tune
 
 study: $(VENV)/.stamp ## All that is too long for the book: brings data/results/ up to date
-	@$(PY) tools/study.py study $(ARGS)
+	@$(PY) tools/args.py $(PY) tools/study.py study
 
 lint: $(VENV)/.stamp ## Check style, formatting, clean notebooks, workflows
 	@$(PY) -m ruff check --quiet .
