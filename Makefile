@@ -29,7 +29,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check test lint type book pdf chapter reproduce field tune study bench data lock clean distclean
+.PHONY: help setup check test lint type book pdf chapter reproduce field tune study long bench data lock clean distclean
 
 help: ## List the commands
 	@echo "Usage: make COMMAND"
@@ -61,6 +61,9 @@ tune: $(VENV)/.stamp ## Walk to the settings of GT2Regressor.strong again: data/
 
 study: $(VENV)/.stamp ## All that is too long for the book: brings data/results/ up to date
 	@$(PY) tools/args.py $(PY) tools/study.py study
+
+long: $(VENV)/.stamp ## Attack the library by the thousand (40 minutes): writes data/results/campaign.json
+	@$(PY) tools/campaign/run.py $(ARGS)
 
 lint: $(VENV)/.stamp ## Check style, formatting, clean notebooks, workflows
 	@$(PY) -m ruff check --quiet .

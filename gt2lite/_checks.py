@@ -38,10 +38,9 @@ def whole(name: str, value: Any, low: int = 1, high: int = 10**9) -> int:
     """
     if isinstance(value, bool) or not isinstance(value, Integral) or value < low:
         raise ValueError(f"{name} must be a whole number of at least {low}, got {value!r}")
-    found = int(value)
-    if found > high:
-        raise ValueError(f"{name} must be a whole number of at most {high}, got {_short(found)}")
-    return found
+    if int(value) > high:
+        raise ValueError(f"{name} must be a whole number of at most {high}, got {_short(value)}")
+    return int(value)
 
 
 def _short(value: Any) -> str:
@@ -57,14 +56,33 @@ def between(name: str, value: Any, low: float, high: float, *, closed: bool = Fa
     >>> between("coverage", 0.9, 0, 1)
     0.9
     """
+
+    def inside(x: Any) -> bool:
+        return bool(low <= x <= high if closed else low < x < high)
+
     ok = isinstance(value, Real) and not isinstance(value, bool)
-    ok = ok and (low <= value <= high if closed else low < value < high)
-    if not ok:
+    if isinstance(value, np.floating):
+        value = float(value)  # half precision could not be compared with a large bound
+    # as a float it may be the bound itself: a fraction of 1 / 10**400 is 0 then
+    if not (ok and inside(value) and inside(float(value))):
         brackets = "[]" if closed else "()"
         raise ValueError(
-            f"{name} must be a number in {brackets[0]}{low:g}, {high:g}{brackets[1]}, got {value!r}"
+            f"{name} must be a number in {brackets[0]}{low:g}, {high:g}{brackets[1]}, "
+            f"got {_short(value)}"
         )
     return float(value)
+
+
+def n_axes(name: str, value: Any) -> int:
+    """Return how many axes a number, a row of numbers or a table has; a ragged one has none.
+
+    >>> n_axes("coverage", 0.9), n_axes("coverage", [0.5, 0.9])
+    (0, 1)
+    """
+    try:
+        return np.ndim(value)
+    except ValueError as error:
+        raise ValueError(f"{name} must hold numbers only: {error}") from None
 
 
 def matrix(name: str, value: ArrayLike) -> Array:
@@ -101,8 +119,9 @@ def numbers(name: str, value: Any) -> Array:
         if np.iscomplexobj(array):
             raise ValueError(f"Complex data not supported: {name} must hold real numbers")
         _refuse_what_is_no_number(name, array)
-        # sums depend on the order in memory, and results should not
-        return np.asarray(array, dtype=float, order="C")
+        with np.errstate(over="ignore"):  # what is too large for a float becomes infinity
+            # sums depend on the order in memory, and results should not
+            return np.asarray(array, dtype=float, order="C")
     except (TypeError, ValueError, OverflowError) as error:
         if str(error).startswith(("Complex data", f"{name} ")):
             raise
@@ -116,6 +135,7 @@ _NO_NUMBERS = {
     "S": "text: turn it into numbers first",
     "U": "text: turn it into numbers first",
     "V": "records: hand in a plain table",
+    "masked": "masked: fill it or leave its row out",
 }
 
 
@@ -126,11 +146,13 @@ def _refuse_what_is_no_number(name: str, array: NDArray[Any]) -> None:
     if kind != "O":
         return
     for where, item in np.ndenumerate(array):
-        found = np.asarray(item).dtype.kind if isinstance(item, np.generic) else ""
+        found: str = np.asarray(item).dtype.kind if isinstance(item, np.generic) else ""
         if isinstance(item, (str, bytes)):
             found = "U"
         elif isinstance(item, (date, timedelta)):  # a datetime is a date
             found = "m" if isinstance(item, timedelta) else "M"
+        elif item is np.ma.masked:
+            found = "masked"
         if found in _NO_NUMBERS:
             raise ValueError(
                 f"{name} must hold numbers only, got {item!r} at index {_index(where)}, "

@@ -22,7 +22,7 @@ def read_table(X: Any) -> tuple[Array, Names | None]:
     """Return a table of numbers (N, M) and its column names, where it has them as text."""
     if hasattr(X, "toarray") or hasattr(X, "tocsr"):
         raise TypeError("X is sparse, and sparse data is not supported: convert it by X.toarray()")
-    values = numbers("X", np.asarray(X))
+    values = numbers("X", X)
     if values.ndim != 2:
         raise ValueError(
             f"X must be a 2D table (rows, columns), got an array of shape {values.shape}. "
@@ -47,7 +47,7 @@ def read_target(y: Any, n_rows: int) -> Array:
         raise ValueError(
             "GT2Regressor requires y to be passed, but the target y is None: one number per row"
         )
-    values = numbers("y", np.asarray(y))
+    values = numbers("y", y)
     if values.ndim == 2 and values.shape[1] == 1:
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected. "

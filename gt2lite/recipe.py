@@ -73,10 +73,10 @@ class Recipe:
     validation: float = 0.2
 
     def __post_init__(self) -> None:
-        for name, most in _LARGEST.items():
-            self._set(name, whole(name, getattr(self, name), high=most))
-        for name, (low, high) in _RANGES.items():
-            self._set(name, between(name, getattr(self, name), low, high))
+        for name, high in _LARGEST.items():
+            self._set(name, whole(name, getattr(self, name), high=high))
+        for name, (low, top) in _RANGES.items():
+            self._set(name, between(name, getattr(self, name), low, top))
         for name in ("weight_decay", "averaging"):  # 0 turns them off
             highest = 1.0 if name == "averaging" else 1 / self.learning_rate
             value = between(name, getattr(self, name), 0, highest, closed=True)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gt2lite._checks import Array, between, matrix, one_of, whole
+from gt2lite._threads import one_blas_thread
 from gt2lite.system import Params, param_shapes
 
 STARTS = ("per_input", "joint")
@@ -77,6 +78,7 @@ def _spread(X: Array) -> Array:
     return spread
 
 
+@one_blas_thread()  # a row half-way between two centres goes by the last bit
 def _kmeans(X: Array, n: int, rng: np.random.Generator, iterations: int = 100) -> Array:
     """Return `n` centres (n, M) of the rows of `X`; fewer distinct rows than that are repeated."""
     rows = np.unique(X, axis=0)

@@ -27,6 +27,7 @@ from gt2lite._checks import Array, matrix, one_of, vector
 from gt2lite._fast.memory import Fired, Theta, Wide
 from gt2lite._fast.planes import fire, plane_ends, reduce_planes
 from gt2lite._fast.state import apart, quiet
+from gt2lite._threads import one_blas_thread
 from gt2lite.memberships import ALPHA_0, alpha_of, kappa_of, log_firing
 from gt2lite.reduction import nest, type_reduce
 
@@ -207,7 +208,7 @@ class Planes:
     def _ends(self, kappa: Array) -> Array:  # kappa (K, 1) or (K, N)
         ends = onp.empty((2, kappa.shape[0], self.X.shape[0]))
         wide = None
-        with quiet():
+        with one_blas_thread(), quiet():
             for rows, fired in self._chunks():
                 if wide is None or fired.shape[2] != wide.B:
                     wide = Wide(1, *fired.shape)

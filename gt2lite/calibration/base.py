@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple, Self, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gt2lite._checks import Array, between, vector
+from gt2lite._checks import Array, between, n_axes, vector
 from gt2lite.calibration.family import Cut, Interval, cut_ends
 from gt2lite.memberships import ALPHA_0
 
@@ -81,7 +81,7 @@ class Calibration(ABC):
             Two arrays (N,), or (N, L) for a sequence of levels.
         """
         self._check_fitted()
-        if np.ndim(coverage) == 0:
+        if n_axes("coverage", coverage) == 0:
             lower, upper = cut_ends(interval, [self._cuts(coverage, groups)])[:, 0]
             return lower, upper
         levels = vector("coverage", coverage)
@@ -283,7 +283,7 @@ class Calibrator(PooledCalibration):
     def _each(
         self, coverage: float | Sequence[float] | Array, pick: Callable[[Cut], float | Array]
     ) -> float | Array:
-        if np.ndim(coverage) == 0:
+        if n_axes("coverage", coverage) == 0:
             return pick(self._cut(self._level(coverage)))
         return np.array([pick(self._cut(self._level(c))) for c in vector("coverage", coverage)])
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gt2lite._checks import Array, between, one_of, vector
+from gt2lite._checks import Array, between, n_axes, one_of, vector
 from gt2lite.calibration.base import (
     Calibration,
     Calibrator,
@@ -218,9 +218,9 @@ class TwoSidedCalibrator(RankedCalibration, PooledCalibration):
         return "two-sided calibrator"
 
     def _pairs(self, coverage: float | Sequence[float] | Array, part: int) -> Array:
-        levels = [coverage] if np.ndim(coverage) == 0 else vector("coverage", coverage)
+        levels = [coverage] if n_axes("coverage", coverage) == 0 else vector("coverage", coverage)
         pairs = np.array([[cut[part] for cut in self._cuts(c, None)] for c in levels]).T  # (2, L)
-        return pairs[:, 0] if np.ndim(coverage) == 0 else pairs
+        return pairs[:, 0] if n_axes("coverage", coverage) == 0 else pairs
 
     def _cuts(self, coverage: Any, groups: ArrayLike | None) -> tuple[Cut, Cut]:
         refuse_groups(groups)

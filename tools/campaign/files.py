@@ -15,7 +15,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
 import hostile
 import numpy as np
@@ -25,7 +24,8 @@ from gt2lite import _files as storage
 
 MODELS = Path(__file__).resolve().parents[2] / "tests" / "model_files"
 
-Row = dict[str, Any]
+CASES = 20_000
+"""Corrupted files."""
 
 
 def corruptions(folder: Path, cases: int, seed: int) -> Counter[str]:
@@ -69,26 +69,44 @@ def _content(path: Path) -> str:
     return json.dumps([header, bits], sort_keys=True)
 
 
+def parts(
+    cases: int, kills: int, openings: int, seed: int
+) -> dict[str, Callable[[Path], Counter[str]]]:
+    """Return the attacks by name: what each does in a folder, and counts."""
+    return {
+        "corrupted files": lambda folder: corruptions(folder, cases, seed),
+        "crafted files": crafted,
+        "kills": lambda folder: stores.kills(folder, kills, seed),
+        "openings at once": lambda folder: stores.openings(folder, openings),
+        "three writers": stores.three_writers,
+        "full disk": lambda folder: stores.full_disk(folder, seed),
+        "read-only folder": stores.read_only,
+    }
+
+
+def run(cases: int, seed: int) -> list[tuple[str, int, int]]:
+    """Make all attacks, the others in proportion to the corrupted files: (name, cases, wrong)."""
+    share = cases / CASES
+    found = []
+    for name, part in parts(cases, round(120 * share) or 1, round(400 * share) or 1, seed).items():
+        with tempfile.TemporaryDirectory() as folder:
+            counts = part(Path(folder))
+        n = next(n for what, n in counts.items() if what != "wrong")
+        found.append((name, n, counts["wrong"]))
+    return found
+
+
 def main() -> int:
     """Run the campaign; return 1 where anything went wrong."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--cases", type=int, default=20_000, help="corrupted files")
+    parser.add_argument("--cases", type=int, default=CASES, help="corrupted files")
     parser.add_argument("--kills", type=int, default=120, help="killed processes")
     parser.add_argument("--openings", type=int, default=400, help="new stores, opened at once")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
-    parts: dict[str, Callable[[Path], Counter[str]]] = {
-        "corrupted files": lambda folder: corruptions(folder, given.cases, given.seed),
-        "crafted files": crafted,
-        "kills": lambda folder: stores.kills(folder, given.kills, given.seed),
-        "openings at once": lambda folder: stores.openings(folder, given.openings),
-        "three writers": stores.three_writers,
-        "full disk": lambda folder: stores.full_disk(folder, given.seed),
-        "read-only folder": stores.read_only,
-    }
     print(f"seed {given.seed}")
     wrong = 0
-    for name, part in parts.items():
+    for name, part in parts(given.cases, given.kills, given.openings, given.seed).items():
         clock = time.monotonic()
         with tempfile.TemporaryDirectory() as folder:
             counts = part(Path(folder))

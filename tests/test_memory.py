@@ -1,0 +1,31 @@
+"""Facts about memory: how much it takes to predict for many rows."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from gt2lite import GT2Regressor
+
+MEGABYTE = 2**20
+
+
+def peak(act):
+    tracemalloc.start()
+    try:
+        act()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("n_rules", [5, 60])
+def test_memory_grows_with_the_table_and_not_with_the_rules(n_rules):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60_000, 4))
+    y = X[:, 0] + rng.normal(size=len(X))
+    reg = GT2Regressor(n_rules=n_rules, epochs=1, batch_size=512).fit(X[:2000], y[:2000])
+    reg.calibrate(X[:2000], y[:2000], method="conformal")
+    # the memberships of one plane alone would take 115 MB with 60 rules
+    assert peak(lambda: reg.predict(X)) < 12 * X.nbytes + 16 * MEGABYTE
+    assert peak(lambda: reg.predict_interval(X, coverage=0.9)) < 12 * X.nbytes + 16 * MEGABYTE
