@@ -89,8 +89,8 @@ def _missed(rows: list[ReportRow], level: float, method: str) -> str:
     if method in RANKED:
         return told + (
             "many rows are first covered by one and the same interval, as where the target has few "
-            "values or is met exactly, and there is none in between. The guarantee holds; "
-            "intervals are wider than the level needs"
+            "values or is met exactly, and there is none in between. No level is missed from "
+            "below; the intervals are wider than this one needs"
         )
     why = "its search stalled" if method == "search" else "it interpolates between few planes"
     return told + (
