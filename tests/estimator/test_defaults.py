@@ -1,11 +1,12 @@
 """Facts about what `GT2Regressor` does where nothing is said: level, method, threads."""
 
+import importlib
 import inspect
 
 import numpy as np
 import pytest
 
-from gt2lite import GT2Regressor, _threads, system
+from gt2lite import GT2Regressor
 
 FAST = {"n_rules": 3, "epochs": 5}
 
@@ -73,38 +74,47 @@ def test_a_data_frame_gives_what_its_numbers_give(data):
     np.testing.assert_array_equal(plain.predict_interval(X), named.predict_interval(frame))
 
 
-@pytest.mark.parametrize("ask", ["predict", "predict_interval", "calibrate", "fit"])
+def blas_threads():
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    return {
+        pool["num_threads"]
+        for pool in threadpoolctl.threadpool_info()
+        if pool["user_api"] == "blas"
+    }
+
+
+@pytest.fixture
+def two_threads():
+    """BLAS with two threads, for one test."""
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
+        if blas_threads() != {2}:
+            pytest.skip("BLAS has no threads here")
+        yield
+
+
+@pytest.mark.parametrize(
+    ("ask", "inner"),
+    [
+        ("fit", "gt2lite.training._batches"),
+        ("calibrate", "gt2lite.system.reduce_planes"),
+        ("predict", "gt2lite.system.reduce_planes"),
+        ("predict_interval", "gt2lite.system.reduce_planes"),
+    ],
+)
 def test_everything_that_multiplies_matrices_keeps_blas_to_one_thread(
-    data, fitted, ask, monkeypatch
+    data, two_threads, ask, inner, monkeypatch
 ):
     X, y = data
-    fitted.calibrate(X[500:], y[500:])
-    before, inside = _threads._inside, []
-    for module, name in ((system, "reduce_planes"), (system, "fire")):
-        right = getattr(module, name)
+    reg = GT2Regressor(n_rules=2, epochs=1).fit_calibrate(X, y)
+    module, _, name = inner.rpartition(".")
+    right, seen = getattr(importlib.import_module(module), name), []
 
-        def watched(*args, right=right):
-            inside.append(_threads._inside - before)
-            return right(*args)
+    def look(*args, **options):
+        seen.append(blas_threads())
+        return right(*args, **options)
 
-        monkeypatch.setattr(module, name, watched)
-    if ask == "fit":
-        monkeypatch.setattr("gt2lite.training.one_blas_thread", _Counted(inside))
-        GT2Regressor(n_rules=2, epochs=1).fit(X[:50], y[:50])
-    elif ask == "calibrate":
-        fitted.calibrate(X[500:], y[500:])
-    else:
-        getattr(fitted, ask)(X)
-    assert inside and min(inside) >= 1
-    assert _threads._inside == before
-
-
-class _Counted:
-    """The limit on threads, and a note that it was asked for."""
-
-    def __init__(self, notes):
-        self.notes, self.right = notes, _threads.one_blas_thread
-
-    def __call__(self):
-        self.notes.append(1)
-        return self.right()
+    monkeypatch.setattr(inner, look)
+    getattr(reg, ask)(X, *([y] if ask in ("fit", "calibrate") else []))
+    assert seen and all(threads == {1} for threads in seen)
+    assert blas_threads() == {2}
