@@ -17,6 +17,7 @@ import numpy as np
 
 from gt2lite._checks import Array, between, one_of
 from gt2lite._models import Model, read_model, write_model
+from gt2lite._readable import Readable
 from gt2lite._settings import SIGNATURE, complete, describe, make_recipe
 from gt2lite._sklearn import Regressor, not_fitted_error
 from gt2lite._tables import match_table, read_table, read_target
@@ -37,7 +38,7 @@ from gt2lite.system import Planes
 from gt2lite.training import train
 
 
-class GT2Regressor(Regressor):
+class GT2Regressor(Readable, Regressor):
     """A general type-2 fuzzy logic system that predicts a number and an interval around it.
 
     It is trained once, for a high coverage, and then calibrated to any lower one
