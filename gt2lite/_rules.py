@@ -149,7 +149,8 @@ class Rules(Sequence[Rule]):
         return iter(self._rules)
 
     def __str__(self) -> str:
-        return "\n".join([self._title() + ":", *(r.short() for r in self), "", self._legend()])
+        title = textwrap.fill(f"{self._title()}:", _WIDTH)
+        return "\n".join([title, *(rule.short() for rule in self), "", self._legend()])
 
     __repr__ = __str__
 
@@ -264,8 +265,10 @@ def read_rules(
             premises[p],
             float(intercepts[p]),
             tuple(slopes[p].tolist()),
-            *weighed[p],
-            units=units,
+            weighed[p][0],
+            weighed[p][1],
+            weighed[p][2],
+            units,
         )
         for p in order[:top]
     ]
