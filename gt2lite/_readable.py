@@ -10,6 +10,7 @@ from gt2lite._checks import Array, finite, numbers, whole
 from gt2lite._explain import Explanation, explain_row
 from gt2lite._premises import Units
 from gt2lite._rules import Rules, read_rules
+from gt2lite._weights import output_weights
 from gt2lite.system import Planes
 
 
@@ -55,6 +56,18 @@ class Readable:
         rows = None if X is None else reg._planes(X).X
         units = Units(input_names(reg), target, reg.scaler_)
         return read_rules(reg.params_, reg.recipe_.planes.alphas, units, rows, top)
+
+    def rule_weights(self, X: Any) -> Array:
+        """Return what each rule weighs in each prediction: (N, P), rows of which add up to 1.
+
+        Column p belongs to rule p + 1 of `rules`.
+
+        Args:
+            X: inputs (N, M).
+        """
+        reg: Any = self
+        planes = reg._planes(X)
+        return output_weights(reg.params_, planes.X, reg.recipe_.planes.alphas)
 
     def explain(
         self,
