@@ -20,6 +20,7 @@ _TERMS = 4  # rules that a sum names; the others are taken together
 _LEAST = 0.005  # a smaller weight would be printed as 0.00
 _ROWS = 8  # rules of the printed table
 _WIDTH = 100  # of printed lines
+_JOINT = "\xa0"  # a space at which no line ends
 
 
 class Part(NamedTuple):
@@ -95,7 +96,7 @@ class Explanation:
         order = np.argsort(-part.weights, kind="stable")
         named = [p for p in order[:_TERMS] if part.weights[p] >= _LEAST]
         terms = [
-            f"{part.weights[p]:.2f} * {self.units.output(self.consequents[p])} (rule {p + 1})"
+            _term(part.weights[p], self.units.output(self.consequents[p]), f"rule {p + 1}")
             for p in named
         ]
         others = order[len(named) :]
@@ -103,9 +104,9 @@ class Explanation:
         if rest >= _LEAST:
             mean = float(part.weights[others] @ self.consequents[others]) / rest
             count = f"{len(others)} other rule{'s' * (len(others) > 1)}"
-            terms.append(f"{rest:.2f} * {self.units.output(mean)} ({count})")
+            terms.append(_term(rest, self.units.output(mean), count))
         text = f"{part.name} {self.units.output(part.value)} = {' + '.join(terms)}"
-        text = textwrap.fill(text, _WIDTH, subsequent_indent="    ")
+        text = textwrap.fill(text, _WIDTH, subsequent_indent="    ").replace(_JOINT, " ")
         if part.margin:
             sign = "-" if part.margin < 0 else "+"
             size = self.units.output(abs(part.margin))
@@ -139,6 +140,10 @@ class Explanation:
             "strength of a rule there; an end takes whichever pulls it outwards."
         )
         return textwrap.fill(text, _WIDTH)
+
+
+def _term(weight: float, said: str, rule: str) -> str:
+    return f"{weight:.2f} * {said} ({rule})".replace(" ", _JOINT)
 
 
 def explain_row(

@@ -16,7 +16,7 @@ from gt2lite._readable import input_names
 from gt2lite._tables import read_table, read_target
 from gt2lite.calibration import CoverageError
 from gt2lite.memberships import ALPHA_0, kappa_of, secondary
-from gt2lite.metrics import covers
+from gt2lite.metrics import covers, picp
 from gt2lite.plots.coverage import bin_coverage, interval_bands
 from gt2lite.plots.style import BLUE, COLORS, GREY, LINES, MARKS, labelled, nth
 from gt2lite.system import constrain
@@ -55,7 +55,7 @@ def plot_intervals(
     levels = np.sort(vector("coverage", np.atleast_1d(coverage)))[::-1]  # the widest first
     if levels.size > 3:
         raise ValueError(f"coverage must hold at most 3 levels, got {levels.size}")
-    lower, upper = reg.predict_interval(X, coverage=levels, groups=groups)  # (N, L)
+    lower, upper = reg.predict_interval(X, coverage=levels.tolist(), groups=groups)  # (N, L)
     bands = {
         f"{100 * level:.4g} % intervals": (lower[:, i], upper[:, i])
         for i, level in enumerate(levels)
@@ -80,21 +80,22 @@ def plot_calibration(
         levels: the levels; 5 %, 10 %, ..., 95 % where None.
         groups: the group of each row (N,), where the calibration was by groups.
     """
+    y = read_target(y, len(read_table(X)[0]))
     answered, shares = [], []
     unanswered: CoverageError | None = None
-    for level in _LEVELS if levels is None else vector("levels", levels):
+    for asked in _LEVELS if levels is None else vector("levels", levels):
         try:
-            lower, upper = reg.predict_interval(X, coverage=float(level), groups=groups)
+            ends = reg.predict_interval(X, coverage=float(asked), groups=groups)
         except CoverageError as error:
             unanswered = error
             continue
-        answered.append(float(level))
-        shares.append(float(np.mean(covers(read_target(y, len(lower)), lower, upper))))
+        answered.append(float(asked))
+        shares.append(picp(y, *ends))
     if not answered and unanswered is not None:
         raise unanswered
     level = np.array(answered)
     n_calibrated = reg.calibrator_.n_samples
-    spread = 2 * np.sqrt(level * (1 - level) * (1 / len(lower) + 1 / n_calibrated))
+    spread = 2 * np.sqrt(level * (1 - level) * (1 / y.size + 1 / n_calibrated))
     ax.fill_between(
         100 * level, 100 * (level - spread), 100 * (level + spread), color=_BAND, linewidth=0,
         label="explained by chance",
@@ -102,7 +103,7 @@ def plot_calibration(
     ax.plot([0, 100], [0, 100], color=GREY, linestyle=":", linewidth=1.2, label="as asked")
     ax.plot(
         100 * level, 100 * np.array(shares), "o-", color=BLUE, markersize=4,
-        label=f"{len(lower)} rows",
+        label=f"{y.size} rows",
     )  # fmt: skip
     ax.set(xlim=(0, 101), ylim=(0, 101))
     ax.legend(loc="upper left")
