@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gt2lite._checks import Array, between
 from gt2lite._premises import Units
+from gt2lite._rules import read_rules
 from gt2lite._weights import consequents, end_weights, firings, output_weights
 from gt2lite.calibration import Calibration
 from gt2lite.calibration.groups import read_groups
 from gt2lite.memberships import ALPHA_0
-from gt2lite.system import Planes
+from gt2lite.system import Params, Planes
 
 _TERMS = 4  # rules that a sum names; the others are taken together
 _LEAST = 0.005  # a smaller weight would be printed as 0.00
+_INPUTS = 12  # of the row that are printed
 _ROWS = 8  # rules of the printed table
 _WIDTH = 100  # of printed lines
 _JOINT = "\xa0"  # a space at which no line ends
@@ -56,7 +58,9 @@ class Explanation:
     lower_end: Part
     upper_end: Part
     alphas: Array  # the planes of the prediction
-    units: Units = field(repr=False)
+    inputs: dict[str, float]  # the row
+    conditions: tuple[str, ...]  # what each rule is meant for, in words (P,)
+    units: Units
 
     @property
     def parts(self) -> tuple[Part, Part, Part]:
@@ -86,8 +90,19 @@ class Explanation:
             f"{self.units.target}: prediction {self.units.output(self.prediction)}, "
             f"{kind} {lower} to {upper}"
         )
+        shown = [
+            f"{name} {self.units.number(m, value)}"
+            for m, (name, value) in enumerate(self.inputs.items())
+        ][:_INPUTS]
+        if left := len(self.inputs) - len(shown):
+            shown.append(f"and {left} more input{'s' * (left > 1)}")
+        row = ", ".join(shown)
+        row = textwrap.fill(f"at {row}", _WIDTH, subsequent_indent="    ")
         sums = [self._sum(part) for part in self.parts]
-        return "\n".join([title, "", *sums, "", *self._lines(), "", self._legend()])
+        meant = self._meant()
+        return "\n".join(
+            [title, row, "", *sums, "", *self._lines(), "", *meant, "", self._legend()]
+        )
 
     __repr__ = __str__
 
@@ -128,6 +143,16 @@ class Explanation:
             "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
             for row in rows
         ]
+
+    def _meant(self) -> list[str]:
+        """Return what the rules are for that weigh most in the prediction or in an end."""
+        heaviest = [int(np.argmax(part.weights)) for part in self.parts]
+        order = np.argsort(-self.estimate.weights, kind="stable")[:2].tolist()
+        return [
+            textwrap.fill(f"rule {p + 1} is for {self.conditions[p]}", _WIDTH,
+                          subsequent_indent="    ")
+            for p in dict.fromkeys([*order, *heaviest])
+        ]  # fmt: skip
 
     def _legend(self) -> str:
         planes = ", ".join(f"{alpha:.3g}" for alpha in self.alphas)
@@ -210,8 +235,15 @@ def explain_row(
         ends[0],
         ends[1],
         np.asarray(alphas, dtype=float),
+        dict(zip(units.names, (X[0] * scaler.x_std + scaler.x_mean).tolist(), strict=True)),
+        _conditions(params, alphas, units),
         units,
     )
+
+
+def _conditions(params: Params, alphas: Array, units: Units) -> tuple[str, ...]:
+    rules = sorted(read_rules(params, alphas, units, None, None), key=lambda rule: rule.number)
+    return tuple(rule.condition(_TERMS) for rule in rules)
 
 
 def _cuts(calibration: Calibration, coverage: float, group: Any) -> Array:

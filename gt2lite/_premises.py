@@ -62,6 +62,7 @@ class Premise(NamedTuple):
     peak: float
     least: float
     footprint: float
+    tends: str  # the words, also where the input does not matter by itself
 
     @property
     def matters(self) -> bool:
@@ -80,6 +81,9 @@ def read_premises(params: Params, units: Units, X: Array | None) -> list[tuple[P
     if X is not None:
         low, high = np.quantile(X, [0.025, 0.975], axis=0)
     listed = [None if X is None else _few_values(X[:, m]) for m in range(M)]
+    for m, values in enumerate(listed):
+        if values is not None:  # a rare category counts, too
+            low[m], high[m] = values[0], values[-1]
 
     def log_mu(z: Array) -> Array:
         return -((z - c) ** 2) / (2 * M * sigma**2)
@@ -97,19 +101,18 @@ def read_premises(params: Params, units: Units, X: Array | None) -> list[tuple[P
         mean, std = units.scaler.x_mean[m], units.scaler.x_std[m]
         ends = float(mean + std * start[p, m]), float(mean + std * stop[p, m])
         best = float(mean + std * peak[p, m])
-        words = "any"
-        if least[p, m] < MATTERS:
-            place = (peak[p, m] - low[m]) / (high[m] - low[m])
-            texts = units.number(m, ends[0]), units.number(m, ends[1]), units.number(m, best)
-            words = _words(texts, (bool(cut[0][p, m]), bool(cut[1][p, m])), float(place))
-            values = listed[m]
-            if values is not None:
-                inside = values[(start[p, m] <= values) & (values <= stop[p, m])]
-                if 0 < len(inside) < len(values):
-                    words = "= " + " or ".join(units.number(m, mean + std * v) for v in inside)
-        return Premise(
-            units.names[m], words, *ends, best, float(least[p, m]), float(footprint[p, m])
-        )
+        place = float(peak[p, m] - low[m]) / (float(high[m] - low[m]) or 1.0)
+        texts = units.number(m, ends[0]), units.number(m, ends[1]), units.number(m, best)
+        tends = _words(texts, (bool(cut[0][p, m]), bool(cut[1][p, m])), place)
+        values = listed[m]
+        if values is not None:
+            inside = values[(start[p, m] <= values) & (values <= stop[p, m])]
+            if 0 < len(inside) < len(values):
+                plain = (f"{round(float(mean + std * v), 9) + 0.0:.6g}" for v in inside)
+                tends = f"= {' or '.join(plain)}"
+        words = tends if least[p, m] < MATTERS else "any"
+        measures = float(least[p, m]), float(footprint[p, m])
+        return Premise(units.names[m], words, *ends, best, *measures, tends)
 
     return [tuple(premise(p, m) for m in range(M)) for p in range(len(c))]
 

@@ -26,12 +26,13 @@ class Readable:
         the target is there as a formula, how uncertain its sets are and, where rows are given,
         how often it leads. An input is left out of a rule where its membership keeps 90 % of its
         largest value whatever the input is: without it no firing would change by more. "Whatever"
-        is the middle 95 % of the rows, or the mean of training -+ 2 spreads without rows.
+        is the middle 95 % of the rows, or the mean of training -+ 2 spreads without rows. Where
+        such inputs matter jointly, as they do in wide tables, the rule counts them as "together".
 
         Args:
             X: rows (N, M) to weigh the rules on, such as those of training. Without them nobody
                 knows how often a rule leads, and rules come in the order of their mean log
-                firing in training.
+                firing in training. Of very many rows some are taken, spread evenly.
             top: how many rules; None for all.
             system: 0; there is one system.
             target: what the target is called.

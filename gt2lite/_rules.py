@@ -18,6 +18,7 @@ from gt2lite.system import Params
 
 _SHOWN = 5  # inputs and terms of a rule in the short form
 _WIDTH = 100  # of printed lines
+_MEMBERSHIPS = 10**7  # that are evaluated to weigh rules; rows beyond are skipped evenly
 
 
 @dataclass(frozen=True)
@@ -43,15 +44,25 @@ class Rule:
         Args:
             most: how many to show, with their mean footprint; None for all, each with its own.
         """
-        decisive = sorted((p for p in self.premises if p.matters), key=lambda p: p.least)
+        by_need = sorted(self.premises, key=lambda p: p.least)
+        decisive = [p for p in by_need if p.matters]
+        others = by_need[len(decisive) :]
+        joint = math.prod(p.least for p in others) < MATTERS  # each alone is nothing, all are
+        if not decisive:
+            if not joint:
+                return "any input"
+            first = ", ".join(f"{p.input} {p.tends}" for p in others[:3])
+            return f"{len(others)} inputs together, most of all {first}"
         if most is None:
-            return ", ".join(map(str, decisive)) or "any input"
-        shown = [f"{p.input} {p.words}" for p in decisive[:most]]
+            shown = [str(p) for p in decisive]
+        else:
+            shown = [f"{p.input} {p.words}" for p in decisive[:most]]
         if left := len(decisive) - len(shown):
             shown.append(f"and {left} more input{'s' * (left > 1)}")
-        if not decisive:
-            return "any input"
-        return f"{', '.join(shown)} [{np.mean([p.footprint for p in decisive]):.2f}]"
+        if joint:
+            shown.append(f"and {len(others)} others together")
+        mean = "" if most is None else f" [{np.mean([p.footprint for p in decisive]):.2f}]"
+        return ", ".join(shown) + mean
 
     def formula(self, most: int | None = None) -> str:
         """Return the consequent in the user's units.
@@ -121,7 +132,10 @@ class Rule:
         error = 0.01 * scaler.y_std / largest
         size = abs(self.slopes[m])
         digits = max(3, math.ceil(math.log10(size / error)) + 1)
-        return f"{size:.{min(digits, 12)}g}"
+        rounded = f"{size:.{min(digits, 12)}g}"
+        if not 1e-6 <= size < 1e9:
+            return rounded
+        return np.format_float_positional(float(rounded), trim="-")
 
 
 class Rules(Sequence[Rule]):
@@ -130,10 +144,17 @@ class Rules(Sequence[Rule]):
     Printed it is a page for people, `table` and `to_frame` have every number.
     """
 
-    def __init__(self, rules: Sequence[Rule], n_rules: int, n_rows: int | None) -> None:
+    def __init__(
+        self,
+        rules: Sequence[Rule],
+        n_rules: int,
+        n_rows: int | None = None,
+        n_given: int | None = None,
+    ) -> None:
         self._rules = tuple(rules)
-        self.n_rules = n_rules
-        self.n_rows = n_rows
+        self.n_rules = n_rules  # of the whole system
+        self.n_rows = n_rows  # that the rules were weighed on
+        self.n_given = n_given
 
     @overload
     def __getitem__(self, index: int) -> Rule: ...
@@ -206,7 +227,8 @@ class Rules(Sequence[Rule]):
         if self.n_rows is not None:
             held = sum(rule.share or 0.0 for rule in self)
             weight = f", with {_percent(held)} of it" if len(self) < self.n_rules else ""
-            return f"{count}, by their weight on {self.n_rows} rows{weight}"
+            of = f" of {self.n_given}" if self.n_given != self.n_rows else ""
+            return f"{count}, by their weight on {self.n_rows}{of} rows{weight}"
         return (
             f"{count}, those that fire most on the training rows first (how often each leads is "
             "not known without rows: rules(X))"
@@ -220,7 +242,8 @@ class Rules(Sequence[Rule]):
             "A range is where the membership is at least half of its largest value; 'rather' is a "
             "preference that no value seen takes below half. [0.60] says how uncertain the sets "
             "are: the mean width of their footprint. An input is left out where its membership "
-            f"keeps {_percent(MATTERS)} of its largest value whatever it is, within {seen}."
+            f"keeps {_percent(MATTERS)} of its largest value whatever it is, within {seen}; where "
+            "the memberships of such inputs multiply to less, they are counted as 'together'."
         )
         return textwrap.fill(text, _WIDTH)
 
@@ -243,6 +266,7 @@ def read_rules(
         top: how many; None for all.
     """
     P = len(params["c"])
+    n_given = None if X is None else len(X)
     scaler = units.scaler
     slopes = scaler.y_std * params["a"] / scaler.x_std  # (P, M)
     intercepts = scaler.inverse_y(params["a0"]) - slopes @ scaler.x_mean
@@ -251,6 +275,7 @@ def read_rules(
         # the mean of the log firing over the training rows, whose scaled squares have mean 1
         order = np.argsort(((1 + params["c"] ** 2) / params["raw_sigma"] ** 2).sum(axis=1))
     else:
+        X = _thinned(X, P)
         weights = output_weights(params, X, alphas)  # (N, P)
         leads = np.bincount(np.argmax(weights, axis=1), minlength=P) / len(X)
         share = weights.mean(axis=0)
@@ -272,4 +297,10 @@ def read_rules(
         )
         for p in order[:top]
     ]
-    return Rules(rules, P, None if X is None else len(X))
+    return Rules(rules, P, None if X is None else len(X), n_given)
+
+
+def _thinned(X: Array, n_rules: int) -> Array:
+    """Return rows spread evenly over `X`, as many as are weighed in seconds."""
+    most = max(_MEMBERSHIPS // (n_rules * X.shape[1]), 1000)
+    return X if len(X) <= most else X[np.linspace(0, len(X) - 1, most).round().astype(int)]

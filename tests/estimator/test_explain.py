@@ -128,7 +128,9 @@ def test_it_reads_as_a_sum():
     why = two_rules().explain([15.0], alpha=1.0, target="load")
     lines = str(why).splitlines()
     assert lines[0] == "load: prediction 110.0, plane 1 110.0 to 110.0"
-    assert lines[2] == "prediction 110.0 = 0.50 * 100.0 (rule 1) + 0.50 * 120.0 (rule 2)"
+    assert lines[1] == "at x0 15.0"
+    assert "rule 1 is for x0 below 10.9 [0.24]" in lines
+    assert lines[3] == "prediction 110.0 = 0.50 * 100.0 (rule 1) + 0.50 * 120.0 (rule 2)"
     assert repr(why) == str(why)
 
 

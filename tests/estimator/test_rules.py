@@ -77,6 +77,43 @@ def test_a_wide_set_beyond_what_was_seen_is_a_preference():
     assert words == {1: "rather low", 2: "rather high"}
 
 
+def test_inputs_that_matter_only_jointly_are_counted_together():
+    # each keeps 92 % of its membership at 2 spreads, four of them 0.92^4 = 72 %
+    M = 4
+    sigma = np.full((1, M), np.sqrt(-4 / (2 * M * np.log(0.92))))
+    (rule,) = planted([[0.0] * M], sigma, [[0.0] * M], [0.0]).rules()
+    assert {premise.words for premise in rule.premises} == {"any"}
+    assert rule.condition(5).startswith("4 inputs together, most of all x0 rather near 15.0, x1 ")
+    sigma[0, 2] = 0.1
+    (rule,) = planted([[0.0] * M], sigma, [[0.0] * M], [0.0]).rules()
+    assert re.fullmatch(
+        r"x2 about 13.8 to 16.2, and 3 others together \[0.2\d\]", rule.condition(5)
+    )
+
+
+def test_a_rare_category_counts():
+    X = np.array([[0.0]] * 199 + [[1.0]])
+    reg = planted([[1.0], [-1.0]], [[0.3]] * 2, [[0.0]] * 2, [0, 1], x_mean=0.5, x_std=0.5)
+    words = {rule.number: rule.premises[0].words for rule in reg.rules(X)}
+    assert words == {1: "= 1", 2: "= 0"}
+
+
+def test_of_very_many_rows_some_are_weighed_and_it_is_said(monkeypatch):
+    monkeypatch.setattr("gt2lite._rules._MEMBERSHIPS", 100)
+    X = rows(5000)
+    rules = two_rules().rules(X)
+    assert (rules.n_rows, rules.n_given) == (1000, 5000)
+    assert "by their weight on 1000 of 5000 rows" in str(rules)
+    assert sum(rule.leads for rule in rules) == pytest.approx(1)
+
+
+def test_large_numbers_print_without_exponents():
+    (rule,) = planted(
+        [[0.0]], [[1.0]], [[0.5]], [0.0], y_std=26300.0, x_std=0.05, x_mean=0.0
+    ).rules()
+    assert rule.formula() == "y = 100 + 263000 x0"
+
+
 def test_footprint_is_the_mean_width_of_the_widest_plane():
     # far from the centre of a narrow neighbour nothing is left but s_r; at a flat top only s_l
     (rule,) = planted([[0.0]], [[100.0]], [[0.0]], [0.0]).rules()
@@ -92,7 +129,7 @@ def test_with_rows_rules_say_how_often_they_lead_and_are_sorted_by_it():
     assert rules[0].share > rules[1].share
     assert "leads on 70 % of the rows" in str(rules)
     # two different values: no range, the value
-    assert [rule.premises[0].words for rule in rules] == ["= 5.0", "= 25.0"]
+    assert [rule.premises[0].words for rule in rules] == ["= 5", "= 25"]
     assert [rule.number for rule in reg.rules(X[::-1][:7])] == [1, 2]
     assert [rule.number for rule in reg.rules(X[-4:])] == [2, 1]
 
