@@ -20,6 +20,7 @@ from sphinx.util.nodes import make_refnode
 
 PACKAGES = Path(__file__).resolve().parents[2]
 _NAMED = {"function", "class", "exception", "data", "module"}  # what a short name may mean
+_APART = "gt2lite.study."  # its modules have words of their own
 _GENERATED = "Alias for field number"  # all that a NamedTuple says of its fields
 
 
@@ -81,7 +82,7 @@ def find_by_short_name(app: Any, env: Any, node: Any, inside: Any) -> Any:
         found = [
             (name, entry)
             for name, entry in domain.objects.items()
-            if name.endswith(end) and entry.objtype in _NAMED and not entry.aliased
+            if name.endswith(end) and entry.objtype in _NAMED and not name.startswith(_APART)
         ]
         if len(found) == 1:
             name, entry = found[0]
