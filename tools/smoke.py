@@ -45,7 +45,9 @@ def check_help() -> None:
     told = pydoc.render_doc(GT2Regressor, renderer=pydoc.plaintext)
     check("n_rules" in told and "predict_interval" in told, "help(GT2Regressor)")
     names = [name for name in gt2lite.__all__ if not name.startswith("_")]
-    check(all(getattr(gt2lite, name).__doc__ for name in names), "every public name has a docstring")
+    check(
+        all(getattr(gt2lite, name).__doc__ for name in names), "every public name has a docstring"
+    )
 
 
 def check_plots() -> None:
