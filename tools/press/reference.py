@@ -1,8 +1,9 @@
 """The reference: pages that Sphinx makes of docstrings, and what it must be told for that.
 
 Autodoc and Napoleon, which come with Sphinx, do the work. Here is the rest: short names in
-docstrings lead to what they name, generated members that say nothing are left out, and
-the directive ``module-list`` lists the modules of a package by their first sentences.
+docstrings lead to what they name, generated members that say nothing are left out, long
+signatures are valid HTML, and the directive ``module-list`` lists the modules of a package by
+their first sentences.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ PACKAGES = Path(__file__).resolve().parents[2]
 _NAMED = {"function", "class", "exception", "data", "module"}  # what a short name may mean
 _APART = "gt2lite.study."  # its modules have words of their own
 _GENERATED = "Alias for field number"  # all that a NamedTuple says of its fields
+_SIGNATURE = re.compile(r'<dt class="sig .*?</dt>', re.DOTALL)
 
 
 def public_modules(package: str) -> Iterator[tuple[str, Path]]:
@@ -92,6 +94,19 @@ def find_by_short_name(app: Any, env: Any, node: Any, inside: Any) -> Any:
     return None
 
 
+def mend_signatures(
+    app: Any, page: str, template: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Make lines of the lists in which Sphinx writes long signatures: those lack their terms."""
+    if "body" in context:
+        context["body"] = _SIGNATURE.sub(_as_lines, context["body"])
+
+
+def _as_lines(found: re.Match[str]) -> str:
+    text = re.sub(r"<dd>", '<span class="sig-line">', found.group())
+    return re.sub(r"</dd>", "</span>", re.sub(r"</?dl>", "", text))
+
+
 def setup(app: Any) -> dict[str, Any]:
     """Register with Sphinx."""
     app.setup_extension("sphinx.ext.autodoc")
@@ -99,4 +114,5 @@ def setup(app: Any) -> dict[str, Any]:
     app.add_directive("module-list", ModuleList)
     app.connect("autodoc-skip-member", skip_generated)
     app.connect("missing-reference", find_by_short_name)
+    app.connect("html-page-context", mend_signatures)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
