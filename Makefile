@@ -18,24 +18,28 @@ EXTRAS := plot sklearn parallel book dev
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
-# What these hold reaches the programs as it is, past the shell and its quotes.
-export NAME PARAMS PROFILE
+# What these hold reaches the programs as it is: make does not expand it, no shell reads it.
+override NAME := $(value NAME)
+override PARAMS := $(value PARAMS)
+override PROFILE := $(value PROFILE)
+override ARGS := $(value ARGS)
+export NAME PARAMS PROFILE ARGS
 # Packages from outside .venv must not leak in.
 unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check test lint type book pdf chapter reproduce field tune study long bench data lock clean distclean
+.PHONY: help setup check test lint type book pdf chapter reproduce field tune study long bench wheel data lock clean distclean
 
 help: ## List the commands
 	@echo "Usage: make COMMAND"
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
 
 check: lint type ## Style, types and the quick tests: about a minute
-	@$(PY) -m pytest -n auto -m 'not slow and not browser' $(ARGS)
+	@$(PY) tools/args.py $(PY) -m pytest -n auto -m 'not slow and not browser'
 
 test: $(VENV)/.stamp ## Run all tests (ARGS="-k reduction" picks some)
-	@$(PY) -m pytest -n auto $(ARGS)
+	@$(PY) tools/args.py $(PY) -m pytest -n auto
 
 book: $(VENV)/.stamp ## Run all chapters and build the book: _build/html/index.html (PROFILE=quick: in short)
 	@$(PY) tools/book.py build
@@ -47,19 +51,19 @@ chapter: $(VENV)/.stamp ## Run one chapter: NAME=01_type2_sets PARAMS="sigma=2 s
 	@$(PY) tools/book.py chapter
 
 reproduce: $(VENV)/.stamp ## Train all 60 systems of the paper, judge every cell and claim
-	@$(PY) tools/study.py reproduce $(ARGS)
+	@$(PY) tools/args.py $(PY) tools/study.py reproduce
 
 field: $(VENV)/.stamp ## Run all contestants of the field: brings data/results/field.csv up to date
-	@$(PY) tools/study.py field $(ARGS)
+	@$(PY) tools/args.py $(PY) tools/study.py field
 
 tune: $(VENV)/.stamp ## Walk to the settings of GT2Regressor.strong again: data/results/tuning_repeat.csv
-	@$(PY) tools/study.py tune $(ARGS)
+	@$(PY) tools/args.py $(PY) tools/study.py tune
 
 study: $(VENV)/.stamp ## All that is too long for the book: brings data/results/ up to date
-	@$(PY) tools/study.py study $(ARGS)
+	@$(PY) tools/args.py $(PY) tools/study.py study
 
 long: $(VENV)/.stamp ## Attack the library by the thousand (40 minutes): writes data/results/campaign.json
-	@$(PY) tools/campaign/run.py $(ARGS)
+	@$(PY) tools/args.py $(PY) tools/campaign/run.py
 
 lint: $(VENV)/.stamp ## Check style, formatting, clean notebooks, workflows
 	@$(PY) -m ruff check --quiet .
@@ -77,6 +81,9 @@ bench: $(VENV)/.bench ## Run every benchmark (installs JAX and PyTorch: see CONT
 	  [ -e "$$script" ] || { echo 'There are no benchmarks yet.'; break; }; \
 	  echo "== $$script"; $(PY) "$$script"; done
 
+wheel: $(VENV)/.stamp ## Build wheel and sdist into dist/ and try them in an empty environment
+	@$(PY) tools/wheel.py
+
 data: $(VENV)/.stamp ## Make the files in data/ again from their sources
 	@$(PY) data/extract.py
 
@@ -84,9 +91,9 @@ setup: $(VENV)/.stamp ## Make the virtual environment (the others do so by thems
 
 lock: ## Solve requirements.lock again (ARGS=--upgrade for newer versions; needs uv)
 	@command -v $(UV) >/dev/null || { echo 'make lock needs uv: python3 -m pip install uv' >&2; exit 1; }
-	@$(UV) pip compile pyproject.toml $(EXTRAS:%=--extra %) --output-file requirements.lock --quiet \
+	@$(PYTHON) tools/args.py $(UV) pip compile pyproject.toml $(EXTRAS:%=--extra %) --output-file requirements.lock --quiet \
 	  --universal --python-version 3.11 --fork-strategy fewest --generate-hashes \
-	  --no-emit-index-url --custom-compile-command 'make lock' $(ARGS)
+	  --no-emit-index-url --custom-compile-command 'make lock'
 
 clean: ## Remove what was built, keep the environment
 	@rm -rf _build build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

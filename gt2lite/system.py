@@ -25,11 +25,25 @@ from autograd.extend import defvjp, primitive
 
 from gt2lite._checks import Array, matrix, one_of, vector
 from gt2lite._fast.memory import Fired, Theta, Wide
-from gt2lite._fast.planes import fire, reduce_planes
+from gt2lite._fast.planes import fire, plane_ends, reduce_planes
 from gt2lite._fast.state import apart, quiet
 from gt2lite._threads import one_blas_thread
 from gt2lite.memberships import ALPHA_0, alpha_of, kappa_of, log_firing
 from gt2lite.reduction import nest, type_reduce
+
+__all__ = [
+    "PARAM_NAMES",
+    "SMF_MODES",
+    "Params",
+    "Planes",
+    "constrain",
+    "n_parameters",
+    "param_shapes",
+    "plane_ends",
+    "reference_ends",
+    "sigmoid",
+    "weigh_planes",
+]
 
 Params = dict[str, Array]
 

@@ -31,6 +31,7 @@ print(hashlib.sha256(np.array(found).tobytes()).hexdigest())
 """
 
 
+@pytest.mark.slow
 def test_the_number_of_blas_threads_changes_no_bit(monkeypatch):
     pytest.importorskip("threadpoolctl")
     found = set()

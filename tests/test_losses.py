@@ -95,6 +95,7 @@ def test_planes_are_sorted_and_unique():
         ({"name": "both"}, "objective must be one of 'dual', 'aligned', got 'both'"),
         ({"coverage": 1.0}, "coverage must be a number in"),
         ({"coverage": 0}, "coverage must be a number in"),
+        ({"coverage": math.nextafter(1, 0)}, "coverage must be below 1 by more than rounding"),
         ({"alphas": (0.5, 1)}, r"alphas must lie in \[0.01, 1\] with 0.01 among them"),
         ({"alphas": (0.001, 0.01, 1)}, "alphas must lie in"),
         ({"alphas": (0.01, 1.1)}, "alphas must lie in"),

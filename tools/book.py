@@ -30,6 +30,8 @@ from pathlib import Path
 from press import browser, pages
 from press.address import find_address
 from press.execute import ChapterRun, Job, run_all
+from press.outside import outside_fetches
+from press.processes import Stopped, stoppable
 from press.source import (
     BookError,
     Parameters,
@@ -115,7 +117,7 @@ def build_book(root: Path, profile: str) -> None:
     build = stage_book(root, profile)
     start = time.monotonic()
     html = pages.compile_pages(build / "stage", build)
-    outside = list(pages.outside_fetches(html))
+    outside = list(outside_fetches(html))
     if outside:
         raise BookError("\n  ".join(["the pages would load from elsewhere:", *outside]))
     _say(f"  {'pages':<24} {time.monotonic() - start:6.1f} s")
@@ -141,12 +143,12 @@ def run_chapter(root: Path, name: str, given: Parameters) -> None:
     chapter = find_chapter(root, name)
     check_parameters(chapter, given, "--params")
     words = [f"{key}={value}" for key, value in given.items()]
-    slug = re.sub(r"[^\w.=,-]+", "", "--".join([chapter.name, *words]))[:120]
+    slug = re.sub(r"[^\w.=,-]+", "", "--".join([chapter.name, *words]), flags=re.ASCII)[:120]
     output = root / "_build" / "runs" / f"{slug}.ipynb"
     job = Job(chapter, given, output, output)
     (run,) = _run([job], root, root / "_build", shared_inputs(root))
     if run.error:
-        raise BookError(f"{name}: {run.error}\n  see {_shown(output)}")
+        raise BookError(f"{chapter.name}: {run.error}\n  see {_shown(output)}")
     _say(f"book: {_shown(output)}")
 
 
@@ -170,18 +172,19 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     chapter.add_argument("--params", default=params, help='such as "seed=3 epochs=5"')
     options = parser.parse_args(arguments)
     try:
-        if options.command == "build":
-            build_book(root, options.profile)
-        elif options.command == "pdf":
-            print_book(root, options.profile)
-        else:
-            run_chapter(root, options.name, parse_parameters(options.params))
-    except BookError as error:
+        with stoppable():
+            if options.command == "build":
+                build_book(root, options.profile)
+            elif options.command == "pdf":
+                print_book(root, options.profile)
+            else:
+                run_chapter(root, options.name, parse_parameters(options.params))
+    except (BookError, OSError) as error:
         print(f"book: {error}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
+    except Stopped as stopped:
         print("book: stopped; chapters that had finished are kept", file=sys.stderr)
-        return 130
+        return 128 + stopped.number
     return 0
 
 

@@ -211,7 +211,7 @@ def _calibrate(
     }
 
 
-def _measured(y: Array, planes: Planes, alpha: float, level: float) -> dict[str, float]:
+def _measured(y: Array, planes: Planes, alpha: float, level: float) -> dict[str, Any]:
     """Return level and quality of an interval; NaN where there is none."""
     found = Quality(np.nan, np.nan, np.nan)
     if not np.isnan(alpha):

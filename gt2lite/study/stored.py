@@ -117,7 +117,7 @@ def older_code(name: str) -> tuple[int, int]:
 def staleness(*names: str) -> str:
     """Return a sentence if rows of files in `data/results/` are of older code, else ""."""
     counted = {name: older_code(name) for name in names}
-    told = [f"{n} of {total} in `{name}`" for name, (n, total) in counted.items() if n]
+    told = [f"{n} of {total} in {name}" for name, (n, total) in counted.items() if n]
     if not told:
         return ""
     return f"Stored rows of older code than today's: {', '.join(told)}."

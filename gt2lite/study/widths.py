@@ -133,7 +133,7 @@ def compare_row(pairs: Sequence[Pair]) -> tuple[Held, Excess]:
     dataset, level = pairs[0][:2]
     name = row_name(dataset, level)
     means = 100 * measured.mean(axis=0)  # (sides, 3)
-    held = Held(name, level, means[0, 0], means[1, 0], means[0, 1], means[1, 1])
+    held = Held(name, level, *(float(x) for x in means[:, :2].T.ravel()))
     ratio = 100 * (measured[:, 0] / measured[:, 1] - 1)  # (seeds, 3)
     return held, Excess(name, ratio[:, 1], 100 * (moved[:, 0] / moved[:, 1] - 1), ratio[:, 2])
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import pytest
 
 
@@ -12,3 +14,35 @@ def tiny(tmp_path):
 
     write_book(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def tiny_with_commands(tiny):
+    """The same with make and tools of its own."""
+    from tinybook import add_commands
+
+    add_commands(tiny)
+    return tiny
+
+
+@pytest.fixture(scope="session")
+def site(once, quick_run):
+    """The folder of the built pages, in the quick profile."""
+    from tinybook import ROOT, pages
+
+    build, failed = quick_run
+    assert not failed, failed
+
+    def press():
+        pages.stage(ROOT, build / "executed" / "quick", build / "stage", pages.QUICK_BANNER)
+        pages.compile_pages(build / "stage", build)
+
+    once("site", press)
+    return build / "html"
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """A browser without a window."""
+    with importlib.import_module("press.browser").chromium() as opened:
+        yield opened

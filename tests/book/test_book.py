@@ -203,27 +203,3 @@ def test_a_banner_stands_on_every_page_if_asked_for(tiny, banner):
     pages.stage(tiny, tiny, tiny / "stage", banner)
     config = (tiny / "stage" / "_config.yml").read_text()
     assert ("announcement: Only a trial." in config) == bool(banner)
-
-
-@pytest.mark.parametrize(
-    "page",
-    [
-        '<script src="https://host/x.js"></script>',
-        '<link rel="stylesheet" href="//host/x.css">',
-        '<img src="pic.png" srcset="https://host/pic.png 2x">',
-        '<p style="background: url(https://host/pic.png)">',
-        "<style>@import 'https://host/x.css';</style>",
-    ],
-)
-def test_a_page_that_loads_from_elsewhere_is_found(tmp_path, page):
-    (tmp_path / "index.html").write_text(f"<html>{page}</html>")
-    (found,) = pages.outside_fetches(tmp_path)
-    assert found.startswith("index.html: ")
-    assert "//host/" in found
-
-
-def test_links_are_fine(tmp_path):
-    page = '<a href="https://host/">x</a><link rel="canonical" href="https://host/"><img src="x">'
-    (tmp_path / "index.html").write_text(page)
-    (tmp_path / "x.css").write_text("a { background: url(pic.png) }")
-    assert list(pages.outside_fetches(tmp_path)) == []

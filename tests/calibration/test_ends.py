@@ -80,5 +80,5 @@ def test_options_in_a_model_file_are_bounded_too(tmp_path, monkeypatch):
 
     monkeypatch.setattr(reg.calibrator_, "get_state", never_ending)
     reg.save(tmp_path / "m.npz")
-    with pytest.raises(ValueError, match="shrink|min_step"):
+    with pytest.raises(ValueError, match=r"shrink|min_step"):
         GT2Regressor.load(tmp_path / "m.npz")

@@ -212,6 +212,15 @@ def test_a_bold_value_that_is_not_the_best_is_seen(monkeypatch):
     assert found.verdict == "does not hold" and found.numbers["as claimed"] == 18
 
 
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_a_changed_rmse_is_told_by_its_size(sign):
+    found = verdict(
+        "no-retraining",
+        world(when(lambda r: {"rmse": r.rmse + sign * 0.5}, model="calibrated", dataset="pp")),
+    )
+    assert found.numbers["largest"] == pytest.approx(0.5) and found.numbers["as claimed"] == 30
+
+
 def test_a_system_with_other_parameters_is_seen(monkeypatch):
     shapes = module.param_shapes
     assert verdict("parameter-count", world()).numbers["ww"] == 22 * 11 + 10 * 12

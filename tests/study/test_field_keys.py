@@ -83,7 +83,9 @@ def moved(tmp_path, file, before, after):
     return {name for name in RUNS if here[name] != there[name]}
 
 
-@pytest.mark.parametrize(("file", "before", "after", "whose"), CHANGES, ids=lambda v: str(v)[:40])
+@pytest.mark.parametrize(
+    ("file", "before", "after", "whose"), CHANGES, ids=[c[1][:40] for c in CHANGES]
+)
 def test_what_changes_a_result_changes_its_key_and_those_of_no_others(
     tmp_path, file, before, after, whose
 ):

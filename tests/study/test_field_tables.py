@@ -11,14 +11,12 @@ from numpy.testing import assert_array_equal
 from gt2lite.recipe import Recipe
 from gt2lite.study.field.contestants import CONTESTANTS
 from gt2lite.study.field.fuzzy import System
+from gt2lite.study.field.standings import standings
 from gt2lite.study.field.tables import (
     best_of,
     forest_rows,
     gaps,
     is_fuzzy,
-    pooled,
-    shares,
-    standings_table,
     title,
     values_of,
     who,
@@ -56,15 +54,6 @@ def test_the_best_has_the_smallest_mean():
     assert best_of(VALUES, "pp") == "paper"
 
 
-def test_a_table_has_a_row_for_each_contestant_and_the_best_in_bold():
-    lines = standings_table(VALUES, "{:.1f}", scale=100).splitlines()
-    assert lines[0] == "| | WW | PP |"
-    assert lines[2] == f"| {title('paper')} | 110.0 | **16.7** |"
-    assert lines[3] == f"| {title('aligned')} | 100.0 |  |"
-    assert lines[5] == f"| {title('gb_split')} | **60.0** | 26.7 |"
-    assert "**" not in standings_table(VALUES, mark_best=False)
-
-
 def test_a_contestant_that_is_added_appears_by_itself(monkeypatch):
     monkeypatch.setitem(
         CONTESTANTS, "strong", System("strong", "a stronger one", Recipe(n_rules=30))
@@ -72,7 +61,7 @@ def test_a_contestant_that_is_added_appears_by_itself(monkeypatch):
     rows = ROWS + rows_of("ww", strong=[0.1, 0.1, 0.2])
     values = values_of(rows, "rmse")
     assert best_of(values, "ww") == "strong" and is_fuzzy("strong")
-    assert "| a stronger one | **0.13** |" in standings_table(values)
+    assert standings(values)[2] == ("a stronger one", {"ww": "**0.13**", "pp": ""})
     assert gaps(rows, "rmse")[0].ours == "strong"
 
 
@@ -101,18 +90,6 @@ def test_a_forest_has_a_row_for_each_data_set_and_a_bar_in_per_cent_of_the_rival
     assert percent == pytest.approx(87.5)
     difference = np.array([0.1, 0.3, 0.3])
     assert half == pytest.approx(100 * paired_half(difference) / (0.8 / 3))
-
-
-def test_bins_are_pooled_over_the_seeds_in_the_order_of_their_numbers():
-    def count(seed, label, n, covered, by="group"):
-        names = {"contestant": "paper", "dataset": "pm", "split": "random"}
-        return SimpleNamespace(**names, by=by, seed=seed, bin=label, n=n, covered=covered)
-
-    counts = [count(0, "10", 4, 3), count(0, "9", 2, 2), count(1, "10", 6, 5)]
-    counts.append(count(1, "10", 6, 5, by="width"))
-    found = pooled(counts, "paper", "pm", "group")
-    assert found == {"9": (2, 2), "10": (10, 8)} and list(found) == ["9", "10"]
-    assert_array_equal(shares(found), [1.0, 0.8])
 
 
 def test_every_contestant_is_told_apart_from_the_others(monkeypatch):

@@ -19,7 +19,7 @@ def test_an_interpolation_that_differs_by_chance_is_neither_better_nor_as_good()
     )
 
 
-@pytest.mark.parametrize(("error", "sign"), [(0.004, 1), (0.016, -1)])
+@pytest.mark.parametrize(("error", "sign"), [(0.004, 1), (-0.004, 1), (0.016, -1), (-0.016, -1)])
 def test_an_interpolation_matters_whether_it_is_better_or_worse(error, sign):
     found = verdict("interpolation-matters", world(tables=[pchip(error)]))
     assert found.verdict == "holds"
@@ -76,3 +76,17 @@ def test_the_search_ends_within_its_tolerance(beside, word, sign):
     found = verdict("search-ends", world(edit))
     assert found.verdict == word
     assert found.numbers["stalled"] == (0 if word == "holds" else 10)
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_a_search_must_come_nearer_from_either_side(sign):
+    def beside(size):
+        return when(lambda r: {"reached": r.level + sign * size}, dataset="pm", method="search")
+
+    near = verdict("search-beats-table", world(beside(0.004)))
+    assert near.verdict == "holds"
+    assert near.numbers["pm 90 %"] == pytest.approx(0.6)  # points: 1 less 0.4
+    assert verdict("search-beats-table", world(beside(0.03))).verdict == "does not hold"
+    assert near.explanation.endswith(
+        "On average: search evaluations 9.0 and table evaluations 11.0."
+    )

@@ -130,7 +130,7 @@ def test_incomplete_records_are_named(judge):
                 if r.cell != ("pp", "calibrated", 0.95, "search") or r.seed not in (1, 4)
             ]
         )
-    with pytest.raises(ValueError, match=r"(; .*){5} and 10 more$"):
+    with pytest.raises(ValueError, match=r"lack [^;]*(; [^;]*){5} and 10 more$"):
         judge([dataclasses.replace(r, method="exact") for r in records])
     with pytest.raises(ValueError, match=r"and 6 more$"):
         judge([r for r in records if r.dataset == "ww"])

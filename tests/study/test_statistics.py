@@ -59,6 +59,10 @@ def test_samples_without_spread_are_equal_or_not():
 def test_paired_t_by_hand():
     # With one degree of freedom t has the Cauchy law: differences 1 and 3 give t = 2 / 1.
     assert paired_p(np.array([1.0, 3.0])) == pytest.approx(1 - 2 / math.pi * math.atan(2))
+    # 5 and 1 have a standard error of 2, as have -5 and -1.
+    for sign in (-1, 1):
+        p = paired_p(sign * np.array([5.0, 1.0]))
+        assert p == pytest.approx(1 - 2 / math.pi * math.atan(3 / 2))
 
 
 def test_equal_to_within_a_margin_by_hand():
@@ -72,9 +76,10 @@ def test_equal_to_within_a_margin_by_hand():
 
 
 def test_half_of_welchs_interval_is_where_its_test_turns():
-    half = welch_half(2, 4, 3, 9)
-    assert welch(7 + half, 2, 4, 7, 3, 9) == pytest.approx(0.05)
-    assert welch(7 + welch_half(2, 4, 3, 9, 0.9), 2, 4, 7, 3, 9) == pytest.approx(0.10)
+    half = welch_half(2, 5, 3, 7)
+    assert welch_half(3, 7, 2, 5) == pytest.approx(half)
+    assert welch(7 + half, 2, 5, 7, 3, 7) == pytest.approx(0.05)
+    assert welch(7 + welch_half(2, 5, 3, 7, 0.9), 2, 5, 7, 3, 7) == pytest.approx(0.10)
 
 
 def test_the_expected_gap_by_simulation():
@@ -115,6 +120,11 @@ def test_the_law_is_that_of_ranks():
 def test_a_level_outside_0_1_is_an_error():
     with pytest.raises(ValueError, match=r"level must be a number in \(0, 1\), got 90"):
         coverage_p_value(0.9, 90, [10])
+    with pytest.raises(ValueError, match=r"level must be a number in \(0, 1\), got 1.5"):
+        worst_by_chance([10], 1.5)
+    for half in (lambda c: paired_half(np.arange(3.0), c), lambda c: welch_half(1, 5, 1, 5, c)):
+        with pytest.raises(ValueError, match=r"confidence must be a number in \(0, 1\), got 1.5"):
+            half(1.5)
 
 
 def test_without_scipy_the_message_says_what_to_install(monkeypatch):
@@ -148,6 +158,15 @@ def test_redrawn_coverage_is_what_calibrators_do_with_the_rows():
             calibrator = CALIBRATORS[method]().fit(family(cal), y[cal])
             lower, upper = calibrator.intervals(family(test), 0.8)
             assert shares[i] == np.mean((lower <= y[test]) & (y[test] <= upper))
+
+
+def test_a_sample_is_covered_by_the_very_plane_of_its_score():
+    # The plane 0.3 covers all of them and 0.4 half: 99.9 % is asked of a plane just above 0.3. Were
+    # a sample outside its own plane, 0.2 and 0.3 would stand there instead, and all be covered.
+    alpha = np.repeat([0.3, 0.7], 150)
+    scores = Scores(alpha, np.zeros(300), np.ones(300), 0.01)
+    found = redrawn_coverage(scores, 0.999, 100, 100, 5, np.random.default_rng(0), ("table",))
+    assert (found["table"] < 0.7).all()
 
 
 def test_where_no_plane_reaches_the_level_the_methods_of_the_paper_end_at_the_widest():

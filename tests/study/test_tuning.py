@@ -16,7 +16,7 @@ from gt2lite.study import runner, stored
 from gt2lite.study.results import read, reference_provenance, write
 from gt2lite.study.runner import key_of
 from gt2lite.study.store import Store
-from gt2lite.study.tuning import trial, walk
+from gt2lite.study.tuning import tables, trial, walk
 from gt2lite.study.tuning.trial import Mapped, Trial, TrialResult
 from gt2lite.study.tuning.walk import CENTRE, FEW, MORE, TrialRecord, Walk
 from gt2lite.training import DivergenceError, train
@@ -189,3 +189,50 @@ def test_the_factors_of_the_walk_are_settings_of_a_recipe():
     for factor, options in walk.FACTORS:
         assert all(factor in option for option in options)
         assert all(replace(CENTRE, **option) for option in options)
+
+
+# ------------------------------------------------------------------------------ what is told
+
+STORED = stored.rows_of("tuning.csv")
+
+
+def test_the_path_has_the_value_that_was_kept_in_bold():
+    steps = tables.path_steps(STORED)
+    assert list(steps) == [factor for factor, _ in walk.FACTORS]
+    rows = {row.factor: row.tried for row in tables.path_rows(steps)}
+    assert f"**{STRONG.n_rules}**" in rows["n_rules"] and rows["n_rules"].count("**") == 2
+    facts = tables.walk_facts(STORED)
+    scores = steps[facts.matters].values()
+    assert facts.matters_by == max(scores) - min(scores)
+
+
+def test_a_second_walk_is_compared_where_both_tried_the_same():
+    recipe = asdict(STRONG)
+    same = tables.repeat_facts(STORED, STORED, recipe, recipe)
+    assert (same.noise, same.turn) == (0, "went the same way to the end")
+    assert same.end == "It came out with the same recipe"
+    assert same.n_common == sum(map(len, tables.path_steps(STORED).values())) + 7
+    moved = [replace(r, score=r.score + 0.25 * (r.value == "last")) for r in STORED]
+    found = tables.repeat_facts(STORED, moved, recipe, recipe | {"keep": "validation"})
+    assert found.turn == "turned off at keep" and found.noise == 0.25
+    assert found.end == "It came out with keep validation, where the preset has keep last"
+    assert found.noise_mean == pytest.approx(0.25 / found.n_common)
+
+
+def test_curves_are_means_over_seeds_by_number_of_rules():
+    found = tables.curves(STORED, "rmse")
+    assert found.rules == [5, 10, 30, 60, 100] and list(found.series) == ["WW", "PM", "AIDS", "PP"]
+    mine = [r.rmse for r in STORED if (r.factor, r.value, r.dataset) == ("n_rules", "30", "pm")]
+    assert found.series["PM"][2] == pytest.approx(100 * np.mean(mine))
+    assert found.least.startswith("WW ")
+
+
+def test_objectives_are_compared_with_aligned_and_dual():
+    scores = dict(tables.variants(STORED))
+    found = tables.variant_facts(STORED)
+    assert scores["dual"] == 1 and found.best in scores and found.best != "dual"
+    assert found.dual == pytest.approx(100 * (scores["aligned"] - 1))
+    assert found.gain == pytest.approx(100 * (scores[found.best] / scores["aligned"] - 1))
+    assert found.word == ("less than" if found.far < abs(found.dual) else "at least as much as")
+    won, of = map(int, found.wins.split(" of "))
+    assert 0 <= won <= of == 4 * len(FEW) * 2

@@ -1,13 +1,13 @@
 """Chapters run by papermill, and what stays of a run.
 
 Every chapter is a process of its own, a few at a time, with a working directory
-that is thrown away. What it leaves is its executed notebook without the marks
-of the moment (random ids, time stamps), so that a second run yields the same bytes.
+that is thrown away; a build that was killed leaves it to the next one to throw away.
+What stays is the executed notebook without the marks of the moment (random ids, time
+stamps), so that a second run yields the same bytes.
 """
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import shutil
@@ -21,7 +21,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from press.source import Chapter, Notebook, Parameters, read_notebook, tags_of
+import psutil
+
+from press.processes import end
+from press.runner import write_order
+from press.source import BookError, Chapter, Notebook, Parameters, read_notebook, tags_of
 
 # ipykernel warns about its transport on every start; retina pictures are sharp on any
 # screen; a history would be shared by kernels that run at the same time.
@@ -30,6 +34,10 @@ c.IPKernelApp.log_level = 40
 c.InlineBackend.figure_formats = {"retina"}
 c.HistoryManager.enabled = False
 """
+_RUNNER = (
+    "import sys; sys.path.insert(0, sys.argv[1]); from press.runner import main; main(sys.argv[2])"
+)
+_TOOLS = Path(__file__).resolve().parents[1]
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -58,12 +66,15 @@ def run_all(jobs: Sequence[Job], root: Path, build: Path, workers: int) -> Gener
     Closing the iterator stops what is still running.
     """
     environment = _environment(root, build)
+    folder = build / "running"
+    folder.mkdir(parents=True, exist_ok=True)
+    remove_leftovers(folder)
     waiting = deque(jobs)
     running: list[_Run] = []
     try:
         while waiting or running:
             while waiting and len(running) < workers:
-                running.append(_Run(waiting.popleft(), build, environment))
+                running.append(_Run(waiting.popleft(), folder, environment))
             done = [run for run in running if run.process.poll() is not None]
             for run in done:
                 running.remove(run)
@@ -71,8 +82,34 @@ def run_all(jobs: Sequence[Job], root: Path, build: Path, workers: int) -> Gener
             if not done:
                 time.sleep(0.05)
     finally:
+        end(run.process.pid for run in running)
         for run in running:
-            run.stop()
+            run.put_away()
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove from `folder` what builds left there that are no more.
+
+    The name of a folder starts with the number of the process it belongs to; a process that
+    is younger than the folder only has the same number.
+    """
+    for path in folder.iterdir():
+        number = path.name.partition("-")[0]
+        try:
+            process = psutil.Process(int(number))
+            alive = process.create_time() <= path.stat().st_mtime + 2  # clocks tick coarsely
+        except (ValueError, OverflowError, OSError, psutil.Error):
+            alive = False
+        if not alive:
+            remove(path)
+
+
+def remove(path: Path) -> None:
+    """Remove whatever is at `path`, if anything is."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _environment(root: Path, build: Path) -> dict[str, str]:
@@ -96,50 +133,51 @@ def _environment(root: Path, build: Path) -> dict[str, str]:
 class _Run:
     """A chapter while papermill runs it."""
 
-    def __init__(self, job: Job, build: Path, environment: dict[str, str]) -> None:
+    def __init__(self, job: Job, folder: Path, environment: dict[str, str]) -> None:
         self.job = job
-        self.folder = Path(tempfile.mkdtemp(prefix=f"{job.chapter.name}-", dir=build))
+        prefix = f"{os.getpid()}-{job.chapter.name}-"
+        self.folder = Path(tempfile.mkdtemp(prefix=prefix, dir=folder))
         self.notebook = self.folder / f"{job.chapter.name}.ipynb"
         self.log = self.folder / "papermill.log"
         (self.folder / "cwd").mkdir()
-        parameters = base64.b64encode(json.dumps(job.parameters).encode()).decode()
-        command = [sys.executable, "-m", "papermill", "--no-progress-bar", "--log-level", "ERROR"]
-        command += ["--kernel", "python3", "--cwd", str(self.folder / "cwd")]
-        command += ["--parameters_base64", parameters, str(job.chapter.path), str(self.notebook)]
+        write_order(self.folder, job.chapter.path, self.notebook, job.parameters)
+        # Files that describe a kernel go away with the folder.
+        environment = {**environment, "JUPYTER_RUNTIME_DIR": str(self.folder / "runtime")}
         self.start = time.monotonic()
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
+                [sys.executable, "-P", "-c", _RUNNER, str(_TOOLS), str(self.folder)],
+                stdin=subprocess.PIPE,  # nothing comes through it but its end
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 env=environment,
+                start_new_session=True,  # Ctrl-C is for the build, which then ends its chapters
             )
 
     def finish(self) -> ChapterRun:
         """Put the notebook where it belongs and say how the run went."""
         seconds = time.monotonic() - self.start
         failed = self.process.returncode != 0
-        notebook = read_notebook(self.notebook if self.notebook.exists() else self.job.chapter.path)
+        try:
+            notebook = read_notebook(self.notebook)
+        except (OSError, BookError):  # a runner that was killed may leave none, or half of one
+            failed, notebook = True, self.job.chapter.notebook
         error = (error_of(notebook) or self._last_words()) if failed else None
-        self.job.failed.unlink(missing_ok=True)
+        remove(self.job.failed)
         write_notebook(self.job.failed if failed else self.job.output, normalised(notebook))
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self.put_away()
         return ChapterRun(self.job, seconds, error)
 
     def _last_words(self) -> str:
         lines = self.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         return lines[-1] if lines else f"papermill ended with code {self.process.returncode}"
 
-    def stop(self) -> None:
-        """End the process, and with it its kernel, and leave nothing behind."""
-        self.process.terminate()
-        try:
-            self.process.wait(timeout=10)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
+    def put_away(self) -> None:
+        """Let go of a process that has ended, and leave nothing behind."""
+        self.process.wait()
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        remove(self.folder)
 
 
 def error_of(notebook: Notebook) -> str | None:
@@ -188,5 +226,7 @@ def _joined(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def write_notebook(path: Path, notebook: Notebook) -> None:
     """Write `notebook` in one canonical form."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_dir():
+        remove(path)
     text = json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
     path.write_text(text, encoding="utf-8")

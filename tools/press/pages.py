@@ -1,4 +1,4 @@
-"""From executed chapters to pages: merge, stage, compile, check.
+"""From executed chapters to pages: merge, stage, compile.
 
 The stage is a folder that holds the whole book as Jupyter Book wants to read it:
 texts as they are, notebooks with the outputs of their executed copies. It is
@@ -11,10 +11,7 @@ import copy
 import os
 import re
 import shutil
-import subprocess
 import sys
-from collections.abc import Iterator
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +19,7 @@ import yaml
 
 from press.address import Address, configure, how_to_run
 from press.execute import write_notebook
+from press.processes import run
 from press.source import (
     BookError,
     Notebook,
@@ -135,78 +133,13 @@ def compile_pages(stage_folder: Path, build: Path, builder: str = "html") -> Pat
     # Always --all: an incremental build leaves numbers glued across pages stale.
     command += [str(stage_folder), "--path-output", str(build.parent)]
     command += ["--all", "-W", "--keep-going", "--builder", builder]
-    python_path = os.pathsep.join(filter(None, [str(TOOLS), os.environ.get("PYTHONPATH")]))
+    # Our extensions, and the package whose docstrings the reference is made of: this checkout's.
+    places = [str(TOOLS), str(TOOLS.parent), os.environ.get("PYTHONPATH")]
+    python_path = os.pathsep.join(filter(None, places))
     environment = {**os.environ, "PYTHONPATH": python_path}
-    with log.open("wb") as sink:
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, stdout=sink, stderr=subprocess.STDOUT,
-            env=environment, check=False,
-        )  # fmt: skip
-    if done.returncode:
+    if run(command, log, environment):
         text = log.read_text(encoding="utf-8", errors="replace")
         lines = re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines()  # coloured even in a file
         complaints = [line for line in lines if re.search(r"WARNING|ERROR|Error", line)]
         raise BookError("\n".join(["the pages did not compile:", *complaints, f"see {log}"]))
     return html
-
-
-# What a browser fetches by itself, without a click.
-_FETCHED = {
-    "audio": ["src"],
-    "embed": ["src"],
-    "iframe": ["src"],
-    "image": ["href", "xlink:href"],
-    "img": ["src", "srcset"],
-    "input": ["src"],
-    "link": ["href"],
-    "object": ["data"],
-    "script": ["src"],
-    "source": ["src", "srcset"],
-    "track": ["src"],
-    "use": ["href", "xlink:href"],
-    "video": ["src", "poster"],
-}
-_NAMES_A_PAGE = {"alternate", "author", "canonical", "help", "license", "next", "prev", "search"}
-_OUTSIDE = re.compile(r"^\s*(?:https?:)?//", re.IGNORECASE)
-_CSS_OUTSIDE = re.compile(
-    r"""url\(\s*["']?(?:https?:)?//[^)]*|@import\s+["'](?:https?:)?//[^"']*""", re.IGNORECASE
-)
-
-
-class _Fetches(HTMLParser):
-    """Collects what a page would load from elsewhere."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.outside: list[str] = []
-        self._in_style = False
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Look at the addresses of a tag."""
-        values = {name: value or "" for name, value in attrs}
-        self._in_style = tag == "style"
-        if tag == "link" and set(values.get("rel", "").lower().split()) <= _NAMES_A_PAGE:
-            return
-        found = [values.get(name, "") for name in _FETCHED.get(tag, [])]
-        self.outside += [address for address in found if _OUTSIDE.match(address)]
-        self.outside += _CSS_OUTSIDE.findall(values.get("style", ""))
-
-    def handle_data(self, data: str) -> None:
-        """Look at the text of a style sheet inside the page."""
-        if self._in_style:
-            self.outside += _CSS_OUTSIDE.findall(data)
-
-    def handle_endtag(self, tag: str) -> None:
-        """Leave a style sheet."""
-        self._in_style = False
-
-
-def outside_fetches(html: Path) -> Iterator[str]:
-    """Yield, for each page and style sheet, what it would load from another host."""
-    for path in sorted(html.rglob("*.html")):
-        parser = _Fetches()
-        parser.feed(path.read_text(encoding="utf-8"))
-        yield from (f"{path.relative_to(html)}: {address}" for address in parser.outside)
-    for path in sorted(html.rglob("*.css")):
-        found = _CSS_OUTSIDE.findall(path.read_text(encoding="utf-8"))
-        yield from (f"{path.relative_to(html)}: {address}" for address in found)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import json
 import shlex
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -136,11 +137,16 @@ def _literals(path: Path, code: str) -> Parameters:
 def profiles(root: Path) -> dict[str, dict[str, Parameters]]:
     """Return what each profile changes: profile -> chapter -> parameters."""
     path = root / "chapters" / "profiles.yml"
-    content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    return {
-        str(profile): {str(name): dict(values or {}) for name, values in (changes or {}).items()}
-        for profile, changes in content.items()
-    }
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+        return {
+            str(profile): {str(name): dict(given or {}) for name, given in (changes or {}).items()}
+            for profile, changes in content.items()
+        }
+    except yaml.YAMLError as error:
+        raise BookError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
+    except (AttributeError, TypeError, ValueError):
+        raise BookError(f"{path} must hold profile -> chapter -> parameters") from None
 
 
 def profile_parameters(root: Path, found: list[Chapter], profile: str) -> dict[str, Parameters]:
@@ -174,6 +180,22 @@ def check_parameters(chapter: Chapter, given: Parameters, where: str) -> None:
                 f"{where}: {name!r} of chapter {chapter.name!r} is of type "
                 f"{type(default).__name__} (default {default!r}), got {value!r}"
             )
+        if not _is_data(value):
+            raise BookError(
+                f"{where}: {name!r} of chapter {chapter.name!r} must be made of numbers, texts, "
+                f"lists and tables, got {value!r}"
+            )
+
+
+def _is_data(value: Any) -> bool:
+    """Tell whether JSON holds `value` as it is: no sets, bytes, dates or halves of characters."""
+    if isinstance(value, (list, tuple)):
+        return all(map(_is_data, value))
+    if isinstance(value, dict):
+        return all(isinstance(key, str) for key in value) and _is_data([*value, *value.values()])
+    if isinstance(value, str):
+        return not any("\ud800" <= character <= "\udfff" for character in value)
+    return value is None or isinstance(value, (bool, int, float))
 
 
 def _same_kind(default: Any, value: Any) -> bool:
@@ -182,7 +204,9 @@ def _same_kind(default: Any, value: Any) -> bool:
     if isinstance(default, float):
         return isinstance(value, (int, float)) and not isinstance(value, bool)
     if isinstance(default, (list, tuple)):
-        return isinstance(value, (list, tuple))
+        return isinstance(value, (list, tuple)) and all(
+            any(_same_kind(known, item) for known in default) for item in value if default
+        )
     return type(value) is type(default)
 
 
@@ -193,15 +217,26 @@ def parse_parameters(text: str) -> Parameters:
     {'seed': 3, 'alphas': [0.01, 0.5], 'name': 'ww'}
     """
     given: Parameters = {}
-    for item in shlex.split(text):
+    try:
+        items = shlex.split(text)
+    except ValueError as error:
+        raise BookError(f"the parameters {text!r} cannot be read: {error}") from None
+    for item in items:
         name, equals, value = item.partition("=")
         if not equals or not name.isidentifier():
             raise BookError(f"a parameter must be written name=value, got {item!r}")
-        try:
-            given[name] = ast.literal_eval(value)
-        except (SyntaxError, ValueError):
-            given[name] = value  # a word is a word: no quotes needed
+        given[name] = _value(value)
     return given
+
+
+def _value(text: str) -> Any:
+    """Return the literal that `text` is; else it is a word, which needs no quotes."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what is no literal is none of the parser's business
+            return ast.literal_eval(text)
+    except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
+        return text
 
 
 def find_chapter(root: Path, name: str) -> Chapter:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from press.execute import ChapterRun, Job
+from press.execute import ChapterRun, Job, remove
 from press.source import Chapter, Parameters
 
 
@@ -47,12 +48,28 @@ def stamp_path(output: Path) -> Path:
 
 
 def read_stamp(output: Path) -> dict[str, Any]:
-    """Return the stamp of `output`, empty if that has none or is not the file it was."""
+    """Return the stamp of `output`, empty if that has none or is not the file it was.
+
+    A damaged stamp is none.
+    """
     try:
-        stamp: dict[str, Any] = json.loads(stamp_path(output).read_text(encoding="utf-8"))
-        return stamp if stamp["output"] == _sha256(output) else {}
-    except (OSError, ValueError, KeyError):
+        stamp = json.loads(stamp_path(output).read_text(encoding="utf-8"))
+        return stamp if _is_stamp(stamp) and stamp["output"] == _sha256(output) else {}
+    except (OSError, ValueError, RecursionError):
         return {}
+
+
+def _is_stamp(content: Any) -> bool:
+    if not isinstance(content, dict):
+        return False
+    words = (content.get("inputs"), content.get("output"))
+    seconds = content.get("seconds")
+    return (
+        all(isinstance(word, str) for word in words)
+        and isinstance(content.get("parameters"), dict)
+        and type(seconds) in (int, float)
+        and 0 <= seconds < math.inf
+    )
 
 
 def write_stamp(run: ChapterRun, inputs: str) -> None:
@@ -64,7 +81,10 @@ def write_stamp(run: ChapterRun, inputs: str) -> None:
         "parameters": job.parameters,
         "seconds": round(run.seconds, 1),
     }
-    stamp_path(job.output).write_text(json.dumps(stamp, indent=1) + "\n", encoding="utf-8")
+    path = stamp_path(job.output)
+    if path.is_dir():
+        remove(path)
+    path.write_text(json.dumps(stamp, indent=1) + "\n", encoding="utf-8")
 
 
 def is_current(job: Job, inputs: str) -> bool:

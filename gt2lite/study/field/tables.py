@@ -6,7 +6,7 @@ here by itself. What the records are, see `gt2lite.study.field.records`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from gt2lite.study.field.contestants import CONTESTANTS
 from gt2lite.study.field.fuzzy import Direct, System
 from gt2lite.study.field.pairs import paired
 from gt2lite.study.field.point import Point
-from gt2lite.study.field.records import BinCount, FieldRecord
+from gt2lite.study.field.records import FieldRecord
 
 Values = dict[str, dict[str, Array]]
 """Contestant, data set, and one number for each seed (seeds,)."""
@@ -110,32 +110,6 @@ def best_of(values: Values, dataset: str, names: Collection[str] | None = None) 
     return min(there, key=lambda name: float(values[name][dataset].mean()))
 
 
-def standings_table(
-    values: Values, form: str = "{:.2f}", *, scale: float = 1.0, mark_best: bool = True
-) -> str:
-    """Return a Markdown table of means: a row for each contestant, a column for each data set.
-
-    Args:
-        values: see `values_of`.
-        form: how a mean is written.
-        scale: what it is multiplied by before.
-        mark_best: whether the smallest of a column is printed bold.
-    """
-    datasets = list(dict.fromkeys(name for of_one in values.values() for name in of_one))
-    means = {name: {d: float(v.mean()) for d, v in values[name].items()} for name in values}
-    best = {d: min(of_one[d] for of_one in means.values() if d in of_one) for d in datasets}
-    lines = ["| | " + " | ".join(name.upper() for name in datasets) + " |"]
-    lines.append("|---|" + "---|" * len(datasets))
-    for name, of_one in means.items():
-        cells = []
-        for dataset in datasets:
-            text = form.format(scale * of_one[dataset]) if dataset in of_one else ""
-            first = mark_best and of_one.get(dataset) == best[dataset]
-            cells.append(f"**{text}**" if first else text)
-        lines.append(f"| {title(name)} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
-
-
 class Gap(NamedTuple):
     """The best fuzzy system of a data set against the best of the others."""
 
@@ -187,21 +161,3 @@ def forest_rows(
             half = abs(pair.half * pair.percent / pair.mean) if pair.mean else 0.0
             found.setdefault(pair.dataset.upper(), {})[title(name)] = pair.percent, half
     return found
-
-
-def pooled(
-    counts: Iterable[BinCount], contestant: str, dataset: str, by: str, *, split: str = "random"
-) -> dict[str, tuple[int, int]]:
-    """Return rows and covered rows of each bin, over all seeds, in the order of the bins."""
-    found: dict[str, tuple[int, int]] = {}
-    wanted = contestant, dataset, by, split
-    for row in counts:
-        if (row.contestant, row.dataset, row.by, row.split) == wanted:
-            n, covered = found.get(row.bin, (0, 0))
-            found[row.bin] = n + row.n, covered + row.covered
-    return dict(sorted(found.items(), key=lambda item: int(item[0])))
-
-
-def shares(bins: Mapping[str, tuple[int, int]]) -> Array:
-    """Return the coverage of each bin that `pooled` found."""
-    return np.array([covered / n for n, covered in bins.values()])

@@ -1,0 +1,50 @@
+"""The pages ask nobody else for anything, in a real browser with the network refused."""
+
+from __future__ import annotations
+
+import importlib
+from importlib.util import find_spec
+
+import pytest
+from planted import HOST, NOT_BY_ITSELF, PLANTED, plant
+from tinybook import ROOT
+from watch import asked_outside, served
+
+browser = importlib.import_module("press.browser")
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(
+        browser.find_chromium() is None or find_spec("playwright") is None,
+        reason="needs playwright, and Chromium or Chrome on the PATH",
+    ),
+]
+
+
+@pytest.mark.parametrize("way", ["file", "http"])
+@pytest.mark.parametrize("name", [name for name in PLANTED if name not in NOT_BY_ITSELF])
+def test_the_browser_shows_every_request_to_another_host(tmp_path, chromium, name, way):
+    page = plant(tmp_path, PLANTED[name])
+    with served(tmp_path) as server:
+        asked = asked_outside(chromium, server, tmp_path, page, way, scale=2)
+    assert any(HOST in address for address in asked)
+
+
+@pytest.mark.parametrize("way", ["file", "http"])
+def test_a_page_that_keeps_to_itself_asks_nobody(tmp_path, chromium, way):
+    page = plant(tmp_path, "<img src='none.png'>")
+    with served(tmp_path) as server:
+        assert asked_outside(chromium, server, tmp_path, page, way) == []
+
+
+@pytest.mark.parametrize(("way", "scale"), [("file", 1), ("http", 2)])
+def test_no_page_of_the_book_asks_another_host(site, chromium, way, scale):
+    pages = sorted(site.rglob("*.html"))
+    assert len(pages) > len(list((ROOT / "chapters").glob("*.ipynb")))
+    with served(site) as server:
+        asked = {
+            page.relative_to(site).as_posix(): found
+            for page in pages
+            if (found := asked_outside(chromium, server, site, page, way, scale))
+        }
+    assert asked == {}
