@@ -14,7 +14,7 @@ import numpy as np
 
 from gt2lite import _files as files
 from gt2lite._checks import Array, finite, vector, whole
-from gt2lite._settings import complete, make_recipe
+from gt2lite._settings import LARGEST_SEED, complete, make_recipe
 from gt2lite._tables import Names
 from gt2lite._version import __version__
 from gt2lite.calibration import Calibration, SearchCalibrator, TableCalibrator, restore
@@ -104,7 +104,7 @@ def _read(header: dict[str, Any], arrays: dict[str, Array]) -> Model:
     settings = complete(header["settings"])
     recipe = make_recipe(settings, 1)  # checks them
     if settings["random_state"] is not None:
-        whole("random_state", settings["random_state"], low=0, high=2**64)
+        whole("random_state", settings["random_state"], low=0, high=LARGEST_SEED)
     params, scaler = _part(arrays, "params/"), _part(arrays, "scaler/")
     M = params["c"].shape[1]
     shapes = param_shapes(recipe.n_rules, M, recipe.smf)

@@ -18,6 +18,9 @@ from gt2lite.recipe import Recipe
 
 EPOCHS, MIN_STEPS = 100, 3000
 
+LARGEST_SEED = 2**64
+"""What a seed may be at most: a model file holds it, and is read with the same bound."""
+
 _OWN = {"epochs": ("int | None", None), "random_state": ("Any", 0)}  # type and default
 
 _TYPED = {field.name: (field.type, field.default) for field in fields(Recipe)} | _OWN
@@ -90,8 +93,9 @@ def read_seed(random_state: Any) -> Any:
         return int(random_state.randint(2**31))
     if random_state is None or isinstance(random_state, np.random.Generator):
         return random_state
-    if isinstance(random_state, (int, np.integer)) and random_state >= 0:
+    if isinstance(random_state, (int, np.integer)) and 0 <= random_state <= LARGEST_SEED:
         return int(random_state)
     raise ValueError(
-        f"random_state must be a whole number, a generator or None, got {random_state!r}"
+        "random_state must be a whole number from 0 to 2**64, a generator or None, "
+        f"got {random_state!r}"
     )

@@ -113,7 +113,13 @@ def test_a_random_state_of_scikit_learns_kind_is_drawn_from():
     assert not np.array_equal(predicted(3), predicted(4))
 
 
-@pytest.mark.parametrize("seed", [-1, 1.5, "a"])
+def test_the_largest_seed_survives_the_file(tmp_path):
+    reg = GT2Regressor(n_rules=2, epochs=1, random_state=2**64).fit(X, y)
+    reg.save(tmp_path / "m.npz")
+    assert GT2Regressor.load(tmp_path / "m.npz").random_state == 2**64
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "a", 2**64 + 1, 10**400])
 def test_what_is_no_random_state_is_named(seed):
     with pytest.raises(ValueError, match="random_state must be"):
         GT2Regressor(n_rules=2, epochs=1, random_state=seed).fit(X, y)

@@ -27,7 +27,7 @@ _GOOD: dict[str, list[Any]] = {
     "averaging": [0, 0.999999, np.float32(0.5), 1 - 2.0**-53],
     "validation": [1e-9, 0.5, 1 - 1e-9],
     "keep": ["validation", "best", "last", np.str_("validation")],
-    "random_state": [None, np.int64(3), 2**40, 10**400],
+    "random_state": [None, np.int64(3), 2**40, 2**64],
 }
 _NOT = [None, "x", "0.5", b"1", float("nan"), float("inf"), -float("inf"), True, -1, -0.5, 1j]
 _ODD = [[0.5], (0.5, 0.6), np.array([1, 2]), np.array(0.5), {}, object(), Decimal("0.5"), [], 1e308]
@@ -48,7 +48,7 @@ _BAD: dict[str, list[Any]] = {
     "bias_correction": ["epoch"],
     "schedule": ["linear"],
     "start": ["random"],
-    "random_state": [1.5, np.float64(3)],
+    "random_state": [1.5, np.float64(3), 2**64 + 1, 10**400],
     "speed": [1, None],
 }
 _TAKEN = {  # what would be no trouble for these

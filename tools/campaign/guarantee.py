@@ -24,6 +24,8 @@ from gt2lite._checks import Array
 CASES = 1000
 """Redraws for each of the settings below."""
 N, M, LEVEL = 59, 100, 0.9
+ENOUGH = 300
+"""Redraws without which a control might not be found out."""
 FAR = 4.5
 """Standard errors beyond which a mean does not agree with its law: chance does so once in 1e5."""
 
@@ -202,7 +204,7 @@ def _setting(make: Callable[[int], Pool], setting: Setting, cases: int, seed: in
 def _control(control: Callable[[int, int], str], cases: int, seed: int) -> Tally:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = control(cases, seed)
+        found = control(max(cases, ENOUGH), seed)
     name = f"control: {control.__name__.replace('_', ' ')}"
     told = (
         [] if "below the level" in found else [f"{name}: was not found out ({found or 'agrees'})"]
