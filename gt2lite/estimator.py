@@ -19,6 +19,7 @@ from gt2lite._advice import MissedLevelWarning, NarrowEnvelopeWarning
 from gt2lite._calibrators import make_calibrator
 from gt2lite._checks import Array, between
 from gt2lite._models import model_of, read_model, write_model
+from gt2lite._readable import Readable
 from gt2lite._settings import (
     SIGNATURE,
     USUAL_COVERAGE,
@@ -42,7 +43,7 @@ from gt2lite.training import train
 __all__ = ["GT2Regressor", "MissedLevelWarning", "NarrowEnvelopeWarning"]
 
 
-class GT2Regressor(Regressor):
+class GT2Regressor(Readable, Regressor):
     """A general type-2 fuzzy logic system that predicts a number and an interval around it.
 
     It is trained once, for a high coverage, and then calibrated to any other one without
