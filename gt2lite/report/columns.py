@@ -1,0 +1,334 @@
+"""The column specification: how each column of a table becomes numbers, in plain values.
+
+A `Column` says what a column is, what became of it and why; `Columns` encodes a frame by all of
+them. The specification is JSON (`to_header`, `from_header`), so a model file carries it without
+any code in it. Fill values and categories are learnt from training rows alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+
+from gt2lite._checks import Array
+from gt2lite.report import kinds
+from gt2lite.report.reading import Frame, TableError, unique
+
+KINDS = ("number", "yes/no", "category", "date", "text")
+PARTS = ("day", "month", "weekday", "hour")
+_FLAG_FROM = 0.05  # share of missing values that get a column of their own
+_RAREST = 3  # rows that a category needs
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: what it is, what becomes of it, and what was learnt about it.
+
+    Attributes:
+        name: its name in the table.
+        kind: one of `KINDS`.
+        used: whether it is an input.
+        fate: what became of it, in words.
+        fill: what stands for a missing number (a day number for dates).
+        flag: whether missing values get a column of their own.
+        low, high: the range in training rows.
+        categories: those with a column each; all other values share zeros.
+        parts: of a date, some of `PARTS`.
+        form: of a date that is text.
+    """
+
+    name: str
+    kind: str
+    used: bool
+    fate: str
+    fill: float = 0.0
+    flag: bool = False
+    low: float = 0.0
+    high: float = 0.0
+    categories: list[str] = field(default_factory=list)
+    parts: list[str] = field(default_factory=list)
+    form: str | None = None
+
+    def names(self) -> list[str]:
+        """Return the names of the numbers that it becomes."""
+        if self.kind == "category":
+            result = [f"{self.name} = {category}" for category in self.categories]
+        elif self.kind == "date":
+            result = [f"{self.name} ({part})" for part in self.parts]
+        else:
+            result = [self.name]
+        return [*result, f"{self.name} is missing"] if self.flag else result
+
+    def encode(self, values: Any) -> tuple[Array, list[str]]:
+        """Return the numbers (N, K) that values of this column become, and what was odd."""
+        notes: list[str] = []
+        if self.kind == "category":
+            text = kinds.as_text(values)
+            known = text.isin([*self.categories]) | text.isna()
+            odd = sorted(set(text[~known]))
+            notes += _unseen(self, odd, int((~known).sum()))
+            parts = [(text == category).to_numpy(float) for category in self.categories]
+            absent = text.isna().to_numpy()
+        elif self.kind == "date":
+            dates = kinds.as_dates(values, self.form)
+            notes += self._unread(values, dates)
+            absent = dates.isna().to_numpy()
+            filled = dates.fillna(pd.Timestamp(0) + pd.Timedelta(days=self.fill))
+            parts = [date_part(filled, part) for part in self.parts]
+        else:
+            read = kinds.as_truth if self.kind == "yes/no" else kinds.as_numbers
+            numbers = read(values)
+            notes += self._unread(values, numbers)
+            absent = numbers.isna().to_numpy()
+            parts = [numbers.fillna(self.fill).to_numpy(float)]
+            outside = ~absent & ((parts[0] < self.low) | (parts[0] > self.high))
+            if self.kind == "number" and outside.any():
+                notes.append(
+                    f"column {self.name!r}: {outside.sum():,} row(s) lie outside the range of "
+                    f"training, {self.low:g} to {self.high:g}"
+                )
+        if self.flag:
+            parts.append(absent.astype(float))
+        elif absent.any() and self.kind != "category":
+            notes.append(f"column {self.name!r}: {absent.sum():,} missing value(s) filled")
+        return np.column_stack(parts), notes
+
+    def _unread(self, values: Any, read: Any) -> list[str]:
+        bad = values[read.isna() & values.notna()]
+        bad = bad[kinds.as_text(bad).notna()] if len(bad) else bad
+        if not len(bad):
+            return []
+        return [
+            f"column {self.name!r}: {len(bad):,} value(s) such as {str(bad.iloc[0])!r} cannot be "
+            f"read as {self.kind} and count as missing"
+        ]
+
+
+def _unseen(column: Column, odd: list[str], n_rows: int) -> list[str]:
+    if not odd:
+        return []
+    shown = ", ".join(repr(value) for value in odd[:3]) + (", ..." if len(odd) > 3 else "")
+    return [
+        f"column {column.name!r}: {n_rows:,} row(s) hold {shown}, without a column of their own "
+        "(rare or never seen in training): encoded as another value"
+    ]
+
+
+def date_part(dates: Any, part: str) -> Array:
+    """Return a part of each date as a number: days since 1970, month, weekday or hour."""
+    if part == "day":
+        seconds = (dates - pd.Timestamp(0)).dt.total_seconds()
+        return (seconds / 86400).to_numpy(float)
+    numbers = {"month": dates.dt.month, "weekday": dates.dt.dayofweek, "hour": dates.dt.hour}
+    return numbers[part].to_numpy(float)
+
+
+class Columns:
+    """All columns of a table in their order; see `specify`."""
+
+    def __init__(self, columns: list[Column]) -> None:
+        self.columns = columns
+
+    @property
+    def used(self) -> list[Column]:
+        """Those that are inputs."""
+        return [column for column in self.columns if column.used]
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the inputs of the model, one for each number."""
+        return unique([name for column in self.used for name in column.names()])
+
+    def places(self) -> dict[str, list[int]]:
+        """Return which inputs of the model each used column became."""
+        result: dict[str, list[int]] = {}
+        start = 0
+        for column in self.used:
+            end = start + len(column.names())
+            result[column.name] = list(range(start, end))
+            start = end
+        return result
+
+    def encode(self, frame: Frame) -> tuple[Frame, list[str]]:
+        """Return a frame as one of numbers (N, M), and in words what was missing, odd or unseen.
+
+        Raises:
+            TableError: no column that the model uses is there.
+        """
+        lacking = [column.name for column in self.used if column.name not in frame]
+        if len(lacking) == len(self.used):
+            raise TableError(
+                "the table has none of the model's columns: it needs "
+                + ", ".join(repr(name) for name in lacking[:8])
+            )
+        parts, notes = [], []
+        for column in self.used:
+            if column.name in lacking:
+                notes.append(
+                    f"column {column.name!r} is missing: filled in every row as if unknown; "
+                    "predictions and intervals are less to be trusted"
+                )
+                values = pd.Series([None] * len(frame), index=frame.index, dtype=object)
+                parts.append(column.encode(values)[0])
+            else:
+                part, odd = column.encode(frame[column.name])
+                parts.append(part)
+                notes += odd
+        return pd.DataFrame(np.column_stack(parts), columns=self.names, index=frame.index), notes
+
+    def to_header(self) -> list[dict[str, Any]]:
+        """Return the specification as plain values."""
+        return [asdict(column) for column in self.columns]
+
+    @classmethod
+    def from_header(cls, header: Any) -> Self:
+        """Return what `to_header` gave.
+
+        Raises:
+            ValueError: where it is nothing of the kind.
+        """
+        names = {f.name for f in fields(Column)}
+        if not isinstance(header, list) or not all(
+            isinstance(item, dict) and item.keys() == names for item in header
+        ):
+            raise ValueError("the column specification is not one")
+        columns = [Column(**item) for item in header]
+        for column in columns:
+            _check(column)
+        return cls(columns)
+
+
+def _check(column: Column) -> None:
+    texts = [column.name, column.fate, *column.categories, *column.parts]
+    numbers = (column.fill, column.low, column.high)
+    good = (
+        column.kind in KINDS
+        and all(isinstance(text, str) for text in texts)
+        and set(column.parts) <= set(PARTS)
+        and all(isinstance(n, (int, float)) and np.isfinite(n) for n in numbers)
+        and isinstance(column.used, bool)
+        and isinstance(column.flag, bool)
+        and (column.form is None or column.form in kinds.FORMATS)
+        and (not column.used or bool(column.names()))
+    )
+    if not good:
+        raise ValueError(f"the specification of column {column.name!r} is damaged")
+
+
+def specify(
+    frame: Frame, train: Any, target: str, groups: str | None = None, time: str | None = None
+) -> Columns:
+    """Return what becomes of each column of a frame.
+
+    Args:
+        frame: the table; kinds are read off all of its rows.
+        train: positions of the training rows, from which values are learnt.
+        target: the column to predict.
+        groups: the column whose groups stay together.
+        time: the column to go by.
+
+    >>> import numpy as np, pandas as pd
+    >>> frame = pd.DataFrame({"y": [1.0, 2, 3, 4], "size": [3, 1, 2, 5.5], "unit": ["m"] * 4})
+    >>> [(c.name, c.fate) for c in specify(frame, np.arange(4), "y").columns][1:]
+    [('size', 'a number, as it is'), ('unit', 'left out: the same value in every row')]
+    """
+    roles = {target: "the target"}
+    if groups is not None:
+        roles[groups] = "the groups: not an input, as new rows may come from new groups"
+    columns = []
+    for name in frame.columns:
+        kind, form = kinds.find_kind(frame[name])
+        if name in roles:
+            columns.append(Column(name, kind, False, roles[name], form=form))
+        elif name == time and kind != "date":
+            fate = "the order in time: not an input, as new rows lie beyond it"
+            columns.append(Column(name, kind, False, fate))
+        else:
+            columns.append(_learn(name, frame[name], train, kind, form, name == time))
+    return Columns(columns)
+
+
+def _learn(
+    name: str, values: Any, train: Any, kind: str, form: str | None, is_time: bool
+) -> Column:
+    reason = _useless(name, values, kind)
+    if reason is not None:
+        return Column(name, kind, False, f"left out: {reason}", form=form)
+    learnt = values.iloc[train]
+    flag = bool(learnt.isna().mean() >= _FLAG_FROM)
+    if kind == "category":
+        column = _learn_category(name, learnt, flag)
+    elif kind == "date":
+        column = _learn_date(name, learnt, form, is_time, flag)
+    else:
+        column = _learn_number(name, learnt, kind, flag)
+    return column
+
+
+def _useless(name: str, values: Any, kind: str) -> str | None:
+    share = values.isna().mean()
+    if share > kinds.MOST_MISSING:
+        return f"{share:.0%} of its values are missing"
+    there = kinds.as_text(values).dropna() if kinds.is_textual(values) else values.dropna()
+    if there.nunique() < 2:
+        return "the same value in every row"
+    identifier = kinds.identifies(name, there, kind)
+    if identifier is not None:
+        return identifier
+    if kind == "text":
+        return f"text with {there.nunique():,} different values: too many for categories"
+    return None
+
+
+def _missing_words(learnt: Any, fill: str, flag: bool) -> str:
+    n = int(learnt.isna().sum())
+    if not n:
+        return ""
+    return f"; missing values become {fill}" + (", and a column says so" if flag else "")
+
+
+def _learn_number(name: str, learnt: Any, kind: str, flag: bool) -> Column:
+    numbers = kinds.as_truth(learnt) if kind == "yes/no" else kinds.as_numbers(learnt)
+    there = numbers.dropna()
+    if there.nunique() < 2:
+        return Column(name, kind, False, "left out: the same value in every training row")
+    fill = float(there.median())
+    fate = "yes is 1, no is 0" if kind == "yes/no" else "a number, as it is"
+    if kind == "number" and kinds.is_textual(learnt):
+        fate = "text that reads as numbers"
+    fate += _missing_words(numbers, f"{fill:g}", flag)
+    low, high = float(there.min()), float(there.max())
+    return Column(name, kind, True, fate, fill=fill, flag=flag, low=low, high=high)
+
+
+def _learn_category(name: str, learnt: Any, flag: bool) -> Column:
+    counts = kinds.as_text(learnt).dropna().value_counts()
+    often = [str(value) for value in counts.index[counts >= _RAREST]][: kinds.MOST_CATEGORIES]
+    if not often or (len(counts) == 1 and not flag):
+        return Column(name, "category", False, "left out: no category is frequent enough")
+    rest = len(counts) - len(often)
+    if len(often) == 2 and not rest:
+        often = often[:1]  # the other one is its opposite
+    fate = f"a category: {len(often)} column(s) of 0 and 1"
+    if rest:
+        fate += f"; {rest} rarer value(s) share zeros"
+    fate += _missing_words(learnt, "zeros", flag)
+    return Column(name, "category", True, fate, flag=flag, categories=often)
+
+
+def _learn_date(name: str, learnt: Any, form: str | None, is_time: bool, flag: bool) -> Column:
+    dates = kinds.as_dates(learnt, form)
+    there = dates.dropna()
+    # days go on beyond the training rows where these are the earliest ones
+    wanted = PARTS[1:] if is_time else PARTS
+    parts = [part for part in wanted if len(np.unique(date_part(there, part))) > 1]
+    if not parts:
+        return Column(name, "date", False, "the order in time" if is_time else "left out: constant")
+    fill = float(np.median(date_part(there, "day")))
+    fate = f"a date: {', '.join(parts)}" + _missing_words(dates, "the middle date", flag)
+    if is_time:
+        fate = f"the order in time, and {fate}"
+    return Column(name, "date", True, fate, fill=fill, flag=flag, parts=parts, form=form)
