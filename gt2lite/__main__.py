@@ -45,8 +45,10 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("--groups", help="a column whose groups stay together")
     report.add_argument("--time", help="a column to go by: the latest rows judge")
     report.add_argument("--out", help="a folder; default: named after the table")
-    report.add_argument("--seed", type=int, default=0)
-    report.add_argument("--epochs", type=int, help=argparse.SUPPRESS)
+    report.add_argument(
+        "--seed", type=int, default=0, help="of everything that is drawn; default: 0"
+    )
+    report.add_argument("--epochs", type=int, help="passes over the rows; default: what suits")
     predict = commands.add_parser("predict", help="predict a new table with a model of a report")
     predict.add_argument("model", help="model.npz from a report")
     predict.add_argument("table", help="a file with the same columns; the target may be absent")
@@ -66,7 +68,7 @@ def _report(options: argparse.Namespace) -> int:
         options.time,
         options.out,
         options.seed,
-        _epochs=options.epochs,
+        epochs=options.epochs,
     )
     print(made)
     return 0

@@ -72,7 +72,7 @@ def report(
     seed: int = 0,
     progress: bool = True,
     *,
-    _epochs: int | None = None,
+    epochs: int | None = None,
 ) -> Report:
     """Train, calibrate and judge a model on a table, and write a page about it.
 
@@ -88,6 +88,7 @@ def report(
         out: a folder; without it one beside you, named after the table.
         seed: of everything that is drawn.
         progress: whether lines tell how far it is.
+        epochs: passes over the training rows; None for what suits the table.
 
     Raises:
         TableError: the table cannot be used as asked; the message says what to do.
@@ -101,7 +102,7 @@ def report(
     say("reading the table ...")
     source = read(table)
     folder = _folder(source.name, out)
-    found = analyse(source, target, levels, groups, time, seed, say, _epochs)
+    found = analyse(source, target, levels, groups, time, seed, say, epochs)
     say("writing the page ...")
     title = f"{target}: predictions with intervals"
     foot = f"Made by gt2lite {__version__}. This page is complete: it loads nothing."

@@ -98,7 +98,9 @@ def _accuracy(found: Findings) -> list[str]:
         table("Errors on test rows", heads, rows),
         table("Mean width of intervals, and what they cover", wide_heads, wide_rows),
         figure(
-            figures.intervals(found.y, y_hat, lower, upper, found.model.target),
+            figures.drawn(
+                lambda ax: figures.intervals(ax, found.y, y_hat, lower, upper, found.model.target)
+            ),
             f"Test rows in the order of their predictions, with {name} % intervals. Rows outside "
             "their interval are crosses.",
             f"Targets, predictions and {name} % intervals of test rows.",
@@ -130,7 +132,7 @@ def _coverage(found: Findings) -> list[str]:
             rows,
         ),
         figure(
-            figures.curve(found.curve),
+            figures.drawn(lambda ax: figures.curve(ax, found.curve)),
             "Coverage on test rows against the level asked for; the band is what luck alone does.",
             "A curve of coverage against level, near the diagonal where all is well.",
         ),
@@ -141,11 +143,11 @@ def _widths(found: Findings) -> list[str]:
     rows = [(f"{percent(r.level)} %", r.width, r.median_width) for r in found.coverages]
     lower, upper = found.ends(found.main)
     at = [row.level for row in found.coverages].index(found.main)
-    name = percent(found.main)
+    name, fixed = percent(found.main), found.accuracies[2].widths[at]
     return [
         table("Widths of intervals on test rows", ("level", "mean", "median"), rows),
         figure(
-            figures.widths(upper - lower, found.accuracies[2].widths[at], name),
+            figures.drawn(lambda ax: figures.widths(ax, upper - lower, fixed, name)),
             f"How wide the {name} % intervals are: narrow where the model is sure, wide where it "
             "is not.",
             "A histogram of widths with a line for the one width of boosted trees.",
@@ -233,7 +235,10 @@ def _importance(found: Findings) -> list[str]:
             "Columns that tell the same thing share their importance."
         ),
         figure(
-            figures.bars(top, "growth of the error (%)"),
+            figures.drawn(
+                lambda ax: figures.bars(ax, top, "growth of the error (%)"),
+                (6.4, 1.0 + 0.3 * len(top)),
+            ),
             "How much predictions need each column.",
             "Bars: " + ", ".join(f"{name} {value:.0f} %" for name, value in top[:5]) + ".",
         ),

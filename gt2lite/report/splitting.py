@@ -119,7 +119,7 @@ def _by_groups(
     part = np.clip(part, 0, 2)
     of_group = np.empty(len(names), dtype=int)
     of_group[order] = part
-    parts = [np.flatnonzero(of_group[codes] == k) for k in range(3)]
+    parts: list[Rows] = [np.flatnonzero(of_group[codes] == k) for k in range(3)]
     if min(len(rows) for rows in parts) < 10:
         raise TableError(
             f"groups: column {values.name!r} has groups so large that a part would be left "
