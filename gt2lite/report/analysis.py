@@ -101,9 +101,7 @@ def analyse(
         name: (X.iloc[rows], y_all[rows])
         for name, rows in zip(("train", "calibration", "test"), parts_of[:3], strict=True)
     }
-    settings, words = fitting.choose_settings(len(parts_of.train), X.shape[1])
-    if epochs is not None:
-        settings["epochs"] = epochs
+    settings, words = fitting.choose_settings(len(parts_of.train), X.shape[1], epochs)
     say(f"training on {len(parts_of.train):,} rows with {X.shape[1]} inputs ...")
     regressor, warned = fitting.fit(parts, seed, **settings)
     model = TableModel(regressor, columns, target, levels)
@@ -124,7 +122,7 @@ def analyse(
         y=y,
         predictions=predictions,
         main=main,
-        accuracies=_accuracies(parts, predictions, levels, seed),
+        accuracies=_accuracies(parts, predictions, levels, seed, regressor),
         coverages=[row for row in curve if row.level in levels],
         curve=curve,
         regions=_regions(
@@ -195,12 +193,16 @@ def _ends(predictions: Frame, levels: Sequence[float]) -> tuple[Array, Array]:
 
 
 def _accuracies(
-    parts: fitting.Parts, predictions: Frame, levels: tuple[float, ...], seed: int
+    parts: fitting.Parts,
+    predictions: Frame,
+    levels: tuple[float, ...],
+    seed: int,
+    regressor: Any,
 ) -> list[Accuracy]:
     y = parts["test"][1]
     ours = predictions["prediction"].to_numpy()
     result = [measuring.accuracy("this model", y, ours, *_ends(predictions, levels))]
-    for rival in fitting.rivals(parts, levels, seed):
+    for rival in fitting.rivals(parts, levels, seed, regressor):
         ends = (rival.y_hat[:, None] - rival.radii, rival.y_hat[:, None] + rival.radii)
         result.append(measuring.accuracy(rival.name, y, rival.y_hat, *ends))
     return result

@@ -122,7 +122,7 @@ def date_part(dates: Any, part: str) -> Array:
     if part == "day":
         seconds = (dates - pd.Timestamp(0)).dt.total_seconds()
         return (seconds / 86400).to_numpy(float)
-    numbers = {"month": dates.dt.month, "weekday": dates.dt.dayofweek, "hour": dates.dt.hour}
+    numbers = {"month": dates.dt.month, "weekday": dates.dt.day_of_week, "hour": dates.dt.hour}
     return numbers[part].to_numpy(float)
 
 

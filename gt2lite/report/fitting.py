@@ -31,13 +31,20 @@ class Rival(NamedTuple):
     radii: Array  # (L,): y_hat +- radius is a conformal interval
 
 
-def choose_settings(n_rows: int, n_inputs: int) -> tuple[dict[str, Any], list[str]]:
+def choose_settings(
+    n_rows: int, n_inputs: int, epochs: int | None = None
+) -> tuple[dict[str, Any], list[str]]:
     """Return what differs from `GT2Regressor.strong` for a table of this size, and why.
+
+    Args:
+        n_rows: number of training rows.
+        n_inputs: number of inputs.
+        epochs: passes over the rows, where they are asked for.
 
     >>> choose_settings(5000, 8)[0]
     {}
     >>> choose_settings(200, 8)[0]
-    {'n_rules': 10, 'keep': 'validation', 'epochs': 167}
+    {'n_rules': 10, 'keep': 'validation', 'sigma_scale': 2.0, 'epochs': 167}
     """
     settings: dict[str, Any] = {}
     words = []
@@ -46,15 +53,19 @@ def choose_settings(n_rows: int, n_inputs: int) -> tuple[dict[str, Any], list[st
         settings["n_rules"] = rules
         words.append(f"{rules} rules: one for every {_ROWS_PER_RULE} training rows.")
     if n_rows < _FEW_ROWS or n_inputs > n_rows / _ROWS_PER_RULE:
-        settings["keep"] = "validation"
+        settings |= {"keep": "validation", "sigma_scale": 2.0}
         words.append(
-            "Few rows or many inputs: a fifth of the training rows decides when to stop learning."
+            "Few rows or many inputs: a fifth of the training rows decides when to stop learning, "
+            "and rules start twice as wide, so that they reach rows between them."
         )
     steps = max(1, n_rows // STRONG.batch_size)  # in a pass
-    epochs = min(_MOST_EPOCHS, max(STRONG.epochs, math.ceil(_FEWEST_STEPS / steps)))
-    if epochs != STRONG.epochs:
+    enough = min(_MOST_EPOCHS, max(STRONG.epochs, math.ceil(_FEWEST_STEPS / steps)))
+    if epochs is not None:
         settings["epochs"] = epochs
-        words.append(f"{epochs} passes over the rows, so that there are enough steps.")
+        words.append(f"{epochs} passes over the rows, as asked for.")
+    elif enough != STRONG.epochs:
+        settings["epochs"] = enough
+        words.append(f"{enough} passes over the rows, so that there are enough steps.")
     return settings, words or ["The settings of GT2Regressor.strong(), as they are."]
 
 
@@ -73,11 +84,11 @@ def fit(parts: Parts, seed: int, **settings: Any) -> tuple[GT2Regressor, list[st
     return regressor, [str(warning.message) for warning in caught]
 
 
-def rivals(parts: Parts, levels: tuple[float, ...], seed: int) -> list[Rival]:
-    """Return a baseline, the mean, and boosted trees, both with conformal intervals.
+def rivals(parts: Parts, levels: tuple[float, ...], seed: int, ours: GT2Regressor) -> list[Rival]:
+    """Return the mean, boosted trees, and the regressor itself, all with intervals of one width.
 
-    The same rows train and calibrate them. Their intervals have one width for all rows: the
-    prediction plus and minus a quantile of the absolute errors on calibration rows.
+    The same rows train and calibrate them. Their intervals are conformal and have one width for
+    all rows: the prediction -+ a quantile of the absolute errors on calibration rows.
     """
     from sklearn.ensemble import HistGradientBoostingRegressor
 
@@ -88,6 +99,7 @@ def rivals(parts: Parts, levels: tuple[float, ...], seed: int) -> list[Rival]:
     return [
         _rival("the mean", mean_cal, y_cal, mean, levels),
         _rival("boosted trees", y_hat_cal, y_cal, y_hat, levels),
+        _rival("this model, one width", ours.predict(X_cal), y_cal, ours.predict(X_test), levels),
     ]
 
 

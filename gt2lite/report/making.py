@@ -30,7 +30,7 @@ class Report:
         saved: the file with the model.
         model: the model, for new tables: ``model.predict(frame)``.
         coverages: at each level, on test rows.
-        accuracies: of this model, the mean, and boosted trees.
+        accuracies: of this model, the mean, boosted trees, and this model with one width.
         findings: everything else that the page tells.
     """
 
@@ -49,7 +49,7 @@ class Report:
             f"mean width {shown(row.width)}"
             for row in self.coverages
         ]
-        errors = ", ".join(f"{a.name} {shown(a.rmse)}" for a in self.accuracies)
+        errors = ", ".join(f"{a.name} {shown(a.rmse)}" for a in self.accuracies[:3])
         return "\n".join(
             [
                 *lines,

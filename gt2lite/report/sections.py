@@ -14,6 +14,7 @@ from gt2lite.report.reading import Table
 
 _MOST_BARS = 15
 _COLUMNS_SHOWN = 5
+_CLEARLY = 0.9  # of a width: narrower than that is worth a sentence
 _LONGEST = 40  # characters of a value of the table
 
 Section = tuple[str, list[str]]
@@ -43,7 +44,7 @@ def sections(found: Findings, source: Table, seed: int) -> list[Section]:
 
 def _short(found: Findings) -> list[str]:
     row = next(row for row in found.coverages if row.level == found.main)
-    ours, mean, boosted = found.accuracies
+    ours, mean, boosted, plain = found.accuracies
     better = "smaller" if ours.rmse < boosted.rmse else "larger"
     sentences = [
         f"Asked for intervals that hold {percent(row.level)} % of the values of "
@@ -57,6 +58,13 @@ def _short(found: Findings) -> list[str]:
         sentences.append(
             "Beware: this model predicts no better than the mean. Either the columns say little "
             "about the target, or there are too few rows."
+        )
+    at = found.coverages.index(row)
+    if plain.widths[at] < _CLEARLY * ours.widths[at]:
+        sentences.append(
+            f"On this table intervals of one width for all rows, around the same predictions, are "
+            f"narrower: {shown(plain.widths[at])}. With more rows the model can learn better where "
+            "it is unsure."
         )
     parts = [box(*sentences)]
     if found.doubts:
@@ -79,7 +87,7 @@ def _table(found: Findings, source: Table) -> list[str]:
 
 def _accuracy(found: Findings) -> list[str]:
     heads = ["model", "RMSE", "mean error", "R²"]
-    rows = [[a.name, a.rmse, a.mae, a.r2] for a in found.accuracies]
+    rows = [[a.name, a.rmse, a.mae, a.r2] for a in found.accuracies[:3]]
     wide_heads = ["model"]
     wide_rows: list[list[Any]] = [[a.name] for a in found.accuracies]
     for i, row in enumerate(found.coverages):
@@ -92,8 +100,10 @@ def _accuracy(found: Findings) -> list[str]:
     name = percent(found.main)
     return [
         text(
-            "All three learnt from the same rows and are judged by the same test rows. Smaller "
-            "errors are better; R² is 1 for perfect predictions and 0 for the mean."
+            "All learnt from the same rows and are judged by the same test rows. Smaller errors "
+            "are better; R² is 1 for perfect predictions and 0 for the mean. The intervals of "
+            "this model have a width of their own for each row; all others have one width for "
+            "all rows, plus and minus a quantile of the errors on calibration rows."
         ),
         table("Errors on test rows", heads, rows),
         table("Mean width of intervals, and what they cover", wide_heads, wide_rows),
