@@ -20,7 +20,7 @@ from gt2lite.report.reading import Frame, TableError, unique
 KINDS = ("number", "yes/no", "category", "date", "text")
 PARTS = ("day", "month", "weekday", "hour")
 _FLAG_FROM = 0.05  # share of missing values that get a column of their own
-_RAREST = 3  # rows that a category needs
+_RAREST, _RAREST_SHARE = 3, 0.02  # rows that a category needs
 
 
 @dataclass(frozen=True)
@@ -306,7 +306,8 @@ def _learn_number(name: str, learnt: Any, kind: str, flag: bool) -> Column:
 
 def _learn_category(name: str, learnt: Any, flag: bool) -> Column:
     counts = kinds.as_text(learnt).dropna().value_counts()
-    often = [str(value) for value in counts.index[counts >= _RAREST]][: kinds.MOST_CATEGORIES]
+    enough = max(_RAREST, _RAREST_SHARE * len(learnt))
+    often = [str(value) for value in counts.index[counts >= enough]][: kinds.MOST_CATEGORIES]
     if not often or (len(counts) == 1 and not flag):
         return Column(name, "category", False, "left out: no category is frequent enough")
     rest = len(counts) - len(often)

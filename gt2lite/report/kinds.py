@@ -17,7 +17,7 @@ Series = Any
 
 MOSTLY = 0.95  # of the values that are there must read as numbers, or as dates
 MOST_MISSING = 0.6
-MOST_CATEGORIES = 12  # with a column each; the others share none
+MOST_CATEGORIES = 30  # with a column each; the others share none
 FORMATS = (
     *("%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M"),
     *("%d.%m.%Y", "%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S", "%Y/%m/%d", "%Y/%m/%d %H:%M"),
@@ -168,7 +168,7 @@ def identifies(name: str, values: Series, kind: str) -> str | None:
         return None
     if n_unique == len(there) and (numbers.diff().iloc[1:] == 1).all():
         return "counts the rows: an identifier"
-    if names_an_identifier(name) and n_unique > max(20, MOST_CATEGORIES):
+    if names_an_identifier(name) and n_unique > 20:
         repeats = "" if n_unique == len(there) else ", with repeats"
         return f"whole numbers under a name that numbers things: an identifier{repeats}"
     return None

@@ -58,7 +58,7 @@ def test_each_column_of_a_messy_table_has_its_fate(columns, name):
         (["31/12/2023", "01/02/2024"], "date"),
         (["12/31/2023", "01/02/2024"], "date"),
         (["a", "b", "a"], "category"),
-        ([f"text {i}" for i in range(40)], "text"),
+        ([f"text {i}" for i in range(90)], "text"),
         ([None, None], "number"),
     ],
 )
