@@ -1,9 +1,10 @@
 """Own data in one command: a table in, a page, predictions and a model out.
 
 `report` does it all; ``python -m gt2lite report houses.csv --target price`` calls it. `load`
-brings the model back, for new tables. Rooms: `reading` files, `kinds` of columns, `columns`
-into numbers, the `model` with its table, `splitting` rows, `fitting`, `measuring`, `figures`,
-the `page`, and `making`, which puts them together. Needs pandas, matplotlib and scikit-learn.
+brings the model back, for new tables. Rooms: `reading` files, `kinds` of columns, `specifying`
+what becomes of them, `columns` into numbers, the `model` with its table, `splitting` rows,
+`fitting`, `measuring`, all of it in `analysis`; `figures`, `sections` and the `page`; and `making`,
+which writes it. Needs pandas, matplotlib and scikit-learn.
 """
 
 try:

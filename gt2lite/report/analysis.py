@@ -11,10 +11,11 @@ import numpy as np
 
 from gt2lite._checks import Array, between
 from gt2lite.report import fitting, kinds, measuring
-from gt2lite.report.columns import Columns, specify
+from gt2lite.report.columns import Columns
 from gt2lite.report.measuring import Accuracy, Coverage, Region
 from gt2lite.report.model import TableModel, percent
 from gt2lite.report.reading import Frame, Table, TableError
+from gt2lite.report.specifying import specify
 from gt2lite.report.splitting import Split, split
 
 CURVE = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)

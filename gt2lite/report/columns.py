@@ -2,7 +2,7 @@
 
 A `Column` says what a column is, what became of it and why; `Columns` encodes a frame by all of
 them. The specification is JSON (`to_header`, `from_header`), so a model file carries it without
-any code in it. Fill values and categories are learnt from training rows alone.
+any code in it. How a specification comes about is in `specifying`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from gt2lite.report.reading import Frame, TableError, unique
 
 KINDS = ("number", "yes/no", "category", "date", "text")
 PARTS = ("day", "month", "weekday", "hour")
-_FLAG_FROM = 0.05  # share of missing values that get a column of their own
-_RAREST, _RAREST_SHARE = 3, 0.02  # rows that a category needs
+_DAY = 86_400  # seconds
+_BEYOND = 0.1  # of the range of training: so far outside is told
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,7 @@ class Column:
         flag: whether missing values get a column of their own.
         low, high: the range in training rows.
         categories: those with a column each; all other values share zeros.
+        others: values of the training rows that have none.
         parts: of a date, some of `PARTS`.
         form: of a date that is text.
     """
@@ -49,6 +50,7 @@ class Column:
     low: float = 0.0
     high: float = 0.0
     categories: list[str] = field(default_factory=list)
+    others: list[str] = field(default_factory=list)
     parts: list[str] = field(default_factory=list)
     form: str | None = None
 
@@ -67,7 +69,7 @@ class Column:
         notes: list[str] = []
         if self.kind == "category":
             text = kinds.as_text(values)
-            known = text.isin([*self.categories]) | text.isna()
+            known = text.isin([*self.categories, *self.others]) | text.isna()
             odd = sorted(set(text[~known]))
             notes += _unseen(self, odd, int((~known).sum()))
             parts = [(text == category).to_numpy(float) for category in self.categories]
@@ -76,7 +78,7 @@ class Column:
             dates = kinds.as_dates(values, self.form)
             notes += self._unread(values, dates)
             absent = dates.isna().to_numpy()
-            filled = dates.fillna(pd.Timestamp(0) + pd.Timedelta(days=self.fill))
+            filled = dates.fillna(np.datetime64(round(self.fill * _DAY), "s"))
             parts = [date_part(filled, part) for part in self.parts]
         else:
             read = kinds.as_truth if self.kind == "yes/no" else kinds.as_numbers
@@ -84,10 +86,11 @@ class Column:
             notes += self._unread(values, numbers)
             absent = numbers.isna().to_numpy()
             parts = [numbers.fillna(self.fill).to_numpy(float)]
-            outside = ~absent & ((parts[0] < self.low) | (parts[0] > self.high))
+            more = _BEYOND * (self.high - self.low)
+            outside = ~absent & ((parts[0] < self.low - more) | (parts[0] > self.high + more))
             if self.kind == "number" and outside.any():
                 notes.append(
-                    f"column {self.name!r}: {outside.sum():,} row(s) lie outside the range of "
+                    f"column {self.name!r}: {outside.sum():,} row(s) lie far outside the range of "
                     f"training, {self.low:g} to {self.high:g}"
                 )
         if self.flag:
@@ -112,22 +115,21 @@ def _unseen(column: Column, odd: list[str], n_rows: int) -> list[str]:
         return []
     shown = ", ".join(repr(value) for value in odd[:3]) + (", ..." if len(odd) > 3 else "")
     return [
-        f"column {column.name!r}: {n_rows:,} row(s) hold {shown}, without a column of their own "
-        "(rare or never seen in training): encoded as another value"
+        f"column {column.name!r}: {n_rows:,} row(s) hold {shown}, never seen in training: they "
+        "count as any other rare value"
     ]
 
 
 def date_part(dates: Any, part: str) -> Array:
     """Return a part of each date as a number: days since 1970, month, weekday or hour."""
     if part == "day":
-        seconds = (dates - pd.Timestamp(0)).dt.total_seconds()
-        return (seconds / 86400).to_numpy(float)
+        return dates.to_numpy().astype("datetime64[s]").astype(np.int64) / _DAY
     numbers = {"month": dates.dt.month, "weekday": dates.dt.day_of_week, "hour": dates.dt.hour}
     return numbers[part].to_numpy(float)
 
 
 class Columns:
-    """All columns of a table in their order; see `specify`."""
+    """All columns of a table in their order."""
 
     def __init__(self, columns: list[Column]) -> None:
         self.columns = columns
@@ -202,7 +204,7 @@ class Columns:
 
 
 def _check(column: Column) -> None:
-    texts = [column.name, column.fate, *column.categories, *column.parts]
+    texts = [column.name, column.fate, *column.categories, *column.others, *column.parts]
     numbers = (column.fill, column.low, column.high)
     good = (
         column.kind in KINDS
@@ -216,120 +218,3 @@ def _check(column: Column) -> None:
     )
     if not good:
         raise ValueError(f"the specification of column {column.name!r} is damaged")
-
-
-def specify(
-    frame: Frame, train: Any, target: str, groups: str | None = None, time: str | None = None
-) -> Columns:
-    """Return what becomes of each column of a frame.
-
-    Args:
-        frame: the table; kinds are read off all of its rows.
-        train: positions of the training rows, from which values are learnt.
-        target: the column to predict.
-        groups: the column whose groups stay together.
-        time: the column to go by.
-
-    >>> import numpy as np, pandas as pd
-    >>> frame = pd.DataFrame({"y": [1.0, 2, 3, 4], "size": [3, 1, 2, 5.5], "unit": ["m"] * 4})
-    >>> [(c.name, c.fate) for c in specify(frame, np.arange(4), "y").columns][1:]
-    [('size', 'a number, as it is'), ('unit', 'left out: the same value in every row')]
-    """
-    roles = {target: "the target"}
-    if groups is not None:
-        roles[groups] = "the groups: not an input, as new rows may come from new groups"
-    columns = []
-    for name in frame.columns:
-        kind, form = kinds.find_kind(frame[name])
-        if name in roles:
-            columns.append(Column(name, kind, False, roles[name], form=form))
-        elif name == time and kind != "date":
-            fate = "the order in time: not an input, as new rows lie beyond it"
-            columns.append(Column(name, kind, False, fate))
-        else:
-            columns.append(_learn(name, frame[name], train, kind, form, name == time))
-    return Columns(columns)
-
-
-def _learn(
-    name: str, values: Any, train: Any, kind: str, form: str | None, is_time: bool
-) -> Column:
-    reason = _useless(name, values, kind)
-    if reason is not None:
-        return Column(name, kind, False, f"left out: {reason}", form=form)
-    learnt = values.iloc[train]
-    flag = bool(learnt.isna().mean() >= _FLAG_FROM)
-    if kind == "category":
-        column = _learn_category(name, learnt, flag)
-    elif kind == "date":
-        column = _learn_date(name, learnt, form, is_time, flag)
-    else:
-        column = _learn_number(name, learnt, kind, flag)
-    return column
-
-
-def _useless(name: str, values: Any, kind: str) -> str | None:
-    share = values.isna().mean()
-    if share > kinds.MOST_MISSING:
-        return f"{share:.0%} of its values are missing"
-    there = kinds.as_text(values).dropna() if kinds.is_textual(values) else values.dropna()
-    if there.nunique() < 2:
-        return "the same value in every row"
-    identifier = kinds.identifies(name, there, kind)
-    if identifier is not None:
-        return identifier
-    if kind == "text":
-        return f"text with {there.nunique():,} different values: too many for categories"
-    return None
-
-
-def _missing_words(learnt: Any, fill: str, flag: bool) -> str:
-    n = int(learnt.isna().sum())
-    if not n:
-        return ""
-    return f"; missing values become {fill}" + (", and a column says so" if flag else "")
-
-
-def _learn_number(name: str, learnt: Any, kind: str, flag: bool) -> Column:
-    numbers = kinds.as_truth(learnt) if kind == "yes/no" else kinds.as_numbers(learnt)
-    there = numbers.dropna()
-    if there.nunique() < 2:
-        return Column(name, kind, False, "left out: the same value in every training row")
-    fill = float(there.median())
-    fate = "yes is 1, no is 0" if kind == "yes/no" else "a number, as it is"
-    if kind == "number" and kinds.is_textual(learnt):
-        fate = "text that reads as numbers"
-    fate += _missing_words(numbers, f"{fill:g}", flag)
-    low, high = float(there.min()), float(there.max())
-    return Column(name, kind, True, fate, fill=fill, flag=flag, low=low, high=high)
-
-
-def _learn_category(name: str, learnt: Any, flag: bool) -> Column:
-    counts = kinds.as_text(learnt).dropna().value_counts()
-    enough = max(_RAREST, _RAREST_SHARE * len(learnt))
-    often = [str(value) for value in counts.index[counts >= enough]][: kinds.MOST_CATEGORIES]
-    if not often or (len(counts) == 1 and not flag):
-        return Column(name, "category", False, "left out: no category is frequent enough")
-    rest = len(counts) - len(often)
-    if len(often) == 2 and not rest:
-        often = often[:1]  # the other one is its opposite
-    fate = f"a category: {len(often)} column(s) of 0 and 1"
-    if rest:
-        fate += f"; {rest} rarer value(s) share zeros"
-    fate += _missing_words(learnt, "zeros", flag)
-    return Column(name, "category", True, fate, flag=flag, categories=often)
-
-
-def _learn_date(name: str, learnt: Any, form: str | None, is_time: bool, flag: bool) -> Column:
-    dates = kinds.as_dates(learnt, form)
-    there = dates.dropna()
-    # days go on beyond the training rows where these are the earliest ones
-    wanted = PARTS[1:] if is_time else PARTS
-    parts = [part for part in wanted if len(np.unique(date_part(there, part))) > 1]
-    if not parts:
-        return Column(name, "date", False, "the order in time" if is_time else "left out: constant")
-    fill = float(np.median(date_part(there, "day")))
-    fate = f"a date: {', '.join(parts)}" + _missing_words(dates, "the middle date", flag)
-    if is_time:
-        fate = f"the order in time, and {fate}"
-    return Column(name, "date", True, fate, fill=fill, flag=flag, parts=parts, form=form)

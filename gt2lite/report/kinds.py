@@ -34,7 +34,7 @@ _GROUPED_COMMA = re.compile(r"[-+]?\d{1,3}(,\d{3})+(\.\d+)?")
 
 def is_textual(values: Series) -> bool:
     """Tell whether a column holds text, or things that only text can stand for."""
-    return not (
+    return pd.api.types.is_complex_dtype(values) or not (
         pd.api.types.is_numeric_dtype(values)
         or pd.api.types.is_bool_dtype(values)
         or pd.api.types.is_datetime64_any_dtype(values)
@@ -88,15 +88,16 @@ def as_truth(values: Series) -> Series:
 
 
 def as_dates(values: Series, form: str | None) -> Series:
-    """Return a column as dates without a time zone; what is none becomes NaT."""
+    """Return a column as dates in seconds, without a time zone; what is none becomes NaT."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if is_textual(values):
-            return pd.to_datetime(as_text(values), format=form, errors="coerce")
-        if pd.api.types.is_datetime64_any_dtype(values):
-            zone = getattr(values.dtype, "tz", None)
-            return values if zone is None else values.dt.tz_convert("UTC").dt.tz_localize(None)
-    return pd.Series(pd.NaT, index=values.index)
+            dates = pd.to_datetime(as_text(values), format=form, errors="coerce", utc=True)
+        elif pd.api.types.is_datetime64_any_dtype(values):
+            dates = pd.to_datetime(values, utc=True)
+        else:
+            dates = pd.Series(pd.NaT, index=values.index, dtype="datetime64[s, UTC]")
+    return dates.dt.tz_localize(None).astype("datetime64[s]")
 
 
 def find_kind(values: Series) -> tuple[str, str | None]:

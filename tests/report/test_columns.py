@@ -9,9 +9,10 @@ import pandas as pd
 import pytest
 from tables import messy_csv
 
-from gt2lite.report.columns import Column, Columns, specify
+from gt2lite.report.columns import Column, Columns
 from gt2lite.report.kinds import as_numbers, find_kind
 from gt2lite.report.reading import TableError, read_csv
+from gt2lite.report.specifying import specify
 
 FATES = {
     "Nr": ("number", "left out: counts the rows: an identifier"),
@@ -85,7 +86,7 @@ def test_fill_values_are_learnt_from_training_rows_alone():
     assert column.fill == 2.5 and column.high == 3
     X, notes = Columns([column]).encode(frame)
     assert X["x"].tolist() == [1, 2.5, 3, 100, 200, 2.5]
-    assert any("2 row(s) lie outside the range" in note for note in notes)
+    assert any("2 row(s) lie far outside the range" in note for note in notes)
 
 
 def test_encoding_gives_the_numbers_one_would_write_down(messy, columns):
@@ -116,6 +117,52 @@ def test_unseen_categories_and_missing_columns_are_told(messy, columns):
     assert "such as 'viele' cannot be read as number" in said
     with pytest.raises(TableError, match="none of the model's columns"):
         columns.encode(pd.DataFrame({"other": [1]}))
+
+
+ODD = {
+    "Int64": (pd.array([None, *range(2, 120, 2)], dtype="Int64"), "number"),
+    "boolean": (pd.array([None, *[True, False, True] * 20][:60], dtype="boolean"), "yes/no"),
+    "categorical": (pd.Categorical(["a", "b", "c"] * 20), "category"),
+    "string": (pd.array(["a", "b", None] * 20, dtype="string"), "category"),
+    "time zones": (pd.date_range("2024-03-01", periods=60, tz="Europe/Berlin"), "date"),
+    "long ago": (["1500-01-01", "1600-02-02"] * 30, "date"),
+    "months": (pd.period_range("2020-01", periods=60, freq="M"), "date"),
+    "infinite": ([np.inf, *range(59)], "number"),
+    "lists": ([[0], [1], [2]] * 20, "category"),
+    "text and numbers": (["a", 1, 2.5] * 20, "category"),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_columns_of_odd_types_become_numbers_in_a_frame_and_in_a_file(name):
+    values, kind = ODD[name]
+    frame = pd.DataFrame({"y": np.arange(60.0), "odd": values})
+    columns = specify(frame, np.arange(40), "y")
+    (column,) = columns.used
+    assert column.kind == kind
+    X, _ = columns.encode(frame)
+    assert np.isfinite(X.to_numpy()).all()
+    again, _ = columns.encode(read_csv(frame.to_csv(index=False).encode())[0])
+    np.testing.assert_array_equal(again.to_numpy(), X.to_numpy())
+
+
+def test_numbers_out_of_all_bounds_are_left_out():
+    frame = pd.DataFrame({"y": range(9), "a": np.arange(9) * 1e200, "b": np.arange(9) * 1e-200})
+    assert not specify(frame, np.arange(9), "y").used
+
+
+def test_of_two_categories_the_second_one_is_known():
+    frame = pd.DataFrame({"y": range(20), "c": ["m", "f"] * 10})
+    columns = specify(frame, np.arange(20), "y")
+    assert columns.encode(frame)[1] == []
+    assert "'x', never seen" in columns.encode(frame.assign(c="x"))[1][0]
+
+
+def test_the_time_gives_only_parts_that_come_back_in_later_rows():
+    days = pd.date_range("2024-01-01", periods=100)
+    frame = pd.DataFrame({"y": np.arange(100), "t": days})
+    (column,) = specify(frame, np.arange(60), "y", time="t").used
+    assert column.parts == ["weekday"]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from scipy import stats
 from tables import easy
 
 from gt2lite.report import TableError, fitting, measuring
-from gt2lite.report.columns import specify
+from gt2lite.report.specifying import specify
 from gt2lite.report.splitting import needed, split
 
 
