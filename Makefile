@@ -34,7 +34,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check test lint type book pdf chapter own reproduce field tune study long bench data lock clean distclean
+.PHONY: help setup check test lint type book pdf chapter own reproduce field tune study long bench wheel data lock clean distclean
 
 help: ## List the commands
 	@echo "Usage: make COMMAND"
@@ -88,6 +88,9 @@ bench: $(VENV)/.bench ## Run every benchmark (installs JAX and PyTorch: see CONT
 	@set -e; for script in benchmarks/[!_]*.py; do \
 	  [ -e "$$script" ] || { echo 'There are no benchmarks yet.'; break; }; \
 	  echo "== $$script"; $(PY) "$$script"; done
+
+wheel: $(VENV)/.stamp ## Build wheel and sdist into dist/ and try them in an empty environment
+	@$(PY) tools/wheel.py
 
 data: $(VENV)/.stamp ## Make the files in data/ again from their sources
 	@$(PY) data/extract.py

@@ -33,6 +33,9 @@ os.environ["JAX_ENABLE_X64"] = "1"
 
 LOAD_AT_START = [round(load, 2) for load in os.getloadavg()] if hasattr(os, "getloadavg") else None
 
+LEVELS = (0.5, 0.8, 0.9, 0.95, 0.98)
+"""Levels that intervals are asked for where several are."""
+
 
 def options(doc: str | None) -> argparse.ArgumentParser:
     """Return a parser with what all scripts understand; `doc` is the docstring of the script."""

@@ -17,8 +17,6 @@ from gt2lite.memberships import ALPHA_0
 from gt2lite.starts import init_params
 from gt2lite.system import Planes
 
-LEVELS = (0.5, 0.8, 0.9, 0.95, 0.98)
-
 
 def main(words: Sequence[str] | None = None) -> None:
     """Time, print, write."""
@@ -49,7 +47,7 @@ def main(words: Sequence[str] | None = None) -> None:
 
     def calibrate(method: str) -> Calibrator:
         fitted = CALIBRATORS[method]().fit(Planes(params, X), y)
-        fitted.alpha(LEVELS)
+        fitted.alpha(_measure.LEVELS)
         return fitted
 
     cases = {name: call for name, (_, call) in planes.items()}
@@ -76,7 +74,7 @@ def main(words: Sequence[str] | None = None) -> None:
             for name, row in rows.items()
         ],
     )
-    print(f"Calibration on the same rows, {len(LEVELS)} levels")
+    print(f"Calibration on the same rows, {len(_measure.LEVELS)} levels")
     _measure.table(
         ("", "ms", "evaluations", "price in planes"),
         [
@@ -85,7 +83,7 @@ def main(words: Sequence[str] | None = None) -> None:
         ],
     )
     settings = {name: getattr(args, name) for name in ("rows", "inputs", "rules", "rounds")}
-    settings["levels"] = LEVELS
+    settings["levels"] = _measure.LEVELS
     _measure.write("inference", args.out, settings, {"planes": rows, "calibrations": calibrations})
 
 

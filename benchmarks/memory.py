@@ -25,7 +25,6 @@ from gt2lite._fast.planes import plane_ends
 from gt2lite.memberships import kappa_of
 from gt2lite.system import constrain
 
-LEVELS = [0.5, 0.8, 0.9, 0.95, 0.98]
 ONE_PIECE = 20_000  # rows
 LIMIT = 500e6  # bytes
 CASES = ("predict", "calibrate")
@@ -80,8 +79,8 @@ def unchunked(reg: GT2Regressor, X: np.ndarray, alphas: np.ndarray) -> np.ndarra
 def predict(rows: int, M: int) -> dict[str, Any]:
     """Return memory and time of intervals at all levels, and how far chunks matter."""
     reg, rng = trained(M)
-    levels = [level for level in LEVELS if level <= reg.calibrator_.max_coverage]
-    levels += [levels[-1]] * (len(LEVELS) - len(levels))
+    levels = [level for level in _measure.LEVELS if level <= reg.calibrator_.max_coverage]
+    levels += [levels[-1]] * (len(_measure.LEVELS) - len(levels))
     X = np.empty((rows, M))
     rng.standard_normal(out=X)  # in place: the peak so far is that of the inputs
     (lower, upper), found = watched(lambda: reg.predict_interval(X, coverage=levels))
@@ -143,7 +142,7 @@ def main(words: Sequence[str] | None = None) -> None:
             check=True,
         )
         results[name] = json.loads(run.stdout)
-    print(f"{args.rows} rows, {args.inputs} inputs, 10 rules, {len(LEVELS)} levels; megabytes")
+    print(f"{args.rows} rows, {args.inputs} inputs, 10 rules, {len(_measure.LEVELS)} levels; in MB")
     _measure.table(
         ("", "inputs", "outputs", "above both", "resident", "limit", "seconds", "chunks differ by"),
         [
@@ -157,7 +156,7 @@ def main(words: Sequence[str] | None = None) -> None:
             for name, found in results.items()
         ],
     )
-    settings = {"rows": args.rows, "inputs": args.inputs, "rules": 10, "levels": LEVELS}
+    settings = {"rows": args.rows, "inputs": args.inputs, "rules": 10, "levels": _measure.LEVELS}
     _measure.write("memory", args.out, settings | {"limit": LIMIT}, results)
 
 

@@ -6,7 +6,8 @@ is checked piece by piece, so that a file that does not fit together is refused 
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import asdict, fields
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +33,36 @@ class Model(NamedTuple):
     scaler: Scaler
     names: Names | None  # of the columns, where they have some
     calibrator: Calibration | None
+
+    def attributes(self) -> dict[str, Any]:
+        """Return what a fitted estimator has beside its settings, by name."""
+        found = {
+            "params_": self.params,
+            "history_": self.history,
+            "recipe_": self.recipe,
+            "scaler_": self.scaler,
+            "n_features_in_": self.params["c"].shape[1],
+            "feature_names_in_": self.names,
+            "calibrator_": self.calibrator,
+        }
+        return {name: value for name, value in found.items() if value is not None}
+
+
+def model_of(estimator: Any) -> Model:
+    """Return what a fitted estimator consists of."""
+    # what it was fitted with, whatever was set since
+    settings = estimator.get_params() | asdict(estimator.recipe_) | {"epochs": estimator.epochs}
+    if not isinstance(estimator.random_state, Integral):
+        settings["random_state"] = None  # a generator's state is no setting
+    return Model(
+        settings,
+        estimator.recipe_,
+        estimator.params_,
+        estimator.history_,
+        estimator.scaler_,
+        getattr(estimator, "feature_names_in_", None),
+        getattr(estimator, "calibrator_", None),
+    )
 
 
 def write_model(path: files.Location, model: Model) -> None:

@@ -25,6 +25,14 @@ _TYPED = {field.name: (field.type, field.default) for field in fields(Recipe)} |
 DEFAULTS: dict[str, Any] = {name: default for name, (_, default) in _TYPED.items()}
 """Every setting with its default, in the order of `Recipe`."""
 
+
+class Unasked(float):
+    """A level that nobody asked for, so that it can be told from the same one asked for."""
+
+
+USUAL_COVERAGE = Unasked(0.9)
+"""The coverage of intervals where none is named."""
+
 SIGNATURE = inspect.Signature(
     [
         inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD),
@@ -74,3 +82,16 @@ def describe() -> str:
     """Return what `Recipe` says of its attributes, as a list with one indent."""
     _, _, told = inspect.cleandoc(Recipe.__doc__ or "").partition("Attributes:\n")
     return told
+
+
+def read_seed(random_state: Any) -> Any:
+    """Return a seed for NumPy's generators from what scikit-learn calls a random state."""
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    if random_state is None or isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, (int, np.integer)) and random_state >= 0:
+        return int(random_state)
+    raise ValueError(
+        f"random_state must be a whole number, a generator or None, got {random_state!r}"
+    )

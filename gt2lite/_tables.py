@@ -6,7 +6,10 @@ for it, although it may not be installed (`gt2lite._sklearn`).
 
 from __future__ import annotations
 
+import math
 import warnings
+from collections.abc import Iterable
+from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
@@ -22,6 +25,18 @@ def read_table(X: Any) -> tuple[Array, Names | None]:
     """Return a table of numbers (N, M) and its column names, where it has them as text."""
     if hasattr(X, "toarray") or hasattr(X, "tocsr"):
         raise TypeError("X is sparse, and sparse data is not supported: convert it by X.toarray()")
+    if type(X).__name__ == "LazyFrame":
+        raise TypeError("X is a lazy frame, which holds no numbers yet: hand in X.collect()")
+    try:
+        values = _read_values(X)
+    except (TypeError, ValueError):
+        if words := _column_trouble(X):
+            raise ValueError(f"X: {words}") from None
+        raise
+    return values, _column_names(X)
+
+
+def _read_values(X: Any) -> Array:
     values = numbers("X", X)
     if values.ndim != 2:
         raise ValueError(
@@ -29,16 +44,12 @@ def read_table(X: Any) -> tuple[Array, Names | None]:
             "Reshape your data: X.reshape(-1, 1) for a single column, X.reshape(1, -1) for a "
             "single row"
         )
-    N, M = values.shape
-    if N == 0:
-        raise ValueError(
-            f"X has 0 sample(s) (shape={values.shape}) while a minimum of 1 is required."
-        )
-    if M == 0:
-        raise ValueError(
-            f"X has 0 feature(s) (shape={values.shape}) while a minimum of 1 is required."
-        )
-    return finite("X", values), _column_names(X)
+    for n, what in zip(values.shape, ("sample", "feature"), strict=True):
+        if n == 0:
+            raise ValueError(
+                f"X has 0 {what}(s) (shape={values.shape}) while a minimum of 1 is required."
+            )
+    return finite("X", values)
 
 
 def read_target(y: Any, n_rows: int) -> Array:
@@ -47,7 +58,12 @@ def read_target(y: Any, n_rows: int) -> Array:
         raise ValueError(
             "GT2Regressor requires y to be passed, but the target y is None: one number per row"
         )
-    values = numbers("y", y)
+    try:
+        values = finite("y", numbers("y", y))
+    except (TypeError, ValueError):
+        if hasattr(y, "to_list") and (words := _trouble(y.to_list())):
+            raise ValueError(f"y {words}") from None
+        raise
     if values.ndim == 2 and values.shape[1] == 1:
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected. "
@@ -60,7 +76,7 @@ def read_target(y: Any, n_rows: int) -> Array:
         raise ValueError(
             f"y must be a row of {n_rows} values, one per row of X, got {values.shape}"
         )
-    return finite("y", values)
+    return values
 
 
 def match_table(X: Any, n_features: int, names: Names | None, owner: str) -> Array:
@@ -117,3 +133,76 @@ def _name_trouble(found: list[str], wanted: list[str]) -> str:
     if not unseen and not missing:
         message += "Feature names must be in the same order as they were in fit.\n"
     return message
+
+
+# ------------------------------------------------------------- what is wrong with a data frame
+
+
+def _column_trouble(X: Any) -> str | None:
+    """Return which column of a data frame is no row of numbers, and why; None for other tables."""
+    names = getattr(X, "columns", None)
+    if names is None:
+        return None
+    found = {}
+    for j, name in enumerate(names):
+        column = X.iloc[:, j] if hasattr(X, "iloc") else X[name]
+        if hasattr(column, "to_list") and (words := _trouble(column.to_list())):
+            found[repr(name)] = words
+    if not found:
+        return None
+    (first, words), *others = found.items()
+    if not others:
+        return f"column {first} {words}"
+    shown = ", ".join(name for name, _ in others[:5]) + ", ..." * (len(others) > 5)
+    return f"column {first} {words} (other columns have trouble, too: {shown})"
+
+
+_WAYS_OUT = {
+    "text": "turn it into numbers first, such as a column of 0 and 1 for each value",
+    "dates": "turn them into numbers first, such as days since a start",
+    "time spans": "turn them into numbers first, such as seconds",
+    "what is no number": "turn it into numbers or leave the column out",
+}
+
+
+def _trouble(items: Iterable[Any]) -> str | None:
+    """Return what makes a column no row of numbers, with the first row of it, counted from 0.
+
+    >>> _trouble([1.5, None, 2, float("nan")])
+    'has 2 missing values, the first in row 1: fill them or leave those rows out'
+    >>> _trouble([1, True, 2.5]) is None
+    True
+    """
+    places: dict[str, list[tuple[int, Any]]] = {}
+    for i, item in enumerate(items):
+        if (kind := _kind(item)) != "number":
+            places.setdefault(kind, []).append((i, item))
+    for kind, way in _WAYS_OUT.items():
+        if kind in places:
+            row, item = places[kind][0]
+            shown = str(item) if kind in ("dates", "time spans") else repr(item)
+            return f"holds {kind} ({shown[:40]} in row {row}): {way}"
+    for kind in ("missing", "infinite"):
+        if kind in places:
+            n, row = len(places[kind]), places[kind][0][0]
+            some = f"{n} {kind} value" + "s" * (n > 1)
+            return f"has {some}, the first in row {row}: fill them or leave those rows out"
+    return None
+
+
+def _kind(item: Any) -> str:
+    if item is None or type(item).__name__ in ("NAType", "NaTType"):  # those of pandas
+        return "missing"
+    if isinstance(item, (str, bytes)):
+        return "text"
+    if isinstance(item, (date, timedelta, np.datetime64, np.timedelta64)):
+        return "time spans" if isinstance(item, (timedelta, np.timedelta64)) else "dates"
+    try:
+        value = float(item)
+    except OverflowError:
+        return "infinite"
+    except (TypeError, ValueError):
+        return "what is no number"
+    if math.isfinite(value):
+        return "number"
+    return "missing" if math.isnan(value) else "infinite"

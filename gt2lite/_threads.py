@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import threading
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,33 +21,46 @@ def one_blas_thread() -> Iterator[None]:
     The limit is one of the whole process. Whoever comes first sets it, the last one lifts it, so
     that it holds for all who work at the same time, in several threads of Python.
     """
-    _enter()
+    token = _enter()
     try:
         yield
     finally:
-        _leave()
+        _leave(token)
 
 
-_door = threading.Lock()
-_inside = 0  # how many are at work
+class _Token:
+    """One who is at work, for as long as somebody knows of it."""
+
+
+# Ctrl-C may leave a context to the garbage collector: it may come while the door is shut, and
+# it takes the token of one who cannot leave any more.
+_door = threading.RLock()
+_inside: weakref.WeakSet[_Token] = weakref.WeakSet()
 _limits: list[Any] = []  # what the last one has to lift
 
 
-def _enter() -> None:
-    global _inside
+def _enter() -> _Token:
+    token = _Token()
     with _door:
-        _inside += 1
-        if _inside == 1 and (controller := _controller()) is not None:
-            _limits.append(controller.limit(limits=1))
+        if not _inside:
+            _lift()  # what Ctrl-C has left
+            controller = _controller()
+            if controller is not None:
+                _limits.append(controller.limit(limits=1))
+        _inside.add(token)
+    return token
 
 
-def _leave() -> None:
-    global _inside
+def _leave(token: _Token) -> None:
     with _door:
-        _inside -= 1
-        if _inside == 0:
-            while _limits:
-                _limits.pop().restore_original_limits()
+        _inside.discard(token)
+        if not _inside:
+            _lift()
+
+
+def _lift() -> None:
+    while _limits:
+        _limits.pop().restore_original_limits()
 
 
 @functools.cache

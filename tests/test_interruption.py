@@ -31,6 +31,7 @@ print(hashlib.sha256(np.array(found).tobytes()).hexdigest())
 """
 
 
+@pytest.mark.slow
 def test_the_number_of_blas_threads_changes_no_bit(monkeypatch):
     pytest.importorskip("threadpoolctl")
     found = set()
@@ -69,6 +70,7 @@ def interrupted(delay):
 
 
 def test_ctrl_c_at_any_moment_leaves_numpy_as_it_was():
+    train(X, y, Recipe(n_rules=2, epochs=1), progress=False)  # what is found out once, is
     before, hits = state(), 0
     for i in range(120):
         hits += interrupted(0.002 + 1e-4 * (i % 37))

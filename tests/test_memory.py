@@ -1,4 +1,4 @@
-"""Facts about memory: how much it takes to predict for many rows."""
+"""Facts about memory: how much it takes to calibrate and to predict with many rows."""
 
 import tracemalloc
 
@@ -29,3 +29,13 @@ def test_memory_grows_with_the_table_and_not_with_the_rules(n_rules):
     # the memberships of one plane alone would take 115 MB with 60 rules
     assert peak(lambda: reg.predict(X)) < 12 * X.nbytes + 16 * MEGABYTE
     assert peak(lambda: reg.predict_interval(X, coverage=0.9)) < 12 * X.nbytes + 16 * MEGABYTE
+
+
+@pytest.mark.slow
+def test_calibration_keeps_about_a_hundred_megabytes_between_planes():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60_000, 4))
+    y = X[:, 0] + rng.normal(size=len(X))
+    reg = GT2Regressor(n_rules=60, epochs=1, batch_size=512).fit(X[:2000], y[:2000])
+    # the memberships of all rows would take 115 MB, and the sums of rules and planes more
+    assert peak(lambda: reg.calibrate(X, y, method="exact")) < 12 * X.nbytes + 130 * MEGABYTE

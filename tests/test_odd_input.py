@@ -1,12 +1,13 @@
 """Facts about input that came close to being taken for something else."""
 
+import gc
 import warnings
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from gt2lite import GT2Regressor
+from gt2lite import GT2Regressor, _threads
 from gt2lite._checks import between, numbers
 from gt2lite._threads import one_blas_thread
 from gt2lite.recipe import Recipe
@@ -104,6 +105,17 @@ def test_the_limit_holds_until_the_last_one_leaves(two_threads):
     first.__exit__(None, None, None)
     assert set(blas_threads()) == {1}
     second.__exit__(None, None, None)
+    assert set(blas_threads()) == {2}
+
+
+def test_a_context_that_the_collector_ends_while_the_door_is_shut_does_not_wait_for_ever(
+    two_threads,
+):
+    left = one_blas_thread()  # as Ctrl-C may leave it
+    left.__enter__()
+    with _threads._door:
+        del left
+        gc.collect()
     assert set(blas_threads()) == {2}
 
 

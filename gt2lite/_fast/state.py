@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import contextvars
 import functools
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import ParamSpec, TypeVar
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -17,8 +16,7 @@ BUFFER = 640
 """Numbers in NumPy's buffer: a row of the paper's recipe, 10 rules and 64 samples."""
 
 
-@contextmanager
-def quiet() -> Iterator[None]:
+class quiet:  # no generator: Ctrl-C may leave it unfinished, and it would finish elsewhere
     """Set NumPy up for the fast path: no warnings, and a small buffer.
 
     NumPy collects rows that are broadcast in a buffer of 8,192 numbers if they fit, which takes
@@ -28,13 +26,15 @@ def quiet() -> Iterator[None]:
     ...     np.getbufsize() == BUFFER and np.geterr()["divide"]
     'ignore'
     """
-    before = np.getbufsize()
-    with np.errstate(all="ignore"):
+
+    def __enter__(self) -> None:
+        self._errors, self._buffer = np.errstate(all="ignore"), np.getbufsize()
+        self._errors.__enter__()
         np.setbufsize(BUFFER)
-        try:
-            yield
-        finally:
-            np.setbufsize(before)
+
+    def __exit__(self, *error: Any) -> None:
+        np.setbufsize(self._buffer)
+        self._errors.__exit__(*error)
 
 
 def apart(function: Callable[Args, R]) -> Callable[Args, R]:

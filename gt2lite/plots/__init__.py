@@ -1,8 +1,9 @@
 """Every figure of the book: a function takes `ax`, draws on it and returns it.
 
 A figure carries no title: its caption stands on the page. `use_style` sets the look that all
-of them share (`style`); the functions are grouped by what they show. This is the only
-part of the package that needs matplotlib.
+of them share (`style`); the functions are grouped by what they show. Those called `plot_...`
+take a fitted `GT2Regressor` and rows in the user's units. This is the only part of the package
+that needs matplotlib.
 """
 
 from gt2lite.plots.calibration import (
@@ -35,6 +36,14 @@ from gt2lite.plots.coverage import (
     promises,
     tail_misses,
     width_by_level,
+)
+from gt2lite.plots.estimator import (
+    plot_calibration,
+    plot_coverage_by,
+    plot_history,
+    plot_intervals,
+    plot_rules,
+    plot_sets,
 )
 from gt2lite.plots.interactive import Interactive, alpha_slider, set_3d, switch_point
 from gt2lite.plots.learning import (
@@ -96,6 +105,12 @@ __all__ = [
     "pinball_losses",
     "pinball_risk",
     "plane_bands",
+    "plot_calibration",
+    "plot_coverage_by",
+    "plot_history",
+    "plot_intervals",
+    "plot_rules",
+    "plot_sets",
     "power_curves",
     "primary_membership",
     "promises",

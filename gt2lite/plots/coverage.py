@@ -42,9 +42,11 @@ def interval_bands(
         bands: for each name the lower and upper ends (N,); the widest first.
         order: what to sort the samples by, (N,); the targets where None.
     """
-    rows = np.argsort(y if order is None else order)
+    y = np.asarray(y)  # an index of the user's, such as that of a Series, must not count
+    rows = np.argsort(y if order is None else np.asarray(order))
     number = np.arange(1, y.size + 1)
-    for (name, (lower, upper)), color in zip(bands.items(), (SKY, ORANGE, GREEN), strict=False):
+    for (name, ends), color in zip(bands.items(), (SKY, ORANGE, GREEN), strict=False):
+        lower, upper = map(np.asarray, ends)
         ax.fill_between(
             number, lower[rows], upper[rows], step="mid", color=color, alpha=0.45, linewidth=0.6,
             edgecolor=color, label=name,

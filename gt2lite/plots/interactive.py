@@ -84,6 +84,13 @@ def alpha_slider(
         n_shown: how many of the samples are drawn, spread evenly over the predictions (the
             plane alpha = 1). Coverage and width are those of all.
     """
+    if not (hasattr(planes, "X") and hasattr(planes, "ends")):
+        raise TypeError(
+            "alpha_slider takes the planes of a system at the rows of y, got "
+            f"{type(planes).__name__}; those of an estimator are Planes(reg.params_, "
+            "reg.scaler_.transform_X(X)), with Planes from gt2lite.system, and y is "
+            "reg.scaler_.transform_y(y)"
+        )
     y = vector("y", y, len(planes.X))
     alphas = np.linspace(ALPHA_0, 1, 100)
     lower, upper = planes.ends(alphas)  # (100, N) each

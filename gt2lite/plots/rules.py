@@ -37,6 +37,7 @@ def rule_sets(ax: Axes, x: Array, params: Params, alpha: float) -> Axes:
         params: a system with one input.
         alpha: the plane.
     """
+    _refuse_more_inputs("rule_sets", params)
     c, sigma, s_l, s_r = constrain(params)[:4]
     mu = primary(x[:, None], c, sigma)[:, :, 0]  # (n, P)
     lower, upper = secondary(mu, kappa_of(alpha), s_l, s_r)
@@ -57,6 +58,7 @@ def rule_lines(ax: Axes, x: Array, params: Params) -> Axes:
         x: points (n,).
         params: a system with one input.
     """
+    _refuse_more_inputs("rule_lines", params)
     for p, (slope, intercept) in enumerate(zip(params["a"][:, 0], params["a0"], strict=True)):
         color = nth(COLORS, p)
         ax.plot(x, slope * x + intercept, color=color, linestyle=nth(LINES, p), linewidth=1.5)
@@ -72,6 +74,7 @@ def plane_bands(ax: Axes, x: Array, params: Params, alphas: Sequence[float]) -> 
         params: a system with one input.
         alphas: the planes.
     """
+    _refuse_more_inputs("plane_bands", params)
     planes = Planes(params, x[:, None])
     for alpha, shade in zip(sorted(alphas), np.linspace(0.25, 0.95, len(alphas)), strict=True):
         band = rf"$\alpha = {alpha:g}$"
@@ -184,6 +187,15 @@ def log_curves(ax: Axes, x: Array, curves: Mapping[str, Array], x_label: str, y_
     ax.set_yscale("log")
     ax.legend()
     return labelled(ax, x_label, y_label)
+
+
+def _refuse_more_inputs(name: str, params: Params) -> None:
+    n_inputs = params["c"].shape[1]
+    if n_inputs != 1:
+        raise ValueError(
+            f"{name} draws systems with one input, and this one has {n_inputs}: for an estimator "
+            "there are plot_sets(ax, reg, input) and plot_rules(ax, reg, X)"
+        )
 
 
 def _legend_above(ax: Axes, n: int) -> None:

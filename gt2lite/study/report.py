@@ -137,6 +137,19 @@ def count(n: int, one: str, many: str) -> str:
     return f"no {many}" if n == 0 else f"1 {one}" if n == 1 else f"{n:,} {many}"
 
 
+def duration(seconds: float) -> str:
+    """Return a time in the unit that suits it.
+
+    >>> [duration(s) for s in (0.2, 1.2, 48.0, 90.0, 430.0)]
+    ['less than a second', '1 second', '48 seconds', '1.5 minutes', '7.2 minutes']
+    """
+    if round(seconds) < 60:
+        return count(round(seconds), "second", "seconds").replace(
+            "no seconds", "less than a second"
+        )
+    return f"{seconds / 60:.1f} minutes"
+
+
 def compared(difference: float, less: str, more: str, digits: int = 0) -> str:
     r"""Return a difference in per cent as a comparison, or "equal" where it rounds to 0.
 

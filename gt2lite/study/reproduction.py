@@ -79,6 +79,16 @@ def cell_values(
 # --------------------------------------------------------------------------- the tables
 
 
+def seconds_trained(records: Iterable[Record]) -> float:
+    """Return the processor seconds of all trainings, each counted once."""
+    spent = {
+        (row.dataset, row.seed, row.model, row.level): row.train_cpu_seconds
+        for row in records
+        if row.method == "trained"
+    }
+    return sum(spent.values())
+
+
 class TableRow(NamedTuple):
     """A row of our Table I or II; the better value is bold."""
 

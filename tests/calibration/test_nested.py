@@ -68,6 +68,7 @@ def test_planes_below_the_envelope_go_on_by_the_same_formula():
         exact.coverage(1e-19)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_each_sample_in_turn_is_the_new_one_and_the_guarantee_holds_in_every_stage(seed):
     family, y = cone(60, seed)
@@ -85,6 +86,7 @@ def test_each_sample_in_turn_is_the_new_one_and_the_guarantee_holds_in_every_sta
     assert (scores.alpha == 0).sum() > 3  # and the margin was needed
 
 
+@pytest.mark.slow
 @facts
 @given(targets, st.floats(0.01, 0.99))
 def test_ties_push_the_coverage_of_a_left_out_sample_up_only(values, phi):

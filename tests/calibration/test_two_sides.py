@@ -20,6 +20,7 @@ from gt2lite.memberships import kappa_of
 pytestmark = pytest.mark.filterwarnings("ignore::gt2lite.calibration.SmallCalibrationWarning")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [cone, system])
 @pytest.mark.parametrize("method", ["exact", "conformal"])
 def test_each_side_is_the_rank_of_its_own_scores(make, method):

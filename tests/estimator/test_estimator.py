@@ -32,13 +32,8 @@ def test_other_units_give_the_same_predictions_in_those_units(data):
     # powers of two, so that scaling is exact and the same bits must come out
     other = GT2Regressor(**FAST).fit(X[:300] * 4, y[:300] * 8)
     np.testing.assert_array_equal(other.predict(X * 4), reg.predict(X) * 8)
-    np.testing.assert_array_equal(other.predict_interval(X * 4)[0], reg.predict_interval(X)[0] * 8)
-
-
-def test_without_alpha_the_interval_is_that_of_the_trained_envelope(data, fitted):
-    X, _ = data
     np.testing.assert_array_equal(
-        fitted.predict_interval(X), fitted.predict_interval(X, alpha=0.01)
+        other.predict_interval(X * 4, alpha=0.01)[0], reg.predict_interval(X, alpha=0.01)[0] * 8
     )
 
 
@@ -159,13 +154,6 @@ def test_fitting_again_forgets_the_calibration(data):
 # ------------------------------------------------------------------------- bad input
 
 
-def test_a_level_before_calibration_says_what_to_call(data):
-    X, y = data
-    reg = GT2Regressor(**FAST).fit(X, y)
-    with pytest.raises(RuntimeError, match="calibrate"):
-        reg.predict_interval(X, coverage=0.9)
-
-
 def test_a_level_above_the_envelope_names_the_highest(data, calibrated):
     X, _ = data
     with pytest.raises(CoverageError, match=r"0\.9999.*levels up to"):
@@ -176,11 +164,6 @@ def test_a_level_above_the_envelope_names_the_highest(data, calibrated):
 def test_a_plane_outside_the_range_is_an_error(data, fitted, alpha):
     with pytest.raises(ValueError, match=r"alpha must be a number in \[0\.01, 1\]"):
         fitted.predict_interval(data[0], alpha=alpha)
-
-
-def test_plane_and_level_together_are_an_error(data, calibrated):
-    with pytest.raises(ValueError, match="not both"):
-        calibrated.predict_interval(data[0], alpha=0.5, coverage=0.9)
 
 
 @pytest.mark.parametrize(

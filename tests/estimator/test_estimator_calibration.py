@@ -29,7 +29,7 @@ def test_levels_past_the_envelope_are_reached_in_own_units(data, fitted, method,
     lower, upper = fitted.predict_interval(X[500:], coverage=[0.5, 0.98], groups=asked)
     inside = (lower <= y[500:, None]) & (y[500:, None] <= upper)
     assert (inside.mean(axis=0) >= [0.5, 0.98]).all()
-    envelope = fitted.predict_interval(X[500:])
+    envelope = fitted.predict_interval(X[500:], alpha=0.01)
     assert np.mean((envelope[0] <= y[500:]) & (y[500:] <= envelope[1])) < 0.98
     if kind == "groups":  # each of them on its own
         for name in ("left", "right"):
@@ -77,7 +77,7 @@ def test_groups_in_the_wrong_place_are_an_error(data, fitted):
     with pytest.raises(ValueError, match="got 'up'"):
         fitted.predict_interval(X[:1], coverage=0.9, groups=["up"])
     with pytest.raises(ValueError, match="groups belong to a coverage"):
-        fitted.predict_interval(X, groups=groups)
+        fitted.predict_interval(X, alpha=0.5, groups=groups)
     with pytest.raises(ValueError, match="sides must be one of 'both', 'each', got 'left'"):
         fitted.calibrate(X[500:], y[500:], method="exact", sides="left")
     fitted.calibrate(X[500:], y[500:], method="exact")

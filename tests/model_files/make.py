@@ -31,7 +31,7 @@ def groups_of(X):
 def predictions(model, X, kind):
     """Return what a model says about rows, in plain lists."""
     options = KINDS[kind]
-    asked = {} if options is None else {"coverage": LEVELS}
+    asked = {"alpha": 0.01} if options is None else {"coverage": LEVELS}
     if options is not None and options.get("groups"):
         asked["groups"] = groups_of(X)
     lower, upper = model.predict_interval(X, **asked)

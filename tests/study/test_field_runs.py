@@ -33,6 +33,8 @@ needs_book = pytest.importorskip("mapie", reason="needs the extra `book`")
 SHORT = 0.02  # of the effort
 NAMES = tuple(CONTESTANTS)
 
+pytestmark = pytest.mark.slow  # contestants of all kinds are trained
+
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):

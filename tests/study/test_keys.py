@@ -60,6 +60,7 @@ def test_a_copy_has_the_digest_of_the_original(package):
     assert digest(package) == code_digest(PROTOCOL)
 
 
+@pytest.mark.slow
 def test_a_change_of_behaviour_anywhere_in_the_closure_changes_the_key(package):
     plain = digest(package)
     for module in CLOSURE:

@@ -15,6 +15,7 @@ from gt2lite.study.reproduction import (
     count_winners,
     distances,
     judged_claims,
+    seconds_trained,
     spread,
     table_of,
     tally,
@@ -35,6 +36,12 @@ def test_a_spread_leaves_out_runs_without_an_answer():
     assert str(spread([2.0, math.nan, math.nan])) == r"-\*\*"
     assert spread([2.0, math.nan]).mean == 2 and math.isnan(spread([math.nan]).mean)
     assert spread([]).lacking == 0
+
+
+def test_seconds_are_those_of_each_training_once():
+    trained = [record(seed=seed, train_cpu_seconds=2.0 + seed) for seed in (0, 1)]
+    calibrated = record(model="calibrated", method="search", train_cpu_seconds=99.0)
+    assert seconds_trained([*trained, calibrated]) == 5.0
 
 
 def test_our_table_has_the_better_value_in_bold():

@@ -19,6 +19,7 @@ from gt2lite.study.store import DamagedRunWarning, Store, StoreError
 needs_kill = pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
 
 
+@pytest.mark.slow
 def test_the_number_of_workers_does_not_change_a_bit(runs, tmp_path):
     pytest.importorskip("joblib")
     for n_jobs in (1, 2):
@@ -66,6 +67,7 @@ def write_script(folder, n_jobs):
     return path
 
 
+@pytest.mark.slow
 @needs_kill
 def test_a_killed_process_ends_in_the_same_result_when_repeated(runs, tmp_path):
     script = write_script(tmp_path, n_jobs=2)
@@ -85,6 +87,7 @@ def test_a_killed_process_ends_in_the_same_result_when_repeated(runs, tmp_path):
     assert all(map(same, run(FEW, Store(tmp_path / "s"), n_jobs=1), runs))
 
 
+@pytest.mark.slow
 def test_two_processes_may_share_a_store(runs, tmp_path):
     script = write_script(tmp_path, n_jobs=1)
     both = [subprocess.Popen([sys.executable, script]) for _ in range(2)]

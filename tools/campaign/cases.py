@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gt2lite.calibration import SmallCalibrationWarning
+from gt2lite.estimator import MissedLevelWarning, NarrowEnvelopeWarning
 
 ANSWERED, REFUSED = "answered", "refused"
 PATIENCE = 60
@@ -133,6 +134,7 @@ def of_kind(kind: str) -> Iterator[None]:
         raise
 
 
+_MEANT = (SmallCalibrationWarning, MissedLevelWarning, NarrowEnvelopeWarning)
 # the last is NumPy's own word on a list that holds `np.ma.masked`, before we see the list
 _FOR_PEOPLE = ("feature names", "A column-vector y was passed", "converting a masked element")
 
@@ -151,7 +153,7 @@ def watched() -> Iterator[None]:
             np.setbufsize(before[1])
     for warning in caught:
         text = str(warning.message)
-        if not issubclass(warning.category, SmallCalibrationWarning) and not any(
+        if not issubclass(warning.category, _MEANT) and not any(
             words in text for words in _FOR_PEOPLE
         ):
             raise Wrong(f"{warning.category.__name__}: {text}")

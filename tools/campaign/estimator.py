@@ -8,7 +8,9 @@ argument. Where it is known which of the two it must be, that is checked, too.
 from __future__ import annotations
 
 import copy
+import tempfile
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import calls
@@ -162,6 +164,16 @@ def check_scale(answer: Answer, y: Array) -> None:
             raise Wrong(f"answers to {array.max():g} where targets end at {y.max():g}")
 
 
+def check_file(reg: GT2Regressor, X: Array, answer: Answer) -> None:
+    """Raise `Wrong` unless a model that fits can be saved, and says the same once loaded."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.npz"
+        reg.save(path)
+        again = GT2Regressor.load(path)
+    if not np.array_equal(again.predict(X), answer.predicted):
+        raise Wrong("the loaded model predicts something else")
+
+
 # ----------------------------------------------------------------------- the kinds
 
 
@@ -186,7 +198,7 @@ def extremes(rng: np.random.Generator) -> str:
     X, y, within = tables.draw_extreme(rng)
     settings, asked = draw_settings(rng), draw_question(rng, len(y))
     try:
-        answer, _ = ask(X, y, settings, asked)
+        answer, reg = ask(X, y, settings, asked)
     except ValueError as error:
         if within:
             raise Wrong(f"numbers within bounds were refused: {error}") from error
@@ -196,6 +208,7 @@ def extremes(rng: np.random.Generator) -> str:
     check(answer, asked.method in ("conformal", "exact"))
     check_scale(answer, y)
     check_coverage(answer, asked, y)
+    check_file(reg, X, answer)
     return ANSWERED
 
 
@@ -268,12 +281,13 @@ def settings(rng: np.random.Generator) -> str:
     if name == "learning_rate":
         chosen["weight_decay"] = 0.0  # its bound hangs on the rate
     try:
-        answer, _ = ask(X, y, chosen | {name: value}, asked)
+        answer, reg = ask(X, y, chosen | {name: value}, asked)
     except DivergenceError as error:
         if chosen.get("learning_rate", 0) < 0.05 and name not in ("learning_rate", "sigma_scale"):
             raise Wrong(f"a gentle training diverged: {error}") from error
         return REFUSED
     check(answer, asked.method in ("conformal", "exact"))
+    check_file(reg, X, answer)
     return ANSWERED
 
 

@@ -48,7 +48,8 @@ def _extreme_column(rng: Rng, N: int) -> Array:
     how = rng.integers(6)
     with np.errstate(all="ignore"):
         if how == 0:  # one size
-            x = z * 10.0 ** rng.uniform(-306, 307)
+            low, high = rng.choice([(-306, 307), (290, 308), (-320, -290)])
+            x = z * 10.0 ** rng.uniform(low, high)
         elif how == 1:  # a spread that is small beside the mean, down to rounding
             x = (1 + z * 10.0 ** rng.uniform(-17, 0)) * 10.0 ** rng.uniform(-290, 290)
         elif how == 2:  # all sizes in one column

@@ -41,8 +41,8 @@ def digest(seed: int, index: int) -> str:
         start=str(rng.choice(["per_input", "joint"])),
         random_state=index,
     ).fit(X, y)
-    reg.calibrate(X, y, method=str(rng.choice(["conformal", "exact", "search"])))
-    found = [reg.predict(X), *reg.predict_interval(X, coverage=0.5)]
+    reg.calibrate(X, y, method="conformal", sides=str(rng.choice(["both", "each"])))
+    found = [reg.predict(X), *reg.predict_interval(X), *reg.predict_interval(X, coverage=0.9)]
     return hashlib.sha256(np.array(found).tobytes()).hexdigest()
 
 

@@ -133,7 +133,9 @@ def compile_pages(stage_folder: Path, build: Path, builder: str = "html") -> Pat
     # Always --all: an incremental build leaves numbers glued across pages stale.
     command += [str(stage_folder), "--path-output", str(build.parent)]
     command += ["--all", "-W", "--keep-going", "--builder", builder]
-    python_path = os.pathsep.join(filter(None, [str(TOOLS), os.environ.get("PYTHONPATH")]))
+    # Our extensions, and the package whose docstrings the reference is made of: this checkout's.
+    places = [str(TOOLS), str(TOOLS.parent), os.environ.get("PYTHONPATH")]
+    python_path = os.pathsep.join(filter(None, places))
     environment = {**os.environ, "PYTHONPATH": python_path}
     if run(command, log, environment):
         text = log.read_text(encoding="utf-8", errors="replace")

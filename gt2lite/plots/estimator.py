@@ -1,0 +1,290 @@
+"""Figures of a fitted `GT2Regressor`, in the user's units: intervals, coverage, sets, rules.
+
+Each takes `ax` and the estimator, and rows as `fit` does: arrays or data frames, with any index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gt2lite._checks import between, vector, whole
+from gt2lite._readable import input_names
+from gt2lite._tables import read_table, read_target
+from gt2lite.calibration import CoverageError
+from gt2lite.memberships import ALPHA_0, kappa_of, secondary
+from gt2lite.metrics import covers, picp
+from gt2lite.plots.coverage import bin_coverage, interval_bands
+from gt2lite.plots.style import BLUE, COLORS, GREY, LINES, MARKS, labelled, nth
+from gt2lite.system import constrain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from gt2lite.estimator import GT2Regressor
+
+_BAND = "#e4e4e4"  # what chance alone explains
+_LEVELS = np.arange(1, 20) / 20
+_CATEGORIES = 10  # a column of so many different numbers is not cut into bins
+
+
+def plot_intervals(
+    ax: Axes,
+    reg: GT2Regressor,
+    X: Any,
+    y: Any,
+    coverage: float | Sequence[float] = 0.9,
+    *,
+    groups: Any = None,
+    target: str = "target",
+) -> Axes:
+    """Draw targets in rising order, each with its interval.
+
+    Args:
+        ax: where to draw.
+        reg: a calibrated estimator.
+        X: inputs (N, M).
+        y: targets (N,).
+        coverage: a level, or up to three.
+        groups: the group of each row (N,), where the calibration was by groups.
+        target: what the target is called.
+    """
+    levels = np.sort(vector("coverage", np.atleast_1d(coverage)))[::-1]  # the widest first
+    if levels.size > 3:
+        raise ValueError(f"coverage must hold at most 3 levels, got {levels.size}")
+    lower, upper = reg.predict_interval(X, coverage=levels.tolist(), groups=groups)  # (N, L)
+    bands = {
+        f"{100 * level:.4g} % intervals": (lower[:, i], upper[:, i])
+        for i, level in enumerate(levels)
+    }
+    interval_bands(ax, read_target(y, len(lower)), bands)
+    return labelled(ax, "rows, in the order of their target", target)
+
+
+def plot_calibration(
+    ax: Axes, reg: GT2Regressor, X: Any, y: Any, *, levels: Any = None, groups: Any = None
+) -> Axes:
+    """Draw the share of rows covered against the level asked for, and what chance explains.
+
+    The band is two standard deviations of the share, from the number of these rows and of the
+    calibration rows. Levels that the calibration cannot answer are left out.
+
+    Args:
+        ax: where to draw.
+        reg: a calibrated estimator.
+        X: inputs (N, M) that took no part in training or calibration.
+        y: their targets (N,).
+        levels: the levels; 5 %, 10 %, ..., 95 % where None.
+        groups: the group of each row (N,), where the calibration was by groups.
+    """
+    y = read_target(y, len(read_table(X)[0]))
+    answered, shares = [], []
+    unanswered: CoverageError | None = None
+    for asked in _LEVELS if levels is None else vector("levels", levels):
+        try:
+            ends = reg.predict_interval(X, coverage=float(asked), groups=groups)
+        except CoverageError as error:
+            unanswered = error
+            continue
+        answered.append(float(asked))
+        shares.append(picp(y, *ends))
+    if not answered and unanswered is not None:
+        raise unanswered
+    level = np.array(answered)
+    n_calibrated = reg.calibrator_.n_samples
+    spread = 2 * np.sqrt(level * (1 - level) * (1 / y.size + 1 / n_calibrated))
+    ax.fill_between(
+        100 * level, 100 * (level - spread), 100 * (level + spread), color=_BAND, linewidth=0,
+        label="explained by chance",
+    )  # fmt: skip
+    ax.plot([0, 100], [0, 100], color=GREY, linestyle=":", linewidth=1.2, label="as asked")
+    ax.plot(
+        100 * level, 100 * np.array(shares), "o-", color=BLUE, markersize=4,
+        label=f"{y.size} rows",
+    )  # fmt: skip
+    ax.set(xlim=(0, 101), ylim=(0, 101))
+    ax.legend(loc="upper left")
+    return labelled(ax, "level asked for (%)", "rows covered (%)")
+
+
+def plot_sets(
+    ax: Axes,
+    reg: GT2Regressor,
+    input: str | int,
+    *,
+    X: Any = None,
+    top: int = 5,
+    alpha: float = ALPHA_0,
+) -> Axes:
+    """Draw the learned sets of one input over its values, each with its footprint.
+
+    Args:
+        ax: where to draw.
+        reg: a fitted estimator.
+        input: its name, or its number counted from 0.
+        X: rows (N, M), to draw the rules that weigh most on them, and as far as they reach;
+            without them rules that fire most in training, over mean -+ 2.5 spreads.
+        top: how many rules.
+        alpha: the plane whose width is drawn; the widest is 0.01.
+    """
+    chosen = [rule.number - 1 for rule in reg.rules(X, top=top)]
+    m, name = find_input(reg, input)
+    kappa = kappa_of(between("alpha", alpha, ALPHA_0, 1, closed=True))
+    mean, spread = float(reg.scaler_.x_mean[m]), float(reg.scaler_.x_std[m])
+    ends = mean - 2.5 * spread, mean + 2.5 * spread
+    if X is not None:
+        column = read_table(X)[0][:, m]
+        ends = float(column.min()), float(column.max())
+    x = np.linspace(*ends, 301)
+    c, sigma, s_l, s_r, _ = constrain(reg.params_)
+    for i, p in enumerate(chosen):
+        z = ((x - mean) / spread - c[p, m]) / sigma[p, m]
+        mu = np.exp(-(z**2) / (2 * c.shape[1]))
+        color = nth(COLORS, i)
+        lower, upper = secondary(mu, kappa, s_l[m], s_r[m])
+        ax.fill_between(x, lower, upper, color=color, alpha=0.2, linewidth=0)
+        ax.plot(x, mu, color=color, linestyle=nth(LINES, i), label=f"rule {p + 1}")
+    ax.set_ylim(0, 1.02)
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=5, columnspacing=1.2)
+    return labelled(ax, name, "membership")
+
+
+def plot_history(ax: Axes, reg: GT2Regressor) -> Axes:
+    """Draw the mean loss of each epoch of training."""
+    _check_fitted(reg)
+    history = np.asarray(reg.history_, dtype=float)
+    ax.plot(np.arange(1, history.size + 1), history, color=BLUE, linestyle="-")
+    return labelled(ax, "epoch", "mean loss")
+
+
+def plot_rules(
+    ax: Axes,
+    reg: GT2Regressor,
+    X: Any,
+    *,
+    inputs: tuple[str | int, str | int] | None = None,
+    top: int = 5,
+    target: str = "prediction",
+) -> Axes:
+    """Draw a map of the rules: rows over two inputs, in the colour of the rule that leads there.
+
+    Args:
+        ax: where to draw.
+        reg: a fitted estimator.
+        X: rows (N, M).
+        inputs: two inputs by name or number; those that the rules shown depend on most where
+            None. A system of one input is drawn over its prediction.
+        top: how many rules have a colour of their own, up to 5; grey are the others.
+        target: what the prediction is called, where there is one input.
+    """
+    rules = reg.rules(X, top=min(whole("top", top), len(COLORS)))
+    leader = np.argmax(reg.rule_weights(X), axis=1)
+    values = read_table(X)[0]
+    if values.shape[1] == 1:
+        (_, name), label = find_input(reg, 0), target
+        place, height = values[:, 0], reg.predict(X)
+    else:
+        if inputs is None:
+            decides = -np.log([[max(p.least, 1e-300) for p in rule.premises] for rule in rules])
+            share = np.array([rule.share for rule in rules], dtype=float)
+            first, second = np.argsort(-(share @ decides), kind="stable")[:2].tolist()
+        else:
+            if isinstance(inputs, str) or len(inputs) != 2:
+                raise ValueError(f"inputs must be two names or numbers, got {inputs!r}")
+            first, second = inputs
+        (i, name), (j, label) = find_input(reg, first), find_input(reg, second)
+        place, height = values[:, i], values[:, j]
+    named = [rule.number - 1 for rule in rules]
+    others = ~np.isin(leader, named)
+    if others.any():
+        ax.plot(place[others], height[others], ".", color="#bbbbbb", label="other rules")
+    for k, rule in enumerate(rules):
+        rows = leader == rule.number - 1
+        if rows.any():
+            ax.plot(
+                place[rows], height[rows], nth(MARKS, k), color=nth(COLORS, k), markersize=3.5,
+                alpha=0.6, linestyle="none", label=f"rule {rule.number}: {100 * rows.mean():.0f} %",
+            )  # fmt: skip
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, columnspacing=1.2)
+    return labelled(ax, name, label)
+
+
+def plot_coverage_by(
+    ax: Axes,
+    reg: GT2Regressor,
+    X: Any,
+    y: Any,
+    by: Any,
+    coverage: float = 0.9,
+    *,
+    bins: int = 5,
+    groups: Any = None,
+) -> Axes:
+    """Draw the share of rows covered in each bin of an input, or of anything else.
+
+    The band is two standard deviations of a share of so many rows whose chance is the level.
+
+    Args:
+        ax: where to draw.
+        reg: a calibrated estimator.
+        X: inputs (N, M).
+        y: targets (N,).
+        by: an input by name or number, or a value or name for each row (N,). Numbers are cut
+            into bins of about equal size; text and up to 10 different numbers are not cut.
+        coverage: the level.
+        bins: how many bins.
+        groups: the group of each row (N,), where the calibration was by groups.
+    """
+    level = between("coverage", coverage, 0, 1)
+    lower, upper = reg.predict_interval(X, coverage=level, groups=groups)
+    covered = covers(read_target(y, len(lower)), lower, upper)
+    name = "bins"
+    if isinstance(by, (str, int, np.integer)):
+        m, name = find_input(reg, by)
+        column: NDArray[Any] = read_table(X)[0][:, m]
+    else:
+        column, name = np.asarray(by), str(getattr(by, "name", None) or "bins")
+        if column.shape != (len(lower),):
+            raise ValueError(
+                f"by must be an input, or {len(lower)} values, one per row; got shape "
+                f"{column.shape}"
+            )
+    code, names = _cut(column, whole("bins", bins))
+    sizes = np.bincount(code, minlength=len(names))
+    shares = np.bincount(code, weights=covered, minlength=len(names)) / sizes
+    bin_coverage(ax, {f"{100 * level:.4g} %": shares}, names, level, sizes=sizes.tolist())
+    return labelled(ax, name, "rows covered (%)")
+
+
+def find_input(reg: GT2Regressor, which: Any) -> tuple[int, str]:
+    """Return number and name of an input, from either."""
+    _check_fitted(reg)
+    names = input_names(reg)
+    if isinstance(which, str):
+        if which not in names:
+            raise ValueError(f"input must be one of {', '.join(names)}, got {which!r}")
+        return names.index(which), which
+    m = whole("input", which, 0, len(names) - 1)
+    return m, names[m]
+
+
+def _check_fitted(reg: GT2Regressor) -> None:
+    if not hasattr(reg, "params_"):
+        raise ValueError(f"this {type(reg).__name__} is not fitted yet: call fit(X, y) first")
+
+
+def _cut(column: NDArray[Any], bins: int) -> tuple[NDArray[np.intp], list[str]]:
+    """Return the bin of each value and what the bins are called, from the left."""
+    if column.dtype.kind not in "biuf":
+        column = np.array([str(value) for value in column])
+    values, code = np.unique(column, return_inverse=True)
+    if column.dtype.kind in "bU" or len(values) <= _CATEGORIES:
+        return code, [f"{v:.4g}" if column.dtype.kind in "iuf" else str(v) for v in values]
+    column = vector("by", column)
+    edges = np.unique(np.quantile(column, np.linspace(0, 1, bins + 1)))
+    code = np.clip(np.searchsorted(edges, column, side="right") - 1, 0, len(edges) - 2)
+    kept, code = np.unique(code, return_inverse=True)
+    return code, [f"{edges[k]:.4g} to\n{edges[k + 1]:.4g}" for k in kept]
