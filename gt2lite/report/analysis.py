@@ -44,7 +44,7 @@ class Findings:
         settings: in words, how the model was trained.
         notes: what was odd.
         doubts: what may break the promise here.
-        rules: the model in words, where it can tell.
+        rules: the model in words.
     """
 
     model: TableModel
@@ -62,7 +62,7 @@ class Findings:
     settings: list[str]
     notes: list[str]
     doubts: list[str]
-    rules: str | None
+    rules: str
     groups: str | None
     time: str | None
 
@@ -133,7 +133,7 @@ def analyse(
         settings=words,
         notes=[*notes, *odd, *warned],
         doubts=measuring.look_alikes(frame, columns, groups, time),
-        rules=_rules(regressor, parts["train"][0], target),
+        rules=str(regressor.rules(parts["train"][0], target=target)),
         groups=groups,
         time=time,
     )
@@ -232,10 +232,3 @@ def _regions(
     lower, upper = (end[:, 0] for end in _ends(predictions, [level]))
     covered = (lower <= y) & (y <= upper)
     return measuring.regions(parts, covered, upper - lower, level, n_cal)
-
-
-def _rules(regressor: Any, X: Frame, target: str) -> str | None:
-    """Return the rules of a regressor that can tell them."""
-    if not hasattr(regressor, "rules"):
-        return None
-    return str(regressor.rules(X, target=target))

@@ -19,6 +19,7 @@ from gt2lite.report.reading import Frame, TableError, unique
 
 KINDS = ("number", "yes/no", "category", "date", "text")
 PARTS = ("day", "month", "weekday", "hour")
+_SHOWN = {"day": "days since 1970"}
 _DAY = 86_400  # seconds
 _BEYOND = 0.1  # of the range of training: so far outside is told
 
@@ -59,7 +60,7 @@ class Column:
         if self.kind == "category":
             result = [f"{self.name} = {category}" for category in self.categories]
         elif self.kind == "date":
-            result = [f"{self.name} ({part})" for part in self.parts]
+            result = [f"{self.name} ({_SHOWN.get(part, part)})" for part in self.parts]
         else:
             result = [self.name]
         return [*result, f"{self.name} is missing"] if self.flag else result

@@ -22,7 +22,7 @@ Section = tuple[str, list[str]]
 
 def sections(found: Findings, source: Table, seed: int) -> list[Section]:
     """Return all sections, in their order."""
-    result = [
+    return [
         ("In short", _short(found)),
         ("Your table", _table(found, source)),
         ("Accuracy", _accuracy(found)),
@@ -31,15 +31,11 @@ def sections(found: Findings, source: Table, seed: int) -> list[Section]:
         ("Where it covers more, and less", _regions(found)),
         ("The widest cases and the misses", _extremes(found)),
         ("Which inputs matter", _importance(found)),
-    ]
-    if found.rules is not None:
-        result.append(("What the model learnt", _rules(found)))
-    result += [
+        ("What the model learnt", _rules(found)),
         ("What is promised, and what would break it", _promise(found)),
         ("How it was made", _making(found, seed)),
         ("Use the model", _use(found)),
     ]
-    return result
 
 
 def _short(found: Findings) -> list[str]:
@@ -261,7 +257,7 @@ def _rules(found: Findings) -> list[str]:
             "The model is made of rules. These weigh most; inputs that make no difference in a "
             "rule are left out of it."
         ),
-        code(found.rules or ""),
+        code(found.rules),
     ]
 
 

@@ -96,7 +96,10 @@ def test_encoding_gives_the_numbers_one_would_write_down(messy, columns):
     assert (X["Farbe = rot"] == (messy["Farbe"] == "rot")).all()
     assert (X["Garten"] == (messy["Garten"] == "ja")).all()
     assert X["verkauft am (month)"].iloc[13] == 2
-    assert X["verkauft am (day)"].iloc[0] == (pd.Timestamp("2023-01-01") - pd.Timestamp(0)).days
+    assert (
+        X["verkauft am (days since 1970)"].iloc[0]
+        == (pd.Timestamp("2023-01-01") - pd.Timestamp(0)).days
+    )
     assert (X["Zimmer is missing"] == messy["Zimmer"].isna()).all()
 
 

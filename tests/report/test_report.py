@@ -79,6 +79,8 @@ def test_the_page_tells_each_fate_and_every_picture_has_words(page):
         "Nr",
         "--time &#x27;verkauft am&#x27;",
         "boosted trees",
+        "What the model learnt",
+        "then  Preis = ",
         "python -m gt2lite predict model.npz",
     ):
         assert words in page
