@@ -24,7 +24,7 @@ SEPARATORS = (",", ";", "\t", "|")
 _TEXT_FILES = (".csv", ".tsv", ".txt", ".dat")
 _EXCEL = (".xlsx", ".xlsm")
 _PARQUET = (".parquet", ".pq")
-_LOOKED_AT = 200  # lines
+_LOOKED_AT, _LOOKED_INTO = 200, 1_000_000  # lines, and characters
 _WITH_COMMA = re.compile(r"\s*[-+]?(\d+|\d{1,3}(\.\d{3})+),\d+\s*%?")
 _WITH_POINT = re.compile(r"\s*[-+]?(\d+|\d{1,3}(,\d{3})+)\.\d+\s*%?")
 _NUMBER = re.compile(r"\s*[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?\s*")
@@ -118,7 +118,10 @@ def read_csv(content: bytes, name: str = "the file") -> tuple[Frame, list[str]]:
     text, encoding = _decode(content)
     if not text.strip():
         raise TableError(f"{name} is empty")
-    lines = [line for line in text.splitlines()[:_LOOKED_AT] if line.strip()]
+    first = text[:_LOOKED_INTO].splitlines()
+    if len(text) > _LOOKED_INTO and len(first) > 1:
+        first = first[:-1]  # the last one is cut
+    lines = [line for line in first if line.strip()][:_LOOKED_AT]
     separator, width = _separator(lines)
     rows = list(csv.reader(lines, delimiter=separator))
     above = next((i for i, row in enumerate(rows) if len(row) == width), 0)
@@ -130,7 +133,7 @@ def read_csv(content: bytes, name: str = "the file") -> tuple[Frame, list[str]]:
             sep=separator,
             decimal=decimal,
             header=0 if header else None,
-            skiprows=_lines_to_skip(text, above),
+            skiprows=_lines_to_skip(first, above),
             skipinitialspace=True,
             na_values=ABSENT,
             low_memory=False,
@@ -175,9 +178,9 @@ def _separator(lines: list[str]) -> tuple[str, int]:
     return found
 
 
-def _lines_to_skip(text: str, above: int) -> list[int]:
+def _lines_to_skip(lines: list[str], above: int) -> list[int]:
     """Return the numbers of the first lines that hold something, as many as `above`."""
-    filled = (i for i, line in enumerate(text.splitlines()) if line.strip())
+    filled = (i for i, line in enumerate(lines) if line.strip())
     return [i for i, _ in zip(filled, range(above), strict=False)]
 
 

@@ -122,6 +122,10 @@ def test_the_model_in_the_file_predicts_what_the_report_says(made):
     np.testing.assert_allclose(again.to_numpy(), told.drop(columns="Preis").to_numpy(), rtol=1e-9)
 
 
+def test_a_table_without_rows_gets_none_back(made):
+    assert len(load(made[0] / "out" / "model.npz").predict(pd.DataFrame({"Farbe": []}))) == 0
+
+
 def test_a_model_of_a_table_is_no_estimator_and_damage_is_seen(made, tmp_path):
     path = made[0] / "out" / "model.npz"
     with pytest.raises(FileFormatError):
@@ -163,6 +167,7 @@ def test_text_of_a_table_is_no_html(tmp_path):
         (easy().assign(y="a"), "y", r"holds category \(such as 'a'\).*--target"),
         (easy().assign(y=1.0), "y", "the same value in every row"),
         (easy(30), "y", "fewer than 60"),
+        (easy(0), "y", "has 0 rows"),
         (easy()[["y"]], "y", "no column is left"),
     ],
 )
