@@ -71,7 +71,7 @@ study: $(VENV)/.stamp ## All that is too long for the book: brings data/results/
 	@$(PY) tools/args.py $(PY) tools/study.py study
 
 long: $(VENV)/.stamp ## Attack the library by the thousand (40 minutes): writes data/results/campaign.json
-	@$(PY) tools/campaign/run.py $(ARGS)
+	@$(PY) tools/args.py $(PY) tools/campaign/run.py
 
 lint: $(VENV)/.stamp ## Check style, formatting, clean notebooks, workflows
 	@$(PY) -m ruff check --quiet .
