@@ -12,7 +12,7 @@ ARGS ?=
 VENV := .venv
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check --no-input -qq
-EXTRAS := plot sklearn parallel book dev
+EXTRAS := plot sklearn parallel report book dev
 
 # One BLAS thread in each process: the processes are what runs in parallel.
 export OMP_NUM_THREADS := 1
@@ -23,13 +23,18 @@ override NAME := $(value NAME)
 override PARAMS := $(value PARAMS)
 override PROFILE := $(value PROFILE)
 override ARGS := $(value ARGS)
-export NAME PARAMS PROFILE ARGS
+override CSV := $(value CSV)
+override TARGET := $(value TARGET)
+override LEVELS := $(value LEVELS)
+override GROUP := $(value GROUP)
+override TIME := $(value TIME)
+export NAME PARAMS PROFILE ARGS CSV TARGET LEVELS GROUP TIME
 # Packages from outside .venv must not leak in.
 unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check test lint type book pdf chapter reproduce field tune study long bench wheel data lock clean distclean
+.PHONY: help setup check test lint type book pdf chapter own reproduce field tune study long bench wheel data lock clean distclean
 
 help: ## List the commands
 	@echo "Usage: make COMMAND"
@@ -49,6 +54,9 @@ pdf: $(VENV)/.stamp ## Print the whole book: _build/gt2lite.pdf (needs Chromium)
 
 chapter: $(VENV)/.stamp ## Run one chapter: NAME=01_type2_sets PARAMS="sigma=2 s_r=0.5"
 	@$(PY) tools/book.py chapter
+
+own: $(VENV)/.stamp ## Intervals for a table of yours: CSV=houses.csv TARGET=price LEVELS="0.8 0.9" (GROUP=, TIME=)
+	@$(PY) tools/own.py
 
 reproduce: $(VENV)/.stamp ## Train all 60 systems of the paper, judge every cell and claim
 	@$(PY) tools/args.py $(PY) tools/study.py reproduce

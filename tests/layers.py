@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import graphlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -111,6 +111,20 @@ def wrong_ways(package: Package, outer: Iterable[str]) -> list[str]:
         for found in package.imports
         if any(_within(found.module, room) for room in rooms)
         and not any(_within(found.by, room) for room in rooms)
+    ]
+
+
+def strangers(package: Package, apart: Mapping[str, Iterable[str]]) -> list[str]:
+    """Return where a room imports from one that it is to know nothing of."""
+    walls = [
+        (f"{package.name}.{room}", f"{package.name}.{other}")
+        for room, others in apart.items()
+        for other in others
+    ]
+    return [
+        f"{found.by} imports {found.module}"
+        for found in package.imports
+        if any(_within(found.by, room) and _within(found.module, other) for room, other in walls)
     ]
 
 

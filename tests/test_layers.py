@@ -7,12 +7,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from layers import Package, cycle, intruders, long_files, private_names, wrong_ways
+from layers import Package, cycle, intruders, long_files, private_names, strangers, wrong_ways
 
 import gt2lite
 
 ROOT = Path(__file__).resolve().parents[1]
-OUTER = ("study", "plots")
+OUTER = ("study", "plots", "report", "__main__")
+APART = {"report": ("study",), "study": ("report",), "plots": ("report", "study")}
 DOORS = ("reduction", "system", "training")
 MOST_LINES = 350
 
@@ -22,8 +23,12 @@ def package():
     return Package(ROOT / "gt2lite")
 
 
-def test_the_method_imports_neither_the_study_nor_plots(package):
+def test_the_method_imports_neither_study_nor_plots_nor_report(package):
     assert wrong_ways(package, OUTER) == []
+
+
+def test_the_report_and_the_study_know_nothing_of_each_other(package):
+    assert strangers(package, APART) == []
 
 
 def test_the_fast_path_is_entered_by_three_modules_at_most(package):
@@ -82,6 +87,9 @@ GOOD = {
     "_fast/planes": "from ._core import step\ndef fire(): return step._replace()",
     "_fast/_core": "def step(): pass",
     "plots/__init__": "from house import system",
+    "report/__init__": "",
+    "report/page": "from house.plots import system",
+    "__main__": "from house.report import page",
     "study/__init__": "",
     "study/claims": "from house.study import paper\nfrom ..system import fire",
     "study/paper": "if TYPE_CHECKING:\n    import house.study.claims",
@@ -91,6 +99,11 @@ BAD = {
     "method imports plots lazily": {"reduction": "def f():\n    import house.plots as p"},
     "method imports plots by name": {"reduction": "importlib.import_module('house.plots')"},
     "method imports the study relatively": {"reduction": "from .study import paper"},
+    "method imports the report": {"reduction": "from house.report import page"},
+    "apart: the report imports the study": {"report/page": "from house.study import paper"},
+    "apart: the study imports the report": {
+        "study/paper": "def f():\n    import house.report.page"
+    },
     "a stranger in the fast path": {"study/paper": "from house._fast.planes import fire"},
     "a stranger through the front": {"study/paper": "from house import _fast"},
     "a circle": {"study/paper": "import house.study.claims"},
@@ -106,6 +119,7 @@ def complaints(folder):
     house = Package(folder)
     return {
         "layers": wrong_ways(house, OUTER),
+        "apart": strangers(house, APART),
         "fast": intruders(house, "_fast", DOORS),
         "circle": cycle(house),
         "private": private_names(house),
@@ -123,12 +137,24 @@ def build(folder, files):
 
 def test_a_good_house_passes(tmp_path):
     assert not any(complaints(build(tmp_path / "house", GOOD)).values())
-    assert Package(tmp_path / "house").public() == ["plots", "reduction", "study", "system"]
+    assert Package(tmp_path / "house").public() == [
+        "plots",
+        "reduction",
+        "report",
+        "study",
+        "system",
+    ]
 
 
 @pytest.mark.parametrize("planted", BAD)
 def test_a_planted_fault_is_found_and_named(planted, tmp_path):
     found = complaints(build(tmp_path / "house", GOOD | BAD[planted]))
-    kind = {"method": "layers", "stranger": "fast", "circle": "circle", "private": "private"}
+    kind = {
+        "method": "layers",
+        "apart:": "apart",
+        "stranger": "fast",
+        "circle": "circle",
+        "private": "private",
+    }
     expected = {kind[word] for word in planted.split() if word in kind} or {"long"}
     assert {name for name, said in found.items() if said} == expected, found

@@ -1,0 +1,226 @@
+"""Tables as people have them: CSV of any dialect, Excel, Parquet, or a data frame.
+
+For a CSV file encoding, separator, decimal comma and header are found out from the file itself,
+and what was found is told. Nothing is decided here about what a column means: see `kinds`.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import os
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+Frame = Any  # pandas has no types here
+
+SEPARATORS = (",", ";", "\t", "|")
+_TEXT_FILES = (".csv", ".tsv", ".txt", ".dat")
+_EXCEL = (".xlsx", ".xlsm")
+_PARQUET = (".parquet", ".pq")
+_LOOKED_AT, _LOOKED_INTO = 200, 1_000_000  # lines, and characters
+_WITH_COMMA = re.compile(r"\s*[-+]?(\d+|\d{1,3}(\.\d{3})+),\d+\s*%?")
+_WITH_POINT = re.compile(r"\s*[-+]?(\d+|\d{1,3}(,\d{3})+)\.\d+\s*%?")
+_NUMBER = re.compile(r"\s*[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?\s*")
+_NAMES_OF_SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+ABSENT = ["?", "-", "--", ".", "n.a.", "N.A.", "na", "k.A.", "missing", "Missing"]
+
+
+class TableError(ValueError):
+    """A table cannot be used as it is; the message says what to do."""
+
+
+class Table(NamedTuple):
+    """A table that was read, its name, and how it was read in words."""
+
+    frame: Frame
+    name: str
+    notes: list[str]
+
+
+def read(table: Any) -> Table:
+    """Return a file or a data frame as a `Table`; rows of a file are counted from 1.
+
+    Args:
+        table: the path of a file, or a pandas data frame (anything with `to_pandas` is turned
+            into one), whose index is kept.
+
+    >>> import pandas as pd
+    >>> read(pd.DataFrame({"size": [1, 2]})).notes
+    ['A data frame of 2 rows and 1 columns.']
+    """
+    if isinstance(table, (str, os.PathLike)):
+        path = Path(table)
+        frame, how = _read_file(path)
+        frame.index = pd.RangeIndex(1, len(frame) + 1)
+        name = path.name
+    else:
+        if not isinstance(table, pd.DataFrame) and hasattr(table, "to_pandas"):
+            table = table.to_pandas()
+        if not isinstance(table, pd.DataFrame):
+            raise TableError(
+                f"a table is the path of a file or a data frame, got {type(table).__name__}"
+            )
+        frame, how, name = table.copy(), ["A data frame"], "table"
+    frame.columns = unique([str(column).strip() for column in frame.columns])
+    how[0] = f"{how[0]} of {len(frame):,} rows and {frame.shape[1]} columns."
+    if frame.index.has_duplicates:
+        frame.index = pd.RangeIndex(1, len(frame) + 1)
+        how.append("Its index has repeats, so rows are counted from 1.")
+    return Table(frame, name, how)
+
+
+def _read_file(path: Path) -> tuple[Frame, list[str]]:
+    if not path.is_file():
+        raise TableError(f"there is no file {str(path)!r}: check the name and the folder")
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    last = suffixes[-1] if suffixes else ""
+    if last in _EXCEL:
+        return _with_pandas(pd.read_excel, path, "openpyxl"), ["The first sheet of an Excel file"]
+    if last in _PARQUET:
+        return _with_pandas(pd.read_parquet, path, "pyarrow"), ["A Parquet file"]
+    content = path.read_bytes()
+    if last == ".gz":
+        content, last = gzip.decompress(content), (suffixes[-2] if len(suffixes) > 1 else ".csv")
+    if last not in _TEXT_FILES:
+        raise TableError(
+            f"{path.name}: files that end in {last or 'nothing'} are not read; save the table as "
+            "CSV (.csv), Excel (.xlsx) or Parquet (.parquet)"
+        )
+    return read_csv(content, path.name)
+
+
+def _with_pandas(reader: Any, path: Path, needed: str) -> Frame:
+    try:
+        return reader(path)
+    except ImportError as error:
+        raise TableError(
+            f"{path.name} needs {needed}, which is not installed: pip install {needed}, "
+            "or save the table as CSV"
+        ) from error
+    except Exception as error:
+        raise TableError(f"{path.name} cannot be read: {error}") from error
+
+
+def read_csv(content: bytes, name: str = "the file") -> tuple[Frame, list[str]]:
+    r"""Return the table in the bytes of a CSV file of unknown dialect, and how it was read.
+
+    >>> frame, notes = read_csv("größe;preis\n1,5;10\n2,5;20\n".encode("latin-1"))
+    >>> frame["größe"].tolist()
+    [1.5, 2.5]
+    """
+    text, encoding = _decode(content)
+    if not text.strip():
+        raise TableError(f"{name} is empty")
+    first = text[:_LOOKED_INTO].splitlines()
+    if len(text) > _LOOKED_INTO and len(first) > 1:
+        first = first[:-1]  # the last one is cut
+    lines = [line for line in first if line.strip()][:_LOOKED_AT]
+    separator, width = _separator(lines)
+    rows = list(csv.reader(lines, delimiter=separator))
+    above = next((i for i, row in enumerate(rows) if len(row) == width), 0)
+    decimal = _decimal(rows, separator)
+    header = _has_header(rows[above:])
+    try:
+        frame = pd.read_csv(
+            io.StringIO(text),
+            sep=separator,
+            decimal=decimal,
+            header=0 if header else None,
+            skiprows=_lines_to_skip(first, above),
+            skipinitialspace=True,
+            na_values=ABSENT,
+            low_memory=False,
+        )
+    except (pd.errors.ParserError, ValueError) as error:
+        raise TableError(
+            f"{name} does not read as a table with the separator {separator!r}: {error}"
+        ) from error
+    if not header:
+        frame.columns = [f"column {i}" for i in range(1, frame.shape[1] + 1)]
+    notes = [
+        "A CSV file",
+        f"Separator: {_NAMES_OF_SEPARATORS[separator]}; decimal "
+        f"{'comma' if decimal == ',' else 'point'}; encoding {encoding}; "
+        + ("names in the first line." if header else "no names: columns are counted from 1."),
+    ]
+    if above:
+        notes.append(f"{above} line(s) above the table were left out.")
+    return frame, notes
+
+
+def _decode(content: bytes) -> tuple[str, str]:
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return content.decode("utf-16"), "UTF-16"
+    for encoding, shown in (("utf-8-sig", "UTF-8"), ("cp1252", "Windows-1252")):
+        try:
+            return content.decode(encoding), shown
+        except UnicodeDecodeError:
+            continue
+    return content.decode("latin-1"), "Latin-1"
+
+
+def _separator(lines: list[str]) -> tuple[str, int]:
+    """Return the separator by which most lines have the same number of fields, and that number."""
+    best, found = (-1.0, 0), (",", 1)
+    for separator in SEPARATORS:
+        widths = Counter(len(row) for row in csv.reader(lines, delimiter=separator))
+        width, count = max(widths.items(), key=lambda item: (item[1] * (item[0] > 1), item[0]))
+        score = (count / len(lines) if width > 1 else -0.5, width)
+        if score > best:
+            best, found = score, (separator, width)
+    return found
+
+
+def _lines_to_skip(lines: list[str], above: int) -> list[int]:
+    """Return the numbers of the first lines that hold something, as many as `above`."""
+    filled = (i for i, line in enumerate(lines) if line.strip())
+    return [i for i, _ in zip(filled, range(above), strict=False)]
+
+
+def _decimal(rows: list[list[str]], separator: str) -> str:
+    if separator == ",":
+        return "."
+    cells = [cell for row in rows for cell in row]
+    commas = sum(_WITH_COMMA.fullmatch(cell) is not None for cell in cells)
+    return "," if commas > sum(_WITH_POINT.fullmatch(cell) is not None for cell in cells) else "."
+
+
+def _has_header(rows: list[list[str]]) -> bool:
+    """Tell whether the first row names the columns: no number, no gap, no repeat in it."""
+    first = [cell.strip() for cell in rows[0]]
+    if sum(_NUMBER.fullmatch(cell) is not None for cell in first) > len(first) / 2:
+        return False
+    below = rows[1:]
+    numeric = [
+        bool(below) and all(_NUMBER.fullmatch(row[i]) for row in below if len(row) > i and row[i])
+        for i in range(len(first))
+    ]
+    named = [_NUMBER.fullmatch(cell) is None for cell in first]
+    if any(numeric):  # where numbers stand below, a header holds none
+        return all(named[i] for i in np.flatnonzero(numeric))
+    return len(set(first)) == len(first)
+
+
+def unique(names: list[str]) -> list[str]:
+    """Return names without repeats: the second "size" becomes "size (2)".
+
+    >>> unique(["size", "size", "age"])
+    ['size', 'size (2)', 'age']
+    """
+    seen: set[str] = set()
+    result = []
+    for name in names:
+        candidate, i = name, 1
+        while candidate in seen:
+            i += 1
+            candidate = f"{name} ({i})"
+        seen.add(candidate)
+        result.append(candidate)
+    return result
