@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from planted import planted, two_rules
+from planted_system import planted, two_rules
 
 from gt2lite import GT2Regressor
 from gt2lite.memberships import kappa_of, log_firing

@@ -14,7 +14,7 @@ QUICK = {"n_rules": 3, "epochs": 3, "batch_size": 64}
 
 def code_of(page):
     text = (ROOT / page).read_text(encoding="utf-8")
-    (block,) = re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+    block, *_ = re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
     return block
 
 

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from planted import planted, two_rules
+from planted_system import planted, two_rules
 
 from gt2lite import GT2Regressor
 from gt2lite._premises import MATTERS, fixed

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 matplotlib = pytest.importorskip("matplotlib", reason="needs the extra `plot`")
 matplotlib.use("agg")
 
-from planted import planted, two_rules  # noqa: E402
+from planted_system import planted, two_rules  # noqa: E402
 
 from gt2lite import GT2Regressor, plots  # noqa: E402
 from gt2lite.metrics import picp  # noqa: E402
