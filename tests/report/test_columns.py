@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from tables import messy_csv
+from messy_tables import messy_csv
 
 from gt2lite.report.columns import Column, Columns
 from gt2lite.report.kinds import as_numbers, find_kind

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from messy_tables import easy
 from scipy import stats
-from tables import easy
 
 from gt2lite.report import TableError, fitting, measuring
 from gt2lite.report.specifying import specify

@@ -6,7 +6,7 @@ import gzip
 
 import pandas as pd
 import pytest
-from tables import messy_csv
+from messy_tables import messy_csv
 
 from gt2lite.report import TableError, read
 from gt2lite.report.reading import read_csv

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from tables import easy, messy_csv
+from messy_tables import easy, messy_csv
 
 import gt2lite
 from gt2lite import GT2Regressor

@@ -112,17 +112,17 @@ def test_a_dask_cluster_does_the_same_though_a_worker_dies(runs, tmp_path):
         joblib.parallel_config(backend="dask"),
     ):
         victim = min(client.run(os.getpid).values())
-        killed = []
+        killed = tmp_path / "killed"  # a file, since the store travels to the workers
 
         class Killing(Store):  # kills a worker once the first run is in
             def save(self, *args):
                 super().save(*args)
-                if not killed:
+                if not killed.exists():
+                    killed.touch()
                     os.kill(victim, signal.SIGKILL)
-                    killed.append(victim)
 
         found = run(long, Killing(tmp_path / "store"))
-        assert killed
+        assert killed.exists()
     assert all(map(same, found, expected))
 
 
