@@ -31,7 +31,8 @@ th { background: var(--soft); }
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
 figure { margin: 1rem 0; } figcaption { font-size: .92rem; }
 img { max-width: 100%; height: auto; background: #fff; border-radius: 4px; }
-pre { background: var(--soft); padding: .8rem; overflow-x: auto; white-space: pre-wrap; border-radius: 4px; }
+pre { background: var(--soft); padding: .8rem; border-radius: 4px;
+      overflow-x: auto; white-space: pre-wrap; }
 .warn { background: var(--warn); padding: .2rem 1rem; border-radius: 4px; }
 .main { background: var(--soft); padding: .2rem 1rem; border-radius: 4px; font-size: 1.08rem; }
 """
