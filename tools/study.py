@@ -25,6 +25,8 @@ from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 
+from press.processes import Stopped, stoppable
+
 from gt2lite.recipe import Recipe
 from gt2lite.study import plans, runner
 from gt2lite.study.results import Stored, compare, write_provenance
@@ -95,8 +97,9 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--store", type=Path, default=ROOT / "_build" / "store")
     given = parser.parse_args(words)
     try:
-        commands[given.command](Store(given.store), given.jobs)
-    except KeyboardInterrupt:
+        with stoppable():
+            commands[given.command](Store(given.store), given.jobs)
+    except (KeyboardInterrupt, Stopped):
         print("\nStopped. What was finished is kept; the same command goes on.", file=sys.stderr)
         return 130
     return 0

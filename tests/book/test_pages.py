@@ -126,7 +126,12 @@ def look(chromium, url) -> dict[str, Any]:
     return asdict(Visit(errors, raw, unset, overflow, light, dark))
 
 
-@pytest.fixture(scope="module", params=[*PAGES, "search", "genindex"])
+# pages of the reference come from one template and are long: two stand for all
+VISITED = [page for page in PAGES if "/api/" not in page]
+VISITED += ["chapters/api/estimator", "chapters/api/study", "search", "genindex"]
+
+
+@pytest.fixture(scope="module", params=VISITED)
 def visit(request, once, site, chromium):
     page = request.param
     return Visit(**once(f"visit-{page}", lambda: look(chromium, address(site, page))))
