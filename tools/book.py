@@ -31,7 +31,7 @@ from press import browser, pages
 from press.address import find_address
 from press.execute import ChapterRun, Job, run_all
 from press.outside import outside_fetches
-from press.processes import Stopped, stoppable
+from press.processes import finish
 from press.source import (
     BookError,
     Parameters,
@@ -171,21 +171,13 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     chapter.add_argument("name", nargs="?", default=name, help="such as 01_type2_sets")
     chapter.add_argument("--params", default=params, help='such as "seed=3 epochs=5"')
     options = parser.parse_args(arguments)
-    try:
-        with stoppable():
-            if options.command == "build":
-                build_book(root, options.profile)
-            elif options.command == "pdf":
-                print_book(root, options.profile)
-            else:
-                run_chapter(root, options.name, parse_parameters(options.params))
-    except (BookError, OSError) as error:
-        print(f"book: {error}", file=sys.stderr)
-        return 1
-    except Stopped as stopped:
-        print("book: stopped; chapters that had finished are kept", file=sys.stderr)
-        return 128 + stopped.number
-    return 0
+    work = {
+        "build": lambda: build_book(root, options.profile),
+        "pdf": lambda: print_book(root, options.profile),
+        "chapter": lambda: run_chapter(root, options.name, parse_parameters(options.params)),
+    }
+    kept = "stopped; chapters that had finished are kept"
+    return finish("book", work[options.command], kept, BookError)
 
 
 if __name__ == "__main__":

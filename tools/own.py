@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from book import ROOT, run_chapter
-from press.processes import Stopped, stoppable
+from press.processes import finish
 from press.source import BookError, Parameters
 
 CHAPTER = "own_data"
@@ -53,22 +53,18 @@ def parameters(given: Mapping[str, str], root: Path) -> Parameters:
     return result
 
 
+def run_own(root: Path) -> None:
+    """Run the chapter on the table that the environment names."""
+    given = parameters(os.environ, root)
+    if not Path(given["csv"]).is_file():
+        raise BookError(f"there is no file {given['csv']!r}")
+    run_chapter(root, CHAPTER, given)
+    print(f"own: {Path(given['out']) / 'report.html'}")
+
+
 def main(root: Path = ROOT) -> int:
     """Run the chapter; return 0 if all went well."""
-    try:
-        with stoppable():
-            given = parameters(os.environ, root)
-            if not Path(given["csv"]).is_file():
-                raise BookError(f"there is no file {given['csv']!r}")
-            run_chapter(root, CHAPTER, given)
-            print(f"own: {Path(given['out']) / 'report.html'}")
-    except (BookError, OSError) as error:
-        print(f"own: {error}", file=sys.stderr)
-        return 1
-    except Stopped as stopped:
-        print("own: stopped", file=sys.stderr)
-        return 128 + stopped.number
-    return 0
+    return finish("own", lambda: run_own(root), "stopped", BookError)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 
-from press.processes import Stopped, stoppable
+from press.processes import finish
 
 from gt2lite.recipe import Recipe
 from gt2lite.study import plans, runner
@@ -96,13 +96,8 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=-1, help="processes; -1 for one per core")
     parser.add_argument("--store", type=Path, default=ROOT / "_build" / "store")
     given = parser.parse_args(words)
-    try:
-        with stoppable():
-            commands[given.command](Store(given.store), given.jobs)
-    except (KeyboardInterrupt, Stopped):
-        print("\nStopped. What was finished is kept; the same command goes on.", file=sys.stderr)
-        return 130
-    return 0
+    kept = "stopped; what was finished is kept, and the same command goes on"
+    return finish("study", lambda: commands[given.command](Store(given.store), given.jobs), kept)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ could speak against the claim.)
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -87,12 +87,8 @@ def every_row(rows: Mapping[str, tuple[float, float]]) -> Finding:
     for row, (gain, p) in rows.items():
         numbers |= {row: gain, f"{row} p": p}
     text = f"As claimed in {n_right} of {len(rows)} rows, beyond chance in {len(clear)}"
-    if against:
-        return FAILS, numbers, f"{text}; against the claim beyond chance: {', '.join(against)}."
-    if len(clear) == len(rows):
-        return HOLDS, numbers, f"{text}."
-    unclear = ", ".join(row for row in rows if row not in clear)
-    return CHANCE, numbers, f"{text}; within chance: {unclear}."
+    verdict, end = _by_row(rows, clear, against, "against the claim beyond chance")
+    return verdict, numbers, text + end
 
 
 def reaches(runs: Runs, cells: Sequence[Cell]) -> Finding:
@@ -152,12 +148,20 @@ def matters(differences: Mapping[str, Array], scale: Mapping[str, float]) -> Fin
     for row, gap in differences.items():
         numbers |= {row: float(gap.mean()), f"{row} p": p[row], f"{row} p of equal": same[row]}
     text = f"A difference beyond chance in {len(clear)} of {len(p)} rows"
-    if equal:
-        return FAILS, numbers, f"{text}; comparable: {', '.join(equal)}."
-    if len(clear) == len(p):
-        return HOLDS, numbers, f"{text}."
-    unclear = ", ".join(row for row in p if row not in clear)
-    return CHANCE, numbers, f"{text}; within chance: {unclear}."
+    verdict, end = _by_row(p, clear, equal, "comparable")
+    return verdict, numbers, text + end
+
+
+def _by_row(
+    rows: Iterable[str], clear: Sequence[str], against: Sequence[str], how: str
+) -> tuple[str, str]:
+    """Return the verdict where every row has to be clear and none may be against, and why."""
+    unclear = [row for row in rows if row not in clear]
+    if against:
+        return FAILS, f"; {how}: {', '.join(against)}."
+    if unclear:
+        return CHANCE, f"; within chance: {', '.join(unclear)}."
+    return HOLDS, "."
 
 
 def counted(n_right: int, n: int, what: str, **numbers: float) -> Finding:

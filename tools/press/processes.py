@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -47,6 +48,27 @@ def stoppable() -> Iterator[None]:
     finally:
         for number in heard:
             signal.signal(number, before[number])
+
+
+def finish(name: str, work: Callable[[], object], kept: str, *errors: type[Exception]) -> int:
+    """Do the work of a command; return its exit code, with one line where it did not end well.
+
+    Args:
+        name: of the command, which begins the line.
+        work: what is done.
+        kept: what to say where it was stopped.
+        errors: what is told in one line, beside trouble with files.
+    """
+    try:
+        with stoppable():
+            work()
+    except (OSError, *errors) as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        return 1
+    except Stopped as stopped:
+        print(f"{name}: {kept}", file=sys.stderr)
+        return 128 + stopped.number
+    return 0
 
 
 def run(command: Sequence[str], log: Path, environment: Mapping[str, str]) -> int:
