@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gt2lite._checks import between, vector, whole
-from gt2lite._readable import input_names
 from gt2lite._tables import read_table, read_target
 from gt2lite.calibration import CoverageError
+from gt2lite.estimator._readable import input_names
 from gt2lite.memberships import ALPHA_0, kappa_of, secondary
 from gt2lite.metrics import covers, picp
 from gt2lite.plots.coverage import bin_coverage, interval_bands

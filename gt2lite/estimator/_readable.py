@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from gt2lite._checks import Array, finite, numbers, whole
-from gt2lite._explain import Explanation, explain_row
-from gt2lite._premises import Units
-from gt2lite._rules import Rules, read_rules
-from gt2lite._weights import output_weights
+from gt2lite.estimator._explain import Explanation, explain_row
+from gt2lite.estimator._premises import Units
+from gt2lite.estimator._rules import Rules, read_rules
+from gt2lite.estimator._weights import output_weights
 from gt2lite.system import Planes
 
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gt2lite._checks import IntArray, between
-from gt2lite._settings import USUAL_COVERAGE, read_seed
 from gt2lite.calibration.base import plain_fraction
+from gt2lite.estimator._settings import USUAL_COVERAGE, read_seed
 
 FEWEST_TRAINED = 10
 """Rows that training needs to be worth its name."""

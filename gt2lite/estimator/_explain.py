@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gt2lite._checks import Array, between
-from gt2lite._premises import Units
-from gt2lite._rules import read_rules
-from gt2lite._weights import consequents, end_weights, firings, output_weights
 from gt2lite.calibration import Calibration
 from gt2lite.calibration.groups import read_groups
+from gt2lite.estimator._premises import Units
+from gt2lite.estimator._rules import read_rules
+from gt2lite.estimator._weights import consequents, end_weights, firings, output_weights
 from gt2lite.memberships import ALPHA_0
 from gt2lite.system import Params, Planes
 

@@ -14,13 +14,17 @@ from typing import Any, Self
 
 import numpy as np
 
-from gt2lite import _advice as advice
-from gt2lite._advice import MissedLevelWarning, NarrowEnvelopeWarning
-from gt2lite._calibrators import make_calibrator
 from gt2lite._checks import Array, between
-from gt2lite._models import model_of, read_model, write_model
-from gt2lite._readable import Readable
-from gt2lite._settings import (
+from gt2lite._sklearn import Regressor, not_fitted_error
+from gt2lite._tables import Names, match_table, read_table, read_target
+from gt2lite.calibration import Calibration, ReportRow
+from gt2lite.calibration.groups import read_groups
+from gt2lite.datasets import Scaler
+from gt2lite.estimator._advice import warn_if_missed, warn_if_narrow
+from gt2lite.estimator._calibrators import make_calibrator
+from gt2lite.estimator._models import model_of, read_model, write_model
+from gt2lite.estimator._readable import Readable
+from gt2lite.estimator._settings import (
     SIGNATURE,
     USUAL_COVERAGE,
     Unasked,
@@ -29,18 +33,11 @@ from gt2lite._settings import (
     make_recipe,
     read_seed,
 )
-from gt2lite._sklearn import Regressor, not_fitted_error
-from gt2lite._splits import draw_split
-from gt2lite._tables import Names, match_table, read_table, read_target
-from gt2lite.calibration import Calibration, ReportRow
-from gt2lite.calibration.groups import read_groups
-from gt2lite.datasets import Scaler
+from gt2lite.estimator._splits import draw_split
 from gt2lite.memberships import ALPHA_0
 from gt2lite.presets import STRONG
 from gt2lite.system import Planes
 from gt2lite.training import train
-
-__all__ = ["GT2Regressor", "MissedLevelWarning", "NarrowEnvelopeWarning"]
 
 
 class GT2Regressor(Readable, Regressor):
@@ -227,7 +224,7 @@ class GT2Regressor(Readable, Regressor):
                 groups = read_groups(groups, len(planes.X))
             lower, upper = calibrator.intervals(planes, coverage, groups)
             told = self.__dict__.setdefault("_told", set())
-            advice.warn_if_missed(calibrator, np.ravel(coverage), told)
+            warn_if_missed(calibrator, np.ravel(coverage), told)
         return self.scaler_.inverse_y(lower), self.scaler_.inverse_y(upper)
 
     def calibration_report(self, coverage: float) -> list[ReportRow]:
@@ -295,7 +292,7 @@ class GT2Regressor(Readable, Regressor):
         calibrator.fit(planes, self.scaler_.transform_y(target), *given)
         self._forget(*_OF_CALIBRATION)
         self.calibrator_: Calibration = calibrator
-        advice.warn_if_narrow(calibrator, self.recipe_.coverage, stacklevel=4)
+        warn_if_narrow(calibrator, self.recipe_.coverage, stacklevel=4)
         return self
 
     def _planes(self, X: Any) -> Planes:

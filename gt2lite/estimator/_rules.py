@@ -12,8 +12,8 @@ from typing import Any, overload
 import numpy as np
 
 from gt2lite._checks import Array
-from gt2lite._premises import MATTERS, Premise, Units, read_premises
-from gt2lite._weights import consequents, output_weights
+from gt2lite.estimator._premises import MATTERS, Premise, Units, read_premises
+from gt2lite.estimator._weights import consequents, output_weights
 from gt2lite.system import Params
 
 _SHOWN = 5  # inputs and terms of a rule in the short form

@@ -14,11 +14,11 @@ import numpy as np
 
 from gt2lite import _files as files
 from gt2lite._checks import Array, finite, vector, whole
-from gt2lite._settings import LARGEST_SEED, complete, make_recipe
 from gt2lite._tables import Names
 from gt2lite._version import __version__
 from gt2lite.calibration import Calibration, SearchCalibrator, TableCalibrator, restore
 from gt2lite.datasets import Scaler
+from gt2lite.estimator._settings import LARGEST_SEED, complete, make_recipe
 from gt2lite.recipe import Recipe
 from gt2lite.system import Params, Planes, param_shapes
 
