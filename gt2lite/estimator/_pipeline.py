@@ -13,13 +13,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from gt2lite._checks import Array
 from gt2lite._sklearn import need_sklearn, not_fitted_error
 from gt2lite._tables import n_rows_of, take_rows
-from gt2lite.calibration import ReportRow
 from gt2lite.calibration.groups import read_groups
-from gt2lite.estimator._calibrators import make_calibrator
+from gt2lite.estimator._calibrators import make_calibrator, tails_of
 from gt2lite.estimator._explain import Explanation
+from gt2lite.estimator._frames import interval_frame
 from gt2lite.estimator._regressor import GT2Regressor
 from gt2lite.estimator._rules import Rules
 from gt2lite.estimator._settings import USUAL_COVERAGE
@@ -113,9 +112,9 @@ class IntervalPipeline(Pipeline):
         make_calibrator(method, sides, groups is not None, options)  # before training
         N = n_rows_of(X)
         labels = None if groups is None else read_groups(groups, N)
-        pool = options.get("small_groups") == "pool"
+        pool, tails = options.get("small_groups") == "pool", tails_of(sides, options)
         seed = getattr(last, "random_state", 0)
-        split = draw_split(N, share, seed, labels, sides=sides, pool=pool)
+        split = draw_split(N, share, seed, labels, sides=sides, tails=tails, pool=pool)
         self.fit(take_rows(X, split.trained), take_rows(y, split.trained))
         if labels is not None:
             options = options | {"groups": [labels[i] for i in split.calibrated]}
@@ -126,22 +125,24 @@ class IntervalPipeline(Pipeline):
 
     def predict_interval(
         self, X: Any, coverage: float | Sequence[float] = USUAL_COVERAGE, **options: Any
-    ) -> tuple[Array, Array]:
+    ) -> Any:
         """Return the ends of prediction intervals for raw rows.
 
         Args:
             X: raw inputs (N, ...).
             coverage: the level, or several of them.
-            options: see `GT2Regressor.predict_interval`.
+            options: see `GT2Regressor.predict_interval`; a frame has the index of the raw rows.
         """
-        last = self._last("predict_interval")
-        ends: tuple[Array, Array] = last.predict_interval(self._inputs(X), coverage, **options)
-        return ends
+        last, as_frame = self._last("predict_interval"), options.pop("as_frame", False)
+        lower, upper = last.predict_interval(self._inputs(X), coverage, **options)
+        if as_frame:
+            asked = coverage if options.get("alpha") is None else None
+            return interval_frame(X, lower, upper, asked)
+        return lower, upper
 
-    def calibration_report(self, coverage: float) -> list[ReportRow]:
-        """Return what the calibration makes of a level; see `GT2Regressor.calibration_report`."""
-        rows: list[ReportRow] = self._last("calibration_report").calibration_report(coverage)
-        return rows
+    def calibration_report(self, coverage: float | Sequence[float], **options: Any) -> Any:
+        """Return what the calibration makes of levels; see `GT2Regressor.calibration_report`."""
+        return self._last("calibration_report").calibration_report(coverage, **options)
 
     def rules(self, X: Any = None, **options: Any) -> Rules:
         """Return the rules of the last step under the names that the transformers give out.
