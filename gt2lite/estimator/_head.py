@@ -59,7 +59,8 @@ class IntervalHead(Doubting, Regressor):
         system: the unfitted `GT2Regressor` that learns the errors; None for one of 20 rules
             (`gt2lite.presets.HEAD`).
         cv: number of folds, or a splitter of scikit-learn's, such as `TimeSeriesSplit`.
-        random_state: the seed of folds, of the system's start, and of `fit_calibrate`.
+        random_state: the seed of folds, of the default system, and of the split in
+            `fit_calibrate`.
 
     Attributes:
         base_: the trained base.
@@ -75,10 +76,10 @@ class IntervalHead(Doubting, Regressor):
     >>> from sklearn.ensemble import RandomForestRegressor
     >>> data = load_dataset("pp")
     >>> forest = RandomForestRegressor(20, random_state=0)
-    >>> head = IntervalHead(forest).fit_calibrate(data.X[:1000], data.y[:1000])
-    >>> lower, upper = head.predict_interval(data.X[1000:], coverage=[0.9, 0.95])
+    >>> head = IntervalHead(forest).fit_calibrate(data.X[:500], data.y[:500])
+    >>> lower, upper = head.predict_interval(data.X[500:], coverage=[0.9, 0.95])
     >>> lower.shape
-    (8568, 2)
+    (9068, 2)
     """
 
     def __init__(
