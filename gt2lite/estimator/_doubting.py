@@ -27,6 +27,7 @@ class Doubting:
         *,
         coverage: float | None = None,
         top: int | None = 10,
+        system: int = 0,
         groups: Any = None,
         target: str = "y",
     ) -> Doubts:
@@ -37,6 +38,8 @@ class Doubting:
             coverage: the level of the intervals, 0.9 where none is named; without a
                 calibration, the trained envelope.
             top: how many rules; None for all that have 1 % of the weight or more.
+            system: whose rules, where the head has several systems: 0 is the first. Widths are
+                those of the whole head.
             groups: the group of each row, where the calibration was by groups.
             target: what the target is called.
         """
@@ -46,7 +49,9 @@ class Doubting:
             whole("top", top)
         name, said = base_name(head.base_), f"{target} - base"
         if X is None:
-            return doubts_without_rows(head.head_.rules(top=None, target=said), top, name)
+            return doubts_without_rows(
+                head.head_.rules(top=None, system=system, target=said), top, name
+            )
         table, values = head._read(X)
         inputs = head._inputs(values, predict_base(head.base_, table))
         if coverage is None and not hasattr(head.head_, "calibrator_"):
@@ -55,8 +60,8 @@ class Doubting:
             level = float(USUAL_COVERAGE) if coverage is None else coverage
             ends = head.head_.predict_interval(inputs, level, groups=groups)
             kind = f"{100 * level:.4g} % intervals"
-        rules = head.head_.rules(inputs, top=None, target=said)
-        weights = head.head_.rule_weights(inputs)
+        rules = head.head_.rules(inputs, top=None, system=system, target=said)
+        weights = head.head_.rule_weights(inputs, system=system)
         return read_doubts(rules, weights, ends[1] - ends[0], kind, top, name)
 
     def explain(

@@ -38,6 +38,9 @@ from gt2lite.estimator._settings import USUAL_COVERAGE, read_seed
 from gt2lite.estimator._splits import draw_split
 from gt2lite.presets import HEAD
 
+SYSTEMS = 5
+"""How many systems the default head is the mean of."""
+
 
 class IntervalHead(Doubting, Regressor):
     """Calibrated prediction intervals around the predictions of any regressor.
@@ -56,8 +59,8 @@ class IntervalHead(Doubting, Regressor):
             `FrozenEstimator` it is not trained either: the system then learns its errors on the
             rows of `fit`. If the base has seen those, they are too small and planes too narrow,
             which calibration mends at the price of less apt, mostly wider, intervals.
-        system: the unfitted `GT2Regressor` that learns the errors; None for one of 20 rules
-            (`gt2lite.presets.HEAD`).
+        system: the unfitted `GT2Regressor` that learns the errors; None for the mean of five
+            of 20 rules each (`gt2lite.presets.HEAD`).
         cv: number of folds, or a splitter of scikit-learn's, such as `TimeSeriesSplit`.
         random_state: the seed of folds, of the default system, and of the split in
             `fit_calibrate`.
@@ -269,7 +272,7 @@ class IntervalHead(Doubting, Regressor):
         from sklearn.base import clone
 
         if self.system is None:
-            return GT2Regressor(**asdict(HEAD), random_state=seed)
+            return GT2Regressor(**asdict(HEAD), n_systems=SYSTEMS, random_state=seed)
         if not isinstance(self.system, GT2Regressor):
             raise TypeError(
                 f"system must be a GT2Regressor or None, got {self.system!r}: the base is the "

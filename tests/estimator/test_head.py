@@ -1,7 +1,5 @@
-"""Facts about `IntervalHead`: what it learns from, what it guarantees, what it refuses."""
+"""Facts about `IntervalHead`: what it learns from, what it predicts, what it guarantees."""
 
-import subprocess
-import sys
 import warnings
 
 import numpy as np
@@ -9,28 +7,20 @@ import pytest
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed (extra `sklearn`)")
 
+from heads import SMALL, uneven
 from sklearn.base import BaseEstimator, RegressorMixin, clone
-from sklearn.compose import ColumnTransformer
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import GroupKFold, TimeSeriesSplit
 from sklearn.neighbors import KNeighborsRegressor
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from gt2lite import GT2Regressor, IntervalHead
 from gt2lite.estimator import SeenRowsWarning
 
-SMALL = GT2Regressor(n_rules=4, epochs=20, learning_rate=0.02, objective="aligned")
-
 
 @pytest.fixture(scope="module")
 def made():
-    """Noise that grows with the first input, around a curve that no line follows."""
-    rng = np.random.default_rng(0)
-    X = rng.uniform(-2, 2, size=(2400, 2))
-    y = 50 + 10 * np.abs(X[:, 1]) + (1 + (X[:, 0] > 0) * 5) * rng.normal(size=2400)
-    return X, y
+    return uneven()
 
 
 @pytest.fixture(scope="module")
@@ -88,20 +78,31 @@ def test_the_base_is_trained_on_all_rows_and_the_one_given_stays_as_it_was(made)
     np.testing.assert_array_equal(head.base_.coef_, clone(base).fit(X[:200], y[:200]).coef_)
 
 
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 def test_intervals_are_the_base_and_a_system_of_its_errors(made, calibrated):
     X, y = made
-    base = LinearRegression().fit(X[:400], y[:400])
-    system = calibrated.head_
-    predicted = base.predict(X)
+    found = calibrated.predict_interval(X, [0.5, 0.9])
+    predicted = LinearRegression().fit(X[:400], y[:400]).predict(X)
     inputs = np.column_stack([X, predicted])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # columns without names
-        again = clone(SMALL).fit(np.zeros((400, 3)) + np.arange(3), np.zeros(400))
-        again.__dict__ |= {"params_": system.params_, "scaler_": system.scaler_}
-        again.calibrate(inputs[400:700], (y - predicted)[400:700])
-        ends = again.predict_interval(inputs, [0.5, 0.9])
-    for found, end in zip(calibrated.predict_interval(X, [0.5, 0.9]), ends, strict=True):
-        np.testing.assert_allclose(found, predicted[:, None] + end, rtol=1e-12)
+    system = calibrated.head_.calibrate(inputs[400:700], (y - predicted)[400:700])
+    for end, of_error in zip(found, system.predict_interval(inputs, [0.5, 0.9]), strict=True):
+        np.testing.assert_allclose(end, predicted[:, None] + of_error, rtol=1e-12)
+
+
+def test_an_ensemble_may_be_the_head(made, tmp_path):
+    X, y = made
+    system = clone(SMALL).set_params(n_systems=2, margins=0.5)
+    head = IntervalHead(LinearRegression(), system).fit_calibrate(X[:400], y[:400])
+    assert len(head.head_.systems_) == 2
+    lower, upper = head.predict_interval(X, [0.5, 0.9])
+    assert (lower[:, 1] <= lower[:, 0]).all() and (upper[:, 0] <= upper[:, 1]).all()
+    first, second = (head.rules(X[:400], system=k) for k in (0, 1))
+    assert first[0].rule.formula() != second[0].rule.formula()
+    why = head.explain(X[3])
+    assert (why.lower, why.upper) == pytest.approx((lower[3, 1], upper[3, 1]))
+    head.save(tmp_path / "head.npz")
+    again = IntervalHead.load(tmp_path / "head.npz", head.base_)
+    np.testing.assert_array_equal(again.predict_interval(X), head.predict_interval(X))
 
 
 def test_folds_may_be_any_of_scikit_learn(made):
@@ -128,6 +129,7 @@ def test_the_default_system_is_the_preset():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 1))
     head = IntervalHead(LinearRegression(), cv=2).fit(X, X[:, 0] + rng.normal(size=40))
+    assert len(head.head_.systems_) == 5
     assert head.head_.n_rules == 20 and head.head_.objective == "aligned"
 
 
@@ -280,139 +282,3 @@ def test_frozen_rows_that_were_seen_cost_width_and_not_validity(made):
         for one in (honest, head)
     ]
     assert widths[0] < widths[1]
-
-
-# ------------------------------------------------------------------------------- frames
-
-
-def test_a_base_sees_the_frame_and_its_names(made):
-    pd = pytest.importorskip("pandas")
-    X, y = made
-    frame = pd.DataFrame(X, columns=["hot", "base"], index=np.arange(2400)[::-1])
-    base = make_pipeline(
-        ColumnTransformer([("hot", StandardScaler(), ["hot"])], remainder="passthrough"),
-        LinearRegression(),
-    )
-    head = IntervalHead(base, SMALL).fit_calibrate(frame[:700], pd.Series(y[:700]))
-    plain = IntervalHead(LinearRegression(), SMALL).fit_calibrate(X[:700], y[:700])
-    np.testing.assert_allclose(head.predict_interval(frame), plain.predict_interval(X), rtol=1e-6)
-    assert list(head.head_.feature_names_in_) == ["hot", "base", "base (prediction)"]
-    assert "Where LinearRegression is unsure" in str(head.rules(frame))
-    row = head.explain(frame.iloc[5])
-    assert row.lower == pytest.approx(head.predict_interval(frame[5:6])[0][0])
-    with pytest.raises(ValueError, match="feature names"):
-        head.predict(frame.rename(columns={"hot": "cold"}))
-
-
-# ------------------------------------------------------------------------- rules of doubt
-
-
-def test_rules_come_by_the_width_of_the_intervals_where_they_lead(made, calibrated):
-    X, _ = made
-    rules = calibrated.rules(X[:400], target="price")
-    widths = [doubt.width for doubt in rules]
-    assert widths == sorted(widths, reverse=True) and widths[0] > widths[-1]
-    lower, upper = calibrated.predict_interval(X[:400])
-    inputs = np.column_stack([X[:400], calibrated.base_.predict(X[:400])])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # columns without names
-        weights = calibrated.head_.rule_weights(inputs)[:, rules[0].number - 1]
-    assert widths[0] == pytest.approx(np.average(upper - lower, weights=weights))
-    assert rules[0].times == pytest.approx(widths[0] / (upper - lower).mean())
-    text = str(rules)
-    assert text.startswith("Where LinearRegression is unsure: 4 of 4 rules, the widest 90 %")
-    assert "price - base = " in text and "of the mean; leads on" in text
-    assert rules.table()[0]["width"] == widths[0]
-    assert len(calibrated.rules(X[:400], top=2)) == 2
-
-
-def test_rules_without_rows_or_calibration_say_what_they_can(made, linear):
-    X, y = made
-    fresh = IntervalHead(LinearRegression(), SMALL).fit(X[:100], y[:100])
-    assert fresh.rules()[0].width is None and "rules(X)" in str(fresh.rules())
-    assert "trained envelopes" in str(fresh.rules(X[:100]))
-    with pytest.raises(RuntimeError, match="calibrat"):
-        fresh.rules(X[:100], coverage=0.9)
-
-
-@pytest.mark.parametrize("how", [{}, {"coverage": 0.8}, {"alpha": 0.05}])
-def test_an_explanation_adds_up(made, calibrated, how):
-    X, _ = made
-    why = calibrated.explain(X[5], **how)
-    assert why.prediction == pytest.approx(calibrated.predict(X[5:6])[0])
-    ends = calibrated.predict_interval(X[5:6], **how)
-    assert (why.lower, why.upper) == pytest.approx((ends[0][0], ends[1][0]))
-    part = why.head.lower_end
-    total = why.base + part.weights @ why.head.consequents + part.margin
-    assert total == pytest.approx(why.lower)
-    assert "by the head" in str(why) and "y - base" in str(why)
-
-
-# ----------------------------------------------------------------------------- refusals
-
-
-@pytest.mark.parametrize(
-    ("base", "words"),
-    [
-        (LinearRegression, r"got the class LinearRegression: write LinearRegression\(\)"),
-        (None, "got None, which has no get_params"),
-        (StandardScaler(), "which has no predict"),
-        (LogisticRegression(), "which predicts classes"),
-    ],
-)
-def test_a_base_that_is_none_is_named(made, base, words):
-    with pytest.raises(TypeError, match=words):
-        IntervalHead(base).fit(*made)
-
-
-class Odd(RegressorMixin, BaseEstimator):
-    def __init__(self, answer=None):
-        self.answer = answer
-
-    def fit(self, X, y):
-        return self
-
-    def predict(self, X):
-        return np.full((len(X), 2), 1.0) if self.answer is None else np.full(len(X), self.answer)
-
-
-@pytest.mark.parametrize(
-    ("base", "words"), [(Odd(), r"shape \(480, 2\)"), (Odd(np.nan), "NaN or infinity for 480")]
-)
-def test_a_base_that_predicts_no_numbers_is_told(made, base, words):
-    with pytest.raises(ValueError, match=words):
-        IntervalHead(base, SMALL).fit(*made)
-
-
-@pytest.mark.parametrize(
-    ("settings", "error", "words"),
-    [
-        ({"cv": 1}, ValueError, "cv must be a whole number of at least 2, got 1"),
-        ({"cv": 2.5}, ValueError, "cv must be a whole number"),
-        ({"cv": 60}, ValueError, r"cv=60 folds need at least 120 rows, got 100"),
-        ({"system": Ridge()}, TypeError, "system must be a GT2Regressor or None"),
-        ({"random_state": -1}, ValueError, "random_state must be"),
-    ],
-)
-def test_settings_that_are_none_are_named(made, settings, error, words):
-    with pytest.raises(error, match=words):
-        IntervalHead(Ridge(), **settings).fit(made[0][:100], made[1][:100])
-
-
-def test_a_coverage_needs_a_calibration(made):
-    X, y = made
-    fresh = IntervalHead(Ridge(), SMALL).fit(X[:100], y[:100])
-    assert fresh.predict_interval(X, alpha=0.01)[0].shape == (2400,)
-    with pytest.raises(RuntimeError, match="a coverage needs a calibration"):
-        fresh.predict_interval(X)
-    assert not hasattr(fresh, "calibrator_")
-
-
-def test_without_scikit_learn_the_error_says_what_to_install():
-    code = (
-        "import sys\nsys.modules['sklearn'] = None\n"
-        "import gt2lite\nhelp(gt2lite.IntervalHead)\ngt2lite.IntervalHead(None)\n"
-    )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert run.returncode == 1
-    assert 'pip install "gt2lite[sklearn]"' in run.stderr.splitlines()[-1]
