@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from gt2lite._checks import Array
 
-
 HARMLESS = 0.01
 """The share of calibration rows that may be training rows, as a stray row is that occurs twice."""
 
