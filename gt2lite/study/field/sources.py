@@ -26,6 +26,7 @@ class Source:
         title: what it is about.
         source: who made it, and where it is described.
         target: name of the column that is predicted.
+        shape: rows and inputs that come out.
         dropped: columns that are left out, each with the reason.
         dates: columns that hold a date.
         names: of the columns, where the file has no header; or
@@ -40,6 +41,7 @@ class Source:
     title: str
     source: str
     target: str
+    shape: tuple[int, int]
     dropped: Mapping[str, str] = field(default_factory=dict)
     dates: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
@@ -56,6 +58,7 @@ SOURCES = {
         "Strength of concrete",
         f"Yeh (1998), Concrete Compressive Strength, {_UCI}/C5PK67",
         "Concrete compressive strength(MPa, megapascals)",
+        (1030, 8),
     ),
     "boom_bikes": Source(
         "boom_bikes/day.csv",
@@ -63,6 +66,7 @@ SOURCES = {
         "Bicycles rented in a day",
         f"Fanaee-T and Gama (2013), Bike Sharing, {_UCI}/C5W894; the version with later dates",
         "cnt",
+        (730, 12),
         dropped={
             "instant": "a row number",
             "casual": "a part of the target, which is casual + registered",
@@ -76,6 +80,7 @@ SOURCES = {
         "Red Wine quality",
         f"Cortez et al. (2009), Wine Quality, {_UCI}/C56S3T",
         "quality",
+        (1599, 11),
         delimiter=";",
     ),
     "residential_building": Source(
@@ -84,6 +89,7 @@ SOURCES = {
         "Sale price of residential buildings",
         f"Rafiei and Adeli (2016), Residential Building, {_UCI}/C5S896",
         "V-9",
+        (372, 103),
         dropped={
             "V-10": "the other target: the cost of construction",
             "START YEAR": "a date that the source does not count among its 103 inputs",
@@ -99,6 +105,7 @@ SOURCES = {
         "Time that processors spend for users",
         f"Computer Activity, {_KEEL}; from the DELVE collection",
         "usr",
+        (8192, 21),
     ),
     "communities": Source(
         "communities/communities.data",
@@ -106,6 +113,7 @@ SOURCES = {
         "Violent crimes in communities",
         f"Redmond (2009), Communities and Crime, {_UCI}/C53W3X",
         "ViolentCrimesPerPop",
+        (1994, 100),
         dropped={
             "state": "the source does not count it as predictive",
             "county": "the source calls it not predictive",
@@ -122,6 +130,7 @@ SOURCES = {
         "Fuel use of cars",
         f"Auto MPG with six of its variables, {_KEEL}; Quinlan (1993), {_UCI}/C5859H",
         "Mpg",
+        (392, 5),
     ),
     "plastic": Source(
         "plastic/plastic.dat",
@@ -129,6 +138,7 @@ SOURCES = {
         "Pressure that a piece of plastic bears",
         f"Plastic, {_KEEL}",
         "Pressure",
+        (1650, 2),
     ),
     "airfoil": Source(
         "airfoil/airfoil_self_noise.dat.txt",
@@ -136,6 +146,7 @@ SOURCES = {
         "Noise of airfoils",
         f"Brooks, Pope and Marcolini (1989), Airfoil Self-Noise, {_UCI}/C5VW2C",
         "sound pressure level",
+        (1503, 5),
         names=(
             *("frequency", "angle of attack", "chord length", "velocity"),
             *("displacement thickness", "sound pressure level"),
@@ -148,6 +159,7 @@ SOURCES = {
         "Resistance of sailing yachts",
         f"Gerritsma, Onnink and Versluis (1981), Yacht Hydrodynamics, {_UCI}/C5XG7R",
         "residuary resistance",
+        (308, 6),
         names=(
             *("centre of buoyancy", "prismatic coefficient", "length-displacement ratio"),
             *("beam-draught ratio", "length-beam ratio", "Froude number", "residuary resistance"),
@@ -160,6 +172,7 @@ SOURCES = {
         "Prices of houses",
         f"Yeh and Hsu (2018), Real Estate Valuation, {_UCI}/C5J30W",
         "Y house price of unit area",
+        (414, 6),
         dropped={"No": "a row number"},
     ),
     "qsar_aquatic_toxicity": Source(
@@ -168,6 +181,7 @@ SOURCES = {
         "Toxicity for water fleas",
         f"Cassotti et al. (2014), QSAR Aquatic Toxicity, {_UCI}/C5C02T",
         "LC50",
+        (546, 8),
         names=("TPSA(Tot)", "SAacc", "H-050", "MLOGP", "RDCHI", "GATS1p", "nN", "C-040", "LC50"),
         delimiter=";",
     ),
@@ -177,6 +191,7 @@ SOURCES = {
         "Mean temperature of a day in Izmir",
         f"Weather Izmir, {_KEEL}",
         "Mean_temperature",
+        (1461, 9),
     ),
     "baseball": Source(
         "baseball/baseball.dat",
@@ -184,6 +199,7 @@ SOURCES = {
         "Salaries of baseball players",
         f"Baseball, {_KEEL}; Watnik (1998), Journal of Statistics Education 6(2)",
         "Salary",
+        (337, 16),
     ),
     "electrical_grid_stability": Source(
         "electrical_grid_stability/Data_for_UCI_named.csv",
@@ -191,6 +207,7 @@ SOURCES = {
         "Stability of an electrical grid",
         f"Arzamasov (2018), Electrical Grid Stability Simulated Data, {_UCI}/C5PG66",
         "stab",
+        (10000, 12),
         dropped={"stabf": "the sign of the target in words"},
     ),
     "cpu_performance": Source(
@@ -199,6 +216,7 @@ SOURCES = {
         "Performance of computers",
         f"Feldmesser (1987), Computer Hardware, {_UCI}/C5830D",
         "PRP",
+        (209, 6),
         dropped={
             "model": "a name: nearly every row has its own",
             "ERP": "somebody's estimate of the target, made from the inputs",
