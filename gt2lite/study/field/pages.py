@@ -55,9 +55,10 @@ class AblationRow(NamedTuple):
     """Interval scores around the same estimates, as ratios to one margin for all rows."""
 
     name: str
-    hybrid: str
-    normalised: str
     own: str
+    planes: str
+    normalised: str
+    hybrid: str
     width: str  # of its own intervals at equal coverage
 
 
@@ -164,9 +165,9 @@ def ablation_rows(rows: Sequence[FieldRecord]) -> list[AblationRow]:
                 if form != "constant"
             }
             width = _told(rows, name, base, "equal_pinaw")
-            found.append(
-                AblationRow(title(name), told["hybrid"], told["normalised"], told[""], width)
-            )
+            planes = told["planes"] if "planes" in contestant.forms else told[""]
+            row = title(name), told[""], planes, told["normalised"], told["hybrid"]
+            found.append(AblationRow(*row, width))
     return found
 
 
