@@ -68,7 +68,7 @@ def _field_records(run: FieldRun) -> list[FieldRecord]:
     return [replace(row, **_rounded(row)) for row in run.records]
 
 
-def _rounded(row: FieldRecord) -> dict[str, float]:
+def _rounded(row: FieldRecord) -> dict[str, Any]:
     values = {field.name: getattr(row, field.name) for field in fields(row)}
     return {name: float(f"{v:.8g}") for name, v in values.items() if isinstance(v, float)}
 
