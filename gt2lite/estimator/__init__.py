@@ -1,9 +1,47 @@
 """Estimators in scikit-learn's manner: train, calibrate, predict intervals, read the rules.
 
-`GT2Regressor` is the one that users meet first.
+`GT2Regressor` is the one that users meet first. `IntervalPipeline` prepares raw tables for it,
+`coverage_scorer`, `interval_scorer` and `cross_val_intervals` measure it; these need scikit-learn.
 """
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from gt2lite.estimator._advice import MissedLevelWarning, NarrowEnvelopeWarning
 from gt2lite.estimator._regressor import GT2Regressor
 
-__all__ = ["GT2Regressor", "MissedLevelWarning", "NarrowEnvelopeWarning"]
+if TYPE_CHECKING:
+    from gt2lite.estimator._pipeline import IntervalPipeline
+    from gt2lite.estimator._scoring import (
+        IntervalScorer,
+        coverage_scorer,
+        cross_val_intervals,
+        interval_scorer,
+    )
+
+_LAZY = {  # what needs scikit-learn is loaded when it is first used
+    "IntervalPipeline": "_pipeline",
+    "IntervalScorer": "_scoring",
+    "coverage_scorer": "_scoring",
+    "cross_val_intervals": "_scoring",
+    "interval_scorer": "_scoring",
+}
+
+__all__ = [
+    "GT2Regressor",
+    "IntervalPipeline",
+    "IntervalScorer",
+    "MissedLevelWarning",
+    "NarrowEnvelopeWarning",
+    "coverage_scorer",
+    "cross_val_intervals",
+    "interval_scorer",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
