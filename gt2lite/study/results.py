@@ -227,9 +227,10 @@ def _gaps(
 ) -> list[tuple[float, str]]:
     """Return by how much each number differs, and which number that is."""
     pairs = [(row, base[_key(row)]) for row in run if _key(row) in base]
-    return [
+    gaps = [
         (abs(getattr(row, metric) - getattr(other, metric)), _name(row)) for row, other in pairs
     ]
+    return [(gap, name) for gap, name in gaps if gap == gap]  # what has no number is left out
 
 
 def _name(row: Record | Moved) -> str:
