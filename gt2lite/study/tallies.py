@@ -90,6 +90,17 @@ def margins(cells: Iterable[Verdict]) -> list[Margin]:
     return out
 
 
+def in_margins(v: Verdict) -> tuple[float, float]:
+    """Return a difference and half of its 90 % interval, in units of the first margin.
+
+    Where the interval lies between -1 and 1, the two means are shown to be equal.
+    """
+    share, points = MARGINS[0]
+    unit = points if v.metric == "picp" else share * v.paper_mean / 100
+    widest = v.margin / (points if v.metric == "picp" else share)
+    return v.difference / unit, widest - abs(v.difference / unit)
+
+
 class CellRow(NamedTuple):
     """A published cell and ours as a page shows them."""
 
@@ -229,6 +240,29 @@ def judged_claims(checked: Iterable[ClaimVerdict]) -> list[JudgedClaim]:
     return [
         JudgedClaim(told[c.id].claim, told[c.id].group, told[c.id].place, c.verdict, c.explanation)
         for c in checked
+    ]
+
+
+class GainRow(NamedTuple):
+    """The mean gain of a row of a claim, with half of its 95 % intervals."""
+
+    claim: str
+    row: str
+    gain: float
+    p: str
+    half: float  # over re-splits
+    half_here: float  # for this table alone
+
+
+def gain_rows(checked: Iterable[ClaimVerdict]) -> list[GainRow]:
+    """Return the rows of all claims that compare two methods seed by seed."""
+    return [
+        GainRow(c.id, row, c.numbers[row], p_value(c.numbers[f"{row} p"]), half, alone)
+        for c in checked
+        for name, half in c.numbers.items()
+        if name.endswith(" half")
+        for row in [name.removesuffix(" half")]
+        for alone in [c.numbers[f"{row} half here"]]
     ]
 
 

@@ -57,7 +57,7 @@ def test_draws_are_the_same_for_the_same_seed_and_smallest_beyond_all_of_them():
 
 
 def test_too_few_runs_are_refused():
-    with pytest.raises(ValueError, match="at least n_theirs . 2 = 7 runs, got 6"):
+    with pytest.raises(ValueError, match=r"at least n_theirs \+ 2 = 7 runs, got 6"):
         exchange(np.ones((1, 6)), np.ones(1), np.ones(1), 5)
     with pytest.raises(ValueError, match="n_theirs"):
         exchange(np.ones((1, 9)), np.ones(1), np.ones(1), 1)

@@ -15,7 +15,9 @@ from gt2lite.study.tallies import (
     cell_rows,
     count_winners,
     distances,
+    gain_rows,
     group_verdicts,
+    in_margins,
     judged_claims,
     margins,
     tally,
@@ -50,6 +52,12 @@ def test_the_two_verdicts_are_counted_apart_and_a_repeated_result_once():
     first, second = margins(cells)
     assert first == (f"5{NO_BREAK}%, 1 point of PICP", 2, 0, 3, 4)
     assert second == (f"10{NO_BREAK}%, 2 points of PICP", 4, 4, 4, 4)
+
+
+@pytest.mark.parametrize(("metric", "unit", "top"), [("rmse", 5.0, 5.0), ("picp", 1.0, 1.0)])
+def test_an_interval_within_1_is_one_within_the_margin(metric, unit, top):
+    v = verdict(metric=metric, difference=-0.5 * unit, margin=0.8 * top)
+    assert in_margins(v) == pytest.approx((-0.5, 0.3))  # reaches to -0.8
 
 
 def test_without_verdicts_all_counts_are_zero():
@@ -122,6 +130,12 @@ def test_claims_are_told():
     assert told == [
         ("The strategy suits large problems.", "scalable", "Abstract", "not testable", "Why.")
     ]
+
+
+def test_gains_are_told_row_by_row():
+    numbers = {"rows": 1, "ww 90 %": 2.0, "ww 90 % p": 0.01, "ww 90 % half": 1.5}
+    found = gain_rows([ClaimVerdict("wider", "holds", numbers | {"ww 90 % half here": 0.5}, "")])
+    assert found == [("wider", "ww 90 %", 2.0, "0.010", 1.5, 0.5)]
 
 
 def test_modes_are_compared_by_mean_distance():
