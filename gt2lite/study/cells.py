@@ -33,8 +33,8 @@ from gt2lite._checks import Array
 from gt2lite.study.design import METHODS, TEST_OVER_TRAIN
 from gt2lite.study.paper import PublishedCell, published_cells, settings
 from gt2lite.study.records import Cell, Record, Runs
-from gt2lite.study.samples import equal_means_p, exchange, smallest_margin
-from gt2lite.study.statistics import SIGNIFICANCE, corrected_t, holm, welch, welch_half
+from gt2lite.study.samples import equal_means_p, exchange, smallest_margin, welch_half
+from gt2lite.study.statistics import SIGNIFICANCE, corrected_t, holm, welch
 
 MARGINS = ((5.0, 1.0), (10.0, 2.0))
 """What counts as equivalent: per cent of RMSE or PINAW, and points of PICP. The first is ours."""

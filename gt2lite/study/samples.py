@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gt2lite._checks import Array, matrix, whole
+from gt2lite._checks import Array, between, matrix, whole
 from gt2lite.study.statistics import SIGNIFICANCE
 
 DRAWS = 100_000
@@ -127,6 +127,18 @@ def smallest_margin(difference: float, std: float, n: float, std_2: float, n_2: 
 
     error, degrees = _welch(std, n, std_2, n_2)
     return abs(difference) + float(stats.t.isf(SIGNIFICANCE, degrees) * error)
+
+
+def welch_half(std: float, n: int, std_2: float, n_2: int, confidence: float = 0.95) -> float:
+    """Return half the length of Welch's t-interval of the difference of two means.
+
+    >>> round(welch_half(1.0, 5, 1.0, 5), 4)  # 2.306, t with 8 degrees, times sqrt(2 / 5)
+    1.4584
+    """
+    from scipy import stats
+
+    error, degrees = _welch(std, n, std_2, n_2)
+    return float(stats.t.ppf((1 + between("confidence", confidence, 0, 1)) / 2, degrees) * error)
 
 
 def _welch(std: float, n: float, std_2: float, n_2: int) -> tuple[float, float]:
