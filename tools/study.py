@@ -31,6 +31,7 @@ from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
 
+import numpy as np
 from press.processes import finish
 
 from gt2lite.datasets import DATASETS
@@ -103,7 +104,8 @@ def protocol(store: Store, jobs: int) -> None:
     words = ["held", "--jobs", str(jobs), "--store", str(store.folder)]
     command = [sys.executable, str(Path(__file__).resolve()), *words]
     subprocess.run(command, env=os.environ | HELD["sse4"], check=True)
-    write_provenance(RESULTS, command="make study")
+    found = np.show_config(mode="dicts")["SIMD Extensions"]["found"]
+    write_provenance(RESULTS, command="make study", instructions=", ".join(found))
     print(*protocol_lines(rows), sep="\n")
 
 
