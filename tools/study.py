@@ -5,6 +5,10 @@ python tools/study.py reproduce
 python tools/study.py field
     all contestants of the field on all data sets, and Parkinson with patients kept apart,
     written to data/results/
+python tools/study.py sqr
+    simultaneous quantile regression beside aligned training, written to data/results/sqr.csv
+python tools/study.py ablation
+    the settings of the authors' mode one by one, written to data/results/ablation.csv
 python tools/study.py tune
     the walk to the settings of GT2Regressor.strong, written to data/results/tuning_repeat.csv
 python tools/study.py study
@@ -68,6 +72,18 @@ def field(store: Store, jobs: int) -> None:
     print(*field_lines(files["field.csv"].rows), sep="\n")
 
 
+def sqr(store: Store, jobs: int) -> None:
+    """Bring simultaneous quantile regression up to date."""
+    renewed("sqr", store, jobs)
+    write_provenance(RESULTS, "sqr_provenance.json", command="python tools/study.py sqr")
+
+
+def ablation(store: Store, jobs: int) -> None:
+    """Bring the authors' mode, taken apart, up to date."""
+    renewed("ablation", store, jobs)
+    write_provenance(RESULTS, "ablation_provenance.json", command="python tools/study.py ablation")
+
+
 def tune(store: Store, jobs: int) -> None:
     """Bring the walk to the strong recipe up to date."""
     best = asdict(renew_walk(TUNING, store, n_jobs=jobs, tell=print))
@@ -83,6 +99,8 @@ def study(store: Store, jobs: int) -> None:
     for name in ("authors", "nudged"):
         renewed(name, store, jobs)
     write_provenance(RESULTS, command="make study")
+    ablation(store, jobs)
+    sqr(store, jobs)
     field(store, jobs)
     tune(store, jobs)
     print(*protocol_lines(rows), sep="\n")
@@ -90,7 +108,14 @@ def study(store: Store, jobs: int) -> None:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Do what the command line says."""
-    commands = {"reproduce": reproduce, "field": field, "tune": tune, "study": study}
+    commands = {
+        "reproduce": reproduce,
+        "field": field,
+        "sqr": sqr,
+        "ablation": ablation,
+        "tune": tune,
+        "study": study,
+    }
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("command", choices=commands)
     parser.add_argument("--jobs", type=int, default=-1, help="processes; -1 for one per core")

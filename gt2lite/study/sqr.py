@@ -10,7 +10,7 @@ and it learns the alpha-quantile of the target by the pinball loss. In every ste
 batch draws an alpha of its own. After each epoch rows that were set aside judge the system by its
 *calibration error*: the mean of ``|share of targets at or below q - alpha|`` over the 99 levels
 0.01, ..., 0.99. The system with the smallest one is kept; training ends when it has not become
-smaller for `PATIENCE` epochs. The interval at a level phi reaches from the quantile
+smaller for 200 epochs. The interval at a level phi reaches from the quantile
 ``(1 - phi)/2`` to the quantile ``(1 + phi)/2``: from the middle of one plane to the middle of
 another. Nothing keeps quantiles in order, and how wide a plane is does not matter.
 
@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gt2lite._checks import Array, between, matrix, vector, whole
+from gt2lite._checks import Array, between, matrix, vector
 from gt2lite._threads import one_blas_thread
 from gt2lite.losses import pinball
 from gt2lite.memberships import ALPHA_0, kappa_of
@@ -38,11 +38,8 @@ from gt2lite.reduction import type_reduce
 from gt2lite.starts import init_params
 from gt2lite.system import PARAM_NAMES, Params, Planes, constrain
 
-RECIPE = Recipe(smf="scalar", epochs=10_000, learning_rate=1e-2, keep="validation")
+RECIPE = Recipe(smf="scalar", epochs=10_000, learning_rate=1e-2, keep="validation", patience=200)
 """The settings of their example; 10 rules, batches of 64 and a fifth set aside are defaults."""
-
-PATIENCE = 200
-"""Epochs without a smaller calibration error after which training ends."""
 
 LEVELS = np.arange(1, 100) / 100
 """The levels at which a system is judged, in training and afterwards."""
@@ -99,21 +96,15 @@ def calibration_error(found: Array, y: Array, levels: Array = LEVELS) -> float:
 
 
 def train_sqr(
-    X: Array,
-    y: Array,
-    recipe: Recipe = RECIPE,
-    *,
-    patience: int = PATIENCE,
-    seed: int | np.random.Generator = 0,
+    X: Array, y: Array, recipe: Recipe = RECIPE, *, seed: int | np.random.Generator = 0
 ) -> SqrTrained:
     """Train a system whose planes are the quantiles.
 
     Args:
         X: scaled inputs (N, M).
         y: scaled targets (N,).
-        recipe: how; rules, secondary memberships, epochs, batches, learning rate and the share
-            of rows that is set aside count, what it says about planes and coverage does not.
-        patience: epochs without a smaller calibration error after which training ends.
+        recipe: how; rules, secondary memberships, epochs, batches, learning rate, the share of
+            rows that is set aside and patience count, what it says about planes does not.
         seed: a seed or a generator; decides start values, levels and the order of the rows.
 
     >>> X = np.linspace(-1, 1, 200)[:, None]
@@ -125,7 +116,6 @@ def train_sqr(
     """
     X = matrix("X", X)
     y = vector("y", y, len(X))
-    patience = whole("patience", patience)
     rng = np.random.default_rng(seed)
     n_aside = min(max(round(recipe.validation * len(y)), 1), len(y) - 1)
     aside, learn = np.split(rng.permutation(len(y)), [n_aside])
@@ -141,7 +131,7 @@ def train_sqr(
             history.append(calibration_error(quantiles(params, X[aside], LEVELS), y[aside]))
             if history[-1] < best_error:
                 best[:], best_error, best_epoch = flat, history[-1], epoch
-            elif epoch - best_epoch >= patience:
+            elif recipe.patience is not None and epoch - best_epoch >= recipe.patience:
                 break
     flat[:] = best
     return SqrTrained(params, np.array(history), np.array(losses), best_epoch)

@@ -3,15 +3,15 @@
 Both learn on the 70 % for training, SQR with a fifth of them set aside to stop by. Both are judged
 on the test part twice: *raw*, as they were learnt, and *conformal*, calibrated on the 15 % for it;
 SQR with one margin on both quantiles (conformalised quantile regression), the aligned system
-with one plane. That is a `Race`; executed, it becomes a `RaceRun`. How SQR works, see
-`gt2lite.study.sqr`; what is made of the rows, `gt2lite.study.sqr_findings`.
+with one plane. That is a `Race`. How SQR works, see `gt2lite.study.sqr`; what is made of the rows,
+`gt2lite.study.sqr_findings`.
 """
 
 from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from statistics import NormalDist
 from typing import Any, NamedTuple
@@ -30,8 +30,12 @@ from gt2lite.metrics import interval_quality, rmse
 from gt2lite.recipe import Recipe
 from gt2lite.study import sqr
 from gt2lite.study.design import LEVELS, n_values
+from gt2lite.study.sqr_training import SqrSystem, SqrTraining
 from gt2lite.system import Params, Planes
 from gt2lite.training import train
+
+Get = Callable[[Any], Any]
+"""Returns the outcome of another task, from the store if it is there."""
 
 MODELS = {"sqr": sqr.RECIPE, "aligned": Recipe(objective="aligned")}
 """Who takes part, and how each is trained."""
@@ -80,15 +84,7 @@ class Learnt(NamedTuple):
     best_epoch: int
     steps: int
     seconds: float  # of the processor
-    aside_error: float | None
-
-
-class RaceRun(NamedTuple):
-    """What came of a race."""
-
-    records: list[RaceRecord]
-    params: Params
-    history: Array  # (epochs,) calibration error for SQR, loss for aligned training
+    aside_error: float | None = None
 
 
 @dataclass(frozen=True)
@@ -124,38 +120,31 @@ class Race:
         """Return all that distinguishes it, in plain values."""
         return asdict(self) | {"data": checksum(self.dataset)}
 
-    def execute(self, get: Any = None) -> RaceRun:
+    def execute(self, get: Get) -> list[RaceRecord]:
         """Train the system, and judge it as it is and calibrated."""
         with one_blas_thread():
             data = prepare(load_dataset(self.dataset), self.seed)
-            learnt, history = self._train(data)
-            return RaceRun(self._judge(learnt, data), learnt.params, history)
+            return self._judge(self._learnt(data, get), data)
 
-    def pack(self, run: RaceRun) -> tuple[dict[str, Any], dict[str, Array]]:
+    def pack(self, records: list[RaceRecord]) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return what came of it in plain form."""
-        arrays = {f"params/{name}": value for name, value in run.params.items()}
-        return {"records": [asdict(row) for row in run.records]}, arrays | {"history": run.history}
+        return {"records": [asdict(row) for row in records]}, {}
 
-    def unpack(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> RaceRun:
+    def unpack(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> list[RaceRecord]:
         """Return what came of it again."""
-        prefix = "params/"
-        params = {n.removeprefix(prefix): v for n, v in arrays.items() if n.startswith(prefix)}
-        records = [RaceRecord(**row) for row in header["records"]]
-        return RaceRun(records, params, arrays["history"])
+        return [RaceRecord(**row) for row in header["records"]]
 
-    def _train(self, data: Prepared) -> tuple[Learnt, Array]:
-        X, y = data.X_train, data.y_train
-        batch, clock = self.recipe.batch_size, time.process_time()
+    def _learnt(self, data: Prepared, get: Get) -> Learnt:
         if self.model == "sqr":
-            found = sqr.train_sqr(X, y, self.recipe, seed=self.seed)
-            seconds, n = time.process_time() - clock, len(found.history)
-            rows = len(y) - round(self.recipe.validation * len(y))
-            steps = n * (rows // batch)
-            error = float(found.history.min())
-            return Learnt(found.params, n, found.best_epoch, steps, seconds, error), found.history
-        params, history = train(X, y, self.recipe, seed=self.seed, progress=False)
-        seconds, n = time.process_time() - clock, len(history)
-        return Learnt(params, n, n, n * (len(y) // batch), seconds, None), history
+            system: SqrSystem = get(SqrTraining(self.dataset, self.seed, self.recipe))
+            n, error = len(system.history), float(system.history.min())
+            took = system.steps, system.seconds
+            return Learnt(system.params, n, system.best_epoch, *took, error)
+        clock = time.process_time()
+        found = train(data.X_train, data.y_train, self.recipe, seed=self.seed, progress=False)
+        seconds, n = time.process_time() - clock, len(found.history)
+        steps = n * max(len(data.y_train) // self.recipe.batch_size, 1)
+        return Learnt(found.params, n, n, steps, seconds)
 
     def _judge(self, learnt: Learnt, data: Prepared) -> list[RaceRecord]:
         y, forecast = data.y_test, FORECASTS[self.model](learnt.params)
@@ -205,19 +194,14 @@ def races(
     ]
 
 
-def rows(run: RaceRun) -> list[RaceRecord]:
-    """Return the records of a run."""
-    return list(run.records)
-
-
 # -------------------------------------------------------------------------------- forecasts
 
 
 class Forecast(ABC):
     """Intervals at any level, as they were learnt and calibrated; all quantiles follow from them.
 
-    The quantile of a level tau is an end of the interval at phi = \\|1 - 2 tau\\|; the median is
-    the same in both forms.
+    The quantile of a level tau is an end of the interval at a level of 1 - 2 tau, or of 2 tau - 1
+    above the median, which is the same in both forms.
 
     Args:
         params: the system.
@@ -271,7 +255,7 @@ class SqrForecast(Forecast):
 
 
 class AlignedForecast(Forecast):
-    """Intervals are planes; learnt at kappa = z((1 + phi)/2) / z(0.995), or found by `conformal`."""
+    """Intervals are planes: where they learnt the level, or where `conformal` finds it."""
 
     def calibrate(self, X: Array, y: Array) -> None:
         """Find the critical plane of each row."""
@@ -281,7 +265,7 @@ class AlignedForecast(Forecast):
         """Return lower and upper ends (N,) at a level."""
         planes = Planes(self.params, X)
         if form == "raw":
-            z = NormalDist().inv_cdf
+            z = NormalDist().inv_cdf  # as in `gt2lite.losses.make_objective`
             return planes(alpha_of(z((1 + coverage) / 2) / z(0.995)))
         lower, upper = self._fitted.intervals(planes, coverage)
         return lower, upper

@@ -71,14 +71,14 @@ def test_a_level_that_no_pair_of_planes_has_is_an_error(coverage):
 
 
 def test_training_ends_by_patience_and_keeps_the_best_epoch():
-    recipe = Recipe(n_rules=3, smf="scalar", learning_rate=0.05, epochs=200)
-    found = sqr.train_sqr(*noisy(), recipe, patience=7)
+    settings = {"n_rules": 3, "smf": "scalar", "learning_rate": 0.05, "keep": "validation"}
+    found = sqr.train_sqr(*noisy(), Recipe(**settings, epochs=200, patience=7))
     assert len(found.history) < 200
     assert len(found.history) == found.best_epoch + 7
     assert found.history[found.best_epoch - 1] == found.history.min()
     assert (found.history[: found.best_epoch - 1] > found.history.min()).all()
-    short = Recipe(n_rules=3, smf="scalar", learning_rate=0.05, epochs=found.best_epoch)
-    for name, value in sqr.train_sqr(*noisy(), short, patience=7).params.items():
+    short = sqr.train_sqr(*noisy(), Recipe(**settings, epochs=found.best_epoch))
+    for name, value in short.params.items():
         assert_array_equal(value, found.params[name])
 
 
