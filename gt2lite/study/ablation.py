@@ -23,6 +23,7 @@ from gt2lite._threads import one_blas_thread
 from gt2lite.datasets import DATASETS, checksum, load_dataset, prepare
 from gt2lite.memberships import ALPHA_0
 from gt2lite.metrics import interval_quality, rmse
+from gt2lite.optimizers import BETA_1, BETA_2
 from gt2lite.recipe import Recipe
 from gt2lite.study.design import n_values
 from gt2lite.system import Planes
@@ -34,6 +35,9 @@ SETTINGS = {
     "bias_correction": ("steps", "epochs"),
 }
 """Each setting: as in the default, and as in the authors' example."""
+
+TITLES = {"scaling": "scaling", "smf": "shares", "bias_correction": "counting"}
+"""What the settings are called in prose."""
 
 SEEDS = (0, 1, 2, 3, 4)
 LEVEL = 0.99
@@ -203,7 +207,30 @@ def blame(records: Iterable[AblationRecord], dataset: str) -> Blame:
     worst = max(SETTINGS, key=lambda name: abs(change((name,))))
     others = tuple(name for name in SETTINGS if name != worst)
     raised = int((found[dataset, (worst,)] > base).sum())
-    return Blame(dataset.upper(), worst, change((worst,)), change(others), raised, base.size)
+    return Blame(
+        dataset.upper(), TITLES[worst], change((worst,)), change(others), raised, base.size
+    )
+
+
+def step_factor(epoch: Array, steps_per_epoch: int) -> Array:
+    """Return how long Adam's steps are when its correction counts epochs; 1 is as they should be.
+
+    The correction of step t is ``sqrt(1 - 0.999**t) / (1 - 0.9**t)``. It is told the number of the
+    epoch; right would be the number of the last step of that epoch.
+
+    Args:
+        epoch: numbers of epochs, from 1.
+        steps_per_epoch: how many steps an epoch has.
+
+    >>> step_factor(np.array([1, 10, 100]), 53).round(2)
+    array([1.38, 0.24, 0.31])
+    """
+
+    def correction(t: Array) -> Array:
+        found: Array = np.sqrt(1 - BETA_2**t) / (1 - BETA_1**t)
+        return found
+
+    return correction(epoch) / correction(epoch * float(steps_per_epoch))
 
 
 def _by_settings(

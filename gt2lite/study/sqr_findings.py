@@ -6,7 +6,7 @@ The rows are those of `data/results/sqr.csv`, see `gt2lite.study.sqr_runs`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -80,17 +80,26 @@ def lines(records: Iterable[RaceRecord], level: float, form: str) -> list[Line]:
     for dataset in dict.fromkeys(row.dataset for row in rows):
         for model in MODELS:
             mine = [row for row in rows if (row.dataset, row.model) == (dataset, model)]
-            means = {
+            means: dict[str, Any] = {
                 name: float(np.mean([getattr(row, name) for row in mine]))
                 for name in ("interval_score", "crps", "epochs", "steps")
             }
-            shares = {
+            shares: dict[str, Any] = {
                 name: 100 * float(np.mean([getattr(row, name) for row in mine]))
                 for name in ("picp", "pinaw", "calibration_error", "crossed", "rmse")
             }
             seconds = float(np.mean([row.train_cpu_seconds for row in mine]))
-            names = {"dataset": dataset.upper(), "model": TITLES[model], "form": form}
-            found.append(Line(**names, level=100 * level, seconds=seconds, **means, **shares))
+            found.append(
+                Line(
+                    dataset=dataset.upper(),
+                    model=TITLES[model],
+                    level=100 * level,
+                    form=form,
+                    seconds=seconds,
+                    **means,
+                    **shares,
+                )
+            )
     return found
 
 

@@ -62,7 +62,7 @@ def test_the_setting_that_does_it_is_named():
     assert effect.all_three == pytest.approx(83)
     assert effect.all_but_bias == pytest.approx(63)
     found = blame(rows, "pm")
-    assert (found.setting, found.seeds, found.n) == ("bias_correction", 2, 2)
+    assert (found.setting, found.seeds, found.n) == ("counting", 2, 2)
     assert found.alone == pytest.approx(100 * (85 / 65 - 1))
     assert found.left_out == pytest.approx(100 * (63 / 65 - 1))
 
