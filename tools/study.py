@@ -3,8 +3,8 @@
 python tools/study.py reproduce
     the 60 trainings of the paper, the verdict on each cell and each claim, on the screen
 python tools/study.py field
-    all contestants of the field on all data sets, and Parkinson with patients kept apart,
-    written to data/results/
+    all contestants of the field on all tables, and Parkinson with patients kept apart,
+    written to data/results/; with --tables development without the frozen tables
 python tools/study.py sqr
     simultaneous quantile regression beside aligned training, written to data/results/sqr.csv
 python tools/study.py ablation
@@ -22,17 +22,21 @@ killed goes on where it was.
 from __future__ import annotations
 
 import argparse
+import functools
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
 
 from press.processes import finish
 
+from gt2lite.datasets import DATASETS
 from gt2lite.recipe import Recipe
 from gt2lite.study import plans, runner
+from gt2lite.study.field.plans import whole_field
+from gt2lite.study.field.public import DEVELOPMENT
 from gt2lite.study.results import Stored, compare, write_provenance
 from gt2lite.study.store import Store
 from gt2lite.study.stored import STUDIES, renew, renew_walk, rows_of
@@ -40,6 +44,10 @@ from gt2lite.study.summary import difference_lines, field_lines, protocol_lines
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "data" / "results"
+TABLES_OF = {
+    "all": whole_field,
+    "development": functools.partial(whole_field, (*DEVELOPMENT, *DATASETS)),
+}
 TUNING = RESULTS / "tuning_repeat.csv"
 
 
@@ -51,10 +59,13 @@ def reproduce(store: Store, jobs: int) -> None:
     print(*difference_lines(found), sep="\n")
 
 
-def renewed(name: str, store: Store, jobs: int) -> dict[str, Stored]:
-    """Bring the files of a study up to date and say where its rows come from."""
+def renewed(
+    name: str, store: Store, jobs: int, todo: Callable[[], list] | None = None
+) -> dict[str, Stored]:
+    """Bring the files of a study, or of some of its runs, up to date; say where rows come from."""
     clock = time.perf_counter()
-    found = renew(STUDIES[name], RESULTS, store, n_jobs=jobs)
+    study = replace(STUDIES[name], todo=todo or STUDIES[name].todo)
+    found = renew(study, RESULTS, store, n_jobs=jobs)
     print(
         f"{STUDIES[name].what}: {found.n_kept} runs kept as stored in data/results, "
         f"{found.n_loaded} from the store, {found.n_run} computed in "
@@ -64,10 +75,10 @@ def renewed(name: str, store: Store, jobs: int) -> dict[str, Stored]:
     return found.stored
 
 
-def field(store: Store, jobs: int) -> None:
-    """Bring the field up to date."""
-    files = renewed("field", store, jobs)
-    packages = {name: version(name) for name in ("mapie", "scikit-learn")}
+def field(store: Store, jobs: int, tables: str = "all") -> None:
+    """Bring the field up to date, on all tables or without those that are frozen."""
+    files = renewed("field", store, jobs, TABLES_OF[tables])
+    packages = {name: version(name) for name in ("scipy", "scikit-learn")}
     write_provenance(RESULTS, "field_provenance.json", command="make field", **packages)
     print(*field_lines(files["field.csv"].rows), sep="\n")
 
@@ -118,11 +129,16 @@ def main(words: Sequence[str] | None = None) -> int:
     }
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("command", choices=commands)
+    parser.add_argument(
+        "--tables", choices=TABLES_OF, default="all", help="of the field: leave out frozen ones"
+    )
     parser.add_argument("--jobs", type=int, default=-1, help="processes; -1 for one per core")
     parser.add_argument("--store", type=Path, default=ROOT / "_build" / "store")
     given = parser.parse_args(words)
     kept = "stopped; what was finished is kept, and the same command goes on"
-    return finish("study", lambda: commands[given.command](Store(given.store), given.jobs), kept)
+    more = {"tables": given.tables} if given.command == "field" else {}
+    command = functools.partial(commands[given.command], **more)
+    return finish("study", lambda: command(Store(given.store), given.jobs), kept)
 
 
 if __name__ == "__main__":

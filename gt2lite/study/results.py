@@ -69,11 +69,20 @@ class Difference(NamedTuple):
 # ------------------------------------------------------------------------- rows and their keys
 
 
-def write(stored: Stored[Any], path: str | os.PathLike[str]) -> None:
-    """Write rows and their keys to a CSV file, which appears whole or not at all."""
+def write(
+    stored: Stored[Any], path: str | os.PathLike[str], kind: Callable[..., Any] | None = None
+) -> None:
+    """Write rows and their keys to a CSV file, which appears whole or not at all.
+
+    Args:
+        stored: what is written.
+        path: of the file.
+        kind: the dataclass of the rows; needed only where there are none.
+    """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    names = [field.name for field in fields(stored.rows[0])]
+    columns: Any = kind or stored.rows[0]
+    names = [field.name for field in fields(columns)]
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with os.fdopen(handle, "w", newline="", encoding="utf-8") as file:

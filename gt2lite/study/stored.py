@@ -16,12 +16,12 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gt2lite.datasets import data_path
+from gt2lite.datasets import DATASETS, data_path
 from gt2lite.recipe import Recipe
 from gt2lite.study import plans, runner
 from gt2lite.study.ablation import AblationRecord, ablations
 from gt2lite.study.field.plans import whole_field
-from gt2lite.study.field.records import BinCount, FieldRecord
+from gt2lite.study.field.records import BinCount, ChosenSettings, FieldRecord
 from gt2lite.study.field.runs import FieldRun
 from gt2lite.study.protocol import ProtocolRun
 from gt2lite.study.records import Record
@@ -61,13 +61,27 @@ class Renewed(NamedTuple):
     n_run: int  # runs that were executed
 
 
-def _records(run: ProtocolRun | FieldRun) -> list[Any]:
+def _records(run: ProtocolRun) -> list[Any]:
     return list(run.records)
 
 
+def _field_records(run: FieldRun) -> list[FieldRecord]:
+    """Return the records with eight digits: further ones say nothing, and files stay small."""
+    return [replace(row, **_rounded(row)) for row in run.records]
+
+
+def _rounded(row: FieldRecord) -> dict[str, float]:
+    values = {field.name: getattr(row, field.name) for field in fields(row)}
+    return {name: float(f"{v:.8g}") for name, v in values.items() if isinstance(v, float)}
+
+
+def _chosen(run: FieldRun) -> list[ChosenSettings]:
+    return list(run.chosen)
+
+
 def _shown_bins(run: FieldRun) -> list[BinCount]:
-    """Return the bins of one level, with widths to the eye's precision."""
-    shown = [row for row in run.counts if row.level == BIN_LEVEL]
+    """Return the bins of one level on the paper's tables, with widths to the eye's precision."""
+    shown = [row for row in run.counts if row.level == BIN_LEVEL and row.dataset in DATASETS]
     return [replace(row, width=round(row.width, 4)) for row in shown]
 
 
@@ -94,7 +108,11 @@ STUDIES = {
     "field": Study(
         "the field",
         whole_field,
-        {"field.csv": File(FieldRecord, _records), "bins.csv": File(BinCount, _shown_bins)},
+        {
+            "field.csv": File(FieldRecord, _field_records),
+            "bins.csv": File(BinCount, _shown_bins),
+            "field_settings.csv": File(ChosenSettings, _chosen),
+        },
     ),
 }
 """All studies but the walk for the strong recipe, whose runs depend on what came before."""
@@ -153,7 +171,9 @@ def renew(study: Study, folder: Path, store: Store, *, n_jobs: int = -1) -> Rene
     """
     todo: list[Runnable[Any]] = study.todo()
     there = {name: _there(folder / name, file.kind) for name, file in study.files.items()}
-    have = {task: all(key_of(task) in rows for rows in there.values()) for task in todo}
+    # the first file has rows of every run; others need not
+    first = there[next(iter(study.files))] if all((folder / n).exists() for n in there) else {}
+    have = {task: key_of(task) in first for task in todo}
     missing = [task for task in todo if not have[task]]
     n_loaded = sum(store.has(key_of(task)) for task in missing)
     done = runner.run(missing, store, n_jobs=n_jobs, what=study.what)
@@ -163,10 +183,10 @@ def renew(study: Study, folder: Path, store: Store, *, n_jobs: int = -1) -> Rene
         stored: Stored[Any] = Stored([], [])
         for task in todo:
             key = key_of(task)
-            rows = there[name][key] if have[task] else file.rows(runs[task])
+            rows = there[name].get(key, []) if have[task] else file.rows(runs[task])
             stored.rows.extend(rows)
             stored.keys.extend([key] * len(rows))
-        write(stored, folder / name)
+        write(stored, folder / name, file.kind)
         found[name] = stored
     kept = len(todo) - len(missing)
     return Renewed(found, kept, n_loaded, len(missing) - n_loaded)

@@ -6,8 +6,10 @@ from collections.abc import Iterable, Iterator
 
 from gt2lite.study.cells import verdicts, winners
 from gt2lite.study.claims import check_claims
+from gt2lite.study.field.contestants import BOOSTED
 from gt2lite.study.field.records import FieldRecord
 from gt2lite.study.field.tables import values_of
+from gt2lite.study.field.verdicts import by_table, overall, ratios, targets
 from gt2lite.study.paper import claims
 from gt2lite.study.records import Record
 from gt2lite.study.results import Difference
@@ -36,14 +38,19 @@ def protocol_lines(rows: list[Record]) -> Iterator[str]:
         yield f"  {c.verdict:14} {told[c.id]}\n{'':17}{c.explanation}"
 
 
-def field_lines(rows: list[FieldRecord], level: float = 0.90) -> Iterator[str]:
-    """Yield the width at equal coverage of all contestants."""
-    yield f"Width at equal coverage, {100 * level:.0f} % (mean over seeds, % of the target's range)"
-    for split in dict.fromkeys(row.split for row in rows):
-        widths = values_of(rows, "equal_pinaw", level=level, split=split)
-        for name, of_sets in widths.items():
-            for dataset, width in of_sets.items():
-                yield f"  {dataset:4} {split:8} {name:12} {100 * width.mean():7.2f}"
+def field_lines(rows: list[FieldRecord]) -> Iterator[str]:
+    """Yield how contestants compare with the best boosted rival, tables with losses first."""
+    yield "Interval score against the best boosted rival (geometric mean of tables and levels)"
+    names = [name for name in values_of(rows, "interval_score") if name not in BOOSTED]
+    for name in names:
+        found = by_table(ratios(rows, name, BOOSTED))
+        if not found:
+            continue
+        mean = overall(found.values())
+        yield f"  {name:20} {mean.mean:.3f} [{mean.low:.3f}, {mean.high:.3f}] on {mean.n} tables"
+        yield "    " + ", ".join(f"{table} {ratio:.2f}" for table, ratio in found.items())
+    for target in targets(rows):
+        yield f"  {target.met:3} {target.what}: {target.found} (goal: {target.goal})"
 
 
 def difference_lines(differences: Iterable[Difference]) -> Iterator[str]:

@@ -12,6 +12,8 @@ from gt2lite.losses import make_objective
 from gt2lite.metrics import covers
 from gt2lite.recipe import Recipe
 from gt2lite.study import runner, sqr
+from gt2lite.study.field.runs import Entry
+from gt2lite.study.field.simultaneous import Simultaneous
 from gt2lite.study.sqr_runs import (
     FORMS,
     MODELS,
@@ -117,3 +119,22 @@ def test_a_race_that_cannot_be_is_an_error(change):
     (name,) = change
     with pytest.raises(ValueError, match=f"{name} must be"):
         replace(races()[0], **change)
+
+
+def test_a_contestant_of_the_field_shares_the_training(tmp_path):
+    contestant = Simultaneous("sqr", "GT2-FLS, SQR")
+    assert contestant.tables is not None and "pp" in contestant.tables
+    store = Store(tmp_path)
+    entry = Entry("aids", 0, effort=0.0002, contestant=contestant)  # two epochs
+    (run,) = runner.run([entry], store, n_jobs=1)
+    recipe = replace(sqr.RECIPE, epochs=2)
+    system = SqrTraining("aids", 0, recipe)
+    assert store.has(runner.key_of(system))
+    forecast = SqrForecast(system.unpack(*store.load(runner.key_of(system))).params)
+    data = entry.prepare()
+    forecast.calibrate(data.X_cal, data.y_cal)
+    (record, *_) = run.records
+    assert record.level == 0.90
+    lower, upper = forecast.interval(data.X_test, 0.90, "conformal")
+    assert record.picp == np.mean(covers(data.y_test, lower, upper))
+    assert record.pinaw == pytest.approx(np.mean(upper - lower) / np.ptp(data.y_test), rel=1e-12)

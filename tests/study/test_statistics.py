@@ -11,6 +11,7 @@ import pytest
 from gt2lite.calibration import CALIBRATORS, Scores, critical_scores
 from gt2lite.memberships import kappa_of
 from gt2lite.study.statistics import (
+    corrected_t,
     coverage_p_value,
     equal_p,
     expected_gap,
@@ -63,6 +64,33 @@ def test_paired_t_by_hand():
     for sign in (-1, 1):
         p = paired_p(sign * np.array([5.0, 1.0]))
         assert p == pytest.approx(1 - 2 / math.pi * math.atan(3 / 2))
+
+
+def test_the_corrected_test_by_hand():
+    gaps = np.array([1.0, 2.0, 3.0])
+    found = corrected_t(gaps, 0.0)  # nothing to correct: the plain paired test
+    assert found.p == pytest.approx(paired_p(gaps))
+    assert found.half == pytest.approx(paired_half(gaps))
+    wider = corrected_t(gaps, 0.25)  # variance 1 / 3 + 1 / 4 in place of 1 / 3
+    assert wider.half / found.half == pytest.approx(math.sqrt(7 / 4))
+    assert wider.mean == found.mean == 2 and wider.p > found.p
+    assert corrected_t(-gaps, 0.25)[1:] == wider[1:]
+
+
+def test_the_corrected_test_turns_where_its_interval_ends():
+    gaps = np.array([0.3, 0.1, 0.4, 0.1, 0.5])
+    mean, half, _ = corrected_t(gaps, 0.2)
+    assert corrected_t(gaps - mean + half, 0.2).p == pytest.approx(0.05)
+    assert corrected_t(gaps - mean + 2 * half, 0.2).p < 0.05
+
+
+def test_the_corrected_test_of_differences_without_spread_and_its_errors():
+    assert corrected_t(np.zeros(3), 0.2) == (0, 0, 1)
+    assert corrected_t(np.ones(3), 0.2) == (1, 0, 0)
+    with pytest.raises(ValueError, match=r"two or more, got shape \(1,\)"):
+        corrected_t([1.0], 0.2)
+    with pytest.raises(ValueError, match="test_over_train must not be negative, got -1"):
+        corrected_t([1.0, 2.0], -1)
 
 
 def test_equal_to_within_a_margin_by_hand():
