@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from gt2lite._checks import Array, one_of, whole
-from gt2lite.datasets import DATASETS, checksum, load_dataset, prepare
+from gt2lite.datasets import DATASETS, Prepared, checksum, load_dataset, prepare
 from gt2lite.recipe import Recipe
 from gt2lite.study.design import n_values
 from gt2lite.study.sqr import RECIPE, train_sqr
@@ -64,12 +64,7 @@ class SqrTraining:
     def execute(self, get: Any = None) -> SqrSystem:
         """Train the system."""
         data = prepare(load_dataset(self.dataset), self.seed, by_group=self.by_group)
-        clock = time.process_time()
-        found = train_sqr(data.X_train, data.y_train, self.recipe, seed=self.seed)
-        seconds = time.process_time() - clock
-        n_learn = len(data.y_train) - round(self.recipe.validation * len(data.y_train))
-        steps = len(found.history) * max(n_learn // self.recipe.batch_size, 1)
-        return SqrSystem(found.params, found.history, found.best_epoch, steps, seconds)
+        return trained(data, self.recipe, self.seed)
 
     def pack(self, system: SqrSystem) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return the system in plain form."""
@@ -84,3 +79,13 @@ class SqrTraining:
         params = {n.removeprefix(prefix): v for n, v in arrays.items() if n.startswith(prefix)}
         numbers = header["best_epoch"], header["steps"], header["seconds"]
         return SqrSystem(params, arrays["history"], *numbers)
+
+
+def trained(data: Prepared, recipe: Recipe, seed: int) -> SqrSystem:
+    """Train a system on the training part, and say what it took."""
+    clock = time.process_time()
+    found = train_sqr(data.X_train, data.y_train, recipe, seed=seed)
+    seconds = time.process_time() - clock
+    n_learn = len(data.y_train) - round(recipe.validation * len(data.y_train))
+    steps = len(found.history) * max(n_learn // recipe.batch_size, 1)
+    return SqrSystem(found.params, found.history, found.best_epoch, steps, seconds)

@@ -138,3 +138,12 @@ def test_a_contestant_of_the_field_shares_the_training(tmp_path):
     lower, upper = forecast.interval(data.X_test, 0.90, "conformal")
     assert record.picp == np.mean(covers(data.y_test, lower, upper))
     assert record.pinaw == pytest.approx(np.mean(upper - lower) / np.ptp(data.y_test), rel=1e-12)
+
+
+def test_a_contestant_that_gets_fewer_rows_trains_on_those_alone(tmp_path):
+    entry = Entry(
+        "aids", 0, effort=0.0001, most_rows=200, contestant=Simultaneous("sqr", "GT2-FLS, SQR")
+    )
+    store = Store(tmp_path)
+    runner.run([entry], store, n_jobs=1)
+    assert not store.has(runner.key_of(SqrTraining("aids", 0, replace(sqr.RECIPE, epochs=1))))

@@ -19,7 +19,7 @@ from gt2lite.study.field.contestant import Contestant, Entered, Get
 from gt2lite.study.field.fuzzy import shorten
 from gt2lite.study.field.margins import Parts, Shape, answer
 from gt2lite.study.field.setting import Setting
-from gt2lite.study.sqr_training import SqrSystem, SqrTraining
+from gt2lite.study.sqr_training import SqrSystem, SqrTraining, trained
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,7 @@ class Simultaneous(Contestant):
 
     def enter(self, setting: Setting, data: Prepared, get: Get) -> Entered:
         """Train the system, or take it from the store, and put a margin on two of its planes."""
-        recipe = shorten(sqr.RECIPE, setting.effort)
-        by_group = setting.split == "by_group"
-        system: SqrSystem = get(SqrTraining(setting.dataset, setting.seed, recipe, by_group))
+        system = self._trained(setting, data, get)
 
         def parts(level: float) -> Parts:
             return Parts(
@@ -59,3 +57,11 @@ class Simultaneous(Contestant):
         y_hat = sqr.quantiles(system.params, data.X_test, 0.5)
         found = answer("", y_hat, parts, data.y_cal, data.y_test)
         return Entered((found,), system.seconds + further, further)
+
+    def _trained(self, setting: Setting, data: Prepared, get: Get) -> SqrSystem:
+        recipe = shorten(sqr.RECIPE, setting.effort)
+        if len(data.y_train) != setting.most_rows:  # all rows: the training that others share
+            by_group = setting.split == "by_group"
+            system: SqrSystem = get(SqrTraining(setting.dataset, setting.seed, recipe, by_group))
+            return system
+        return trained(data, recipe, setting.seed)
