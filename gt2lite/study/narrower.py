@@ -13,6 +13,7 @@ import numpy as np
 
 from gt2lite._checks import Array
 from gt2lite.losses import Objective
+from gt2lite.memberships import ALPHA_0
 from gt2lite.metrics import picp
 from gt2lite.recipe import Recipe
 from gt2lite.study.field.fuzzy import trained_system
@@ -122,28 +123,56 @@ def judge(rows: Sequence[FieldRecord], a: str, b: str) -> Verdict:
     )
 
 
-def covered_by_planes(
-    recipe: Recipe, settings: Iterable[Setting], alphas: Array, store: Store | None = None
-) -> Array:
-    """Return what planes cover of the test part before any calibration (K,), mean over settings.
+def trained_planes(
+    recipe: Recipe, setting: Setting, store: Store | None = None
+) -> tuple[Planes, Array]:
+    """Return a system at the rows of the test part, and their targets (N,).
 
     Args:
         recipe: of the system; it is trained where the store does not have it.
-        settings: the splits.
-        alphas: the planes (K,).
+        setting: the split.
         store: where trained systems are kept.
     """
 
     def get(task: Runnable[object]) -> object:
         return run([task], store, n_jobs=1, progress=False)[0]
 
+    data = setting.prepare()
+    return Planes(trained_system(recipe, setting, get).params, data.X_test), data.y_test
+
+
+def covered_by_planes(
+    recipe: Recipe, settings: Iterable[Setting], alphas: Array, store: Store | None = None
+) -> Array:
+    """Return what planes cover of the test part before any calibration (K,), mean over settings.
+
+    Args:
+        recipe: of the system.
+        settings: the splits.
+        alphas: the planes (K,).
+        store: where trained systems are kept.
+    """
     covered = []
     for setting in settings:
-        data = setting.prepare()
-        planes = Planes(trained_system(recipe, setting, get).params, data.X_test)
-        ends = planes.ends(alphas)  # (2, K, N)
-        covered.append([picp(data.y_test, *ends[:, k]) for k in range(len(alphas))])
+        planes, y = trained_planes(recipe, setting, store)
+        covered.append([picp(y, *ends) for ends in planes.ends(alphas).swapaxes(0, 1)])
     return np.asarray(np.mean(covered, axis=0))
+
+
+def relative_widths(
+    recipe: Recipe, settings: Iterable[Setting], alphas: Array, store: Store | None = None
+) -> Array:
+    """Return the mean width of planes in units of that of the envelope (K,), mean over settings.
+
+    Where the ends moved in proportion to the memberships, this would be kappa.
+    """
+    found = []
+    for setting in settings:
+        planes, _ = trained_planes(recipe, setting, store)
+        lower, upper = planes.ends(np.append(alphas, ALPHA_0))
+        widths = (upper - lower).mean(axis=1)
+        found.append(widths[:-1] / widths[-1])
+    return np.asarray(np.mean(found, axis=0))
 
 
 def _wider(percent: float) -> str:
