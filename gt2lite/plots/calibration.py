@@ -36,8 +36,8 @@ def calibration_curves(ax: Axes, tables: Mapping[str, Array], level: float) -> A
 
     Args:
         ax: where to draw.
-        tables: for each name the pairs (coverage, alpha), (n, 2), in rising order of coverage;
-            straight lines join them.
+        tables: for each name the pairs (coverage, alpha), (n, 2), in rising order of coverage and,
+            where that is equal, in falling order of alpha; straight lines join them.
         level: the coverage to mark.
     """
     ax.axvline(100 * level, color=GREY, linestyle=":", linewidth=1.2)
@@ -47,7 +47,7 @@ def calibration_curves(ax: Axes, tables: Mapping[str, Array], level: float) -> A
         chosen = float(np.interp(level, coverage, alpha))
         ax.plot(100 * level, chosen, mark, color=VERMILION, markersize=9, zorder=3)
         ax.annotate(
-            rf"$\alpha^* = {chosen:.2f}$", (100 * level, chosen), xytext=(-8, -4),
+            rf"{name}: $\alpha^\star = {chosen:.2f}$", (100 * level, chosen), xytext=(-8, -4),
             textcoords="offset points", ha="right", va="top", color=VERMILION,
         )  # fmt: skip
     ax.set(xlim=(0, 101), ylim=(0, 1.03))
@@ -121,7 +121,7 @@ def interpolations(
     colors = (BLUE, GREEN, VERMILION, PURPLE)
     for (name, curve), color, line in zip(curves.items(), colors, LINES, strict=False):
         ax.plot(100 * coverage, curve, color=color, linestyle=line, linewidth=1.6, label=name)
-    ax.plot(100 * table[:, 0], table[:, 1], "o", color=BLACK, markersize=4, label="table")
+    ax.plot(100 * table[:, 0], table[:, 1], "o", color=BLACK, markersize=4, label="lookup table")
     ax.set(xlim=(0, 101), ylim=limits)
     return labelled(ax, "coverage (%)", PLANE)
 
