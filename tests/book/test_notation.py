@@ -174,7 +174,7 @@ def test_symbols_of_single_chapters_name_chapters_that_exist():
             [r"\boldsymbol y without an index is not on the page: \boldsymbol{y}"],
         ),
         (r"$T_q \le T_{(r)}$, $d$", []),
-        ("Of $T$ things.", ["T without an index is not on the page: T"]),
+        (r"$\ell(e)$", [r"\ell without an index is not on the page: \ell(e)"]),
         (r"$2\,d_n$", [r"d with an index is not on the page: 2\,d_n"]),
         (r"$$\frac1H \sum_{h=1}^{H} y_h$$", []),
         (r"$$\sum_{h=1}^{N} y_h$$", [r"h does not run up to N: \sum_{h=1}^{N} y_h"]),
