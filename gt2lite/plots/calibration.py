@@ -165,7 +165,7 @@ def _number(ax: Axes, places: Array, moves: NDArray[np.intp]) -> None:
     size = np.array([np.ptp(ax.get_xlim()), np.ptp(ax.get_ylim())])
     groups: list[list[int]] = []
     for i in moves.tolist():
-        close = groups and (np.abs(places[i] - places[groups[-1][0]]) < [0.05, 0.08] * size).all()
+        close = groups and (np.abs(places[i] - places[groups[-1][0]]) < size * [0.05, 0.08]).all()
         if close and i == groups[-1][-1] + 1:
             groups[-1].append(i)
         else:
