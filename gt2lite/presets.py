@@ -13,7 +13,7 @@ STRONG = Recipe(
     alphas=(0.01, 0.1529, 0.7292, 1.0),  # the first three learn 99, 90 and 50 %
     objective="aligned",
     batch_size=32,
-    learning_rate=2e-2,
+    learning_rate=3e-2,
     averaging=0.99,
     start="joint",
 )
