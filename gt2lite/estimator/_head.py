@@ -287,8 +287,8 @@ class IntervalHead(Doubting, Regressor):
             )
         if self.system.target_transform is not None:
             raise ValueError(
-                "system learns errors, which have both signs, so its target_transform must be None, "
-                f"got {self.system.target_transform!r}"
+                "system learns errors, which have both signs, so its target_transform must be "
+                f"None, got {self.system.target_transform!r}"
             )
         return clone(self.system)
 
