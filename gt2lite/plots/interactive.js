@@ -413,8 +413,10 @@
     side(1);
   };
 
+  window.gt2lite = { add, slider, panel, axes, fixed, path };  // for `play.js`
   const kinds = { alpha: alphaSlider, set: set3d, switch: switchPoint };
   for (const element of document.querySelectorAll(".gt2-live:not([data-ready])")) {
+    if (!(element.dataset.kind in kinds)) continue;
     element.dataset.ready = "";
     const data = JSON.parse(element.querySelector("script[type='application/json']").textContent);
     for (const still of element.querySelectorAll(".gt2-still")) still.hidden = true;
