@@ -161,7 +161,7 @@ def test_the_page_lists_no_symbol_twice():
 
 
 def test_symbols_of_single_chapters_name_chapters_that_exist():
-    names = {chapter.name for chapter in CHAPTERS}
+    names = {path.stem for path in (ROOT / "chapters").glob("*.ipynb")}
     assert NOTATION.homes
     assert all(homes and homes <= names for homes in NOTATION.homes.values())
 
@@ -185,7 +185,7 @@ def test_symbols_of_single_chapters_name_chapters_that_exist():
         ("Over $m$ test samples.", ["m counts nothing, not test samples"]),
         ("There are $Q$ test samples.", ["Q counts calibration samples, not test samples"]),
         ("There are $I$ levels.", ["I counts seeds, not levels"]),
-        ("A switch at $L$.", ["L belongs to 02_inference: L"]),
+        (r"A factor $\gamma$.", [r"\gamma belongs to 04_blueprint: \gamma"]),
         (r"The $r$-th smallest, $T_{(r)}$, with $r = \lceil Q \varphi \rceil$.", []),
         (r"With $k = \lceil Q \varphi \rceil$ it is $T_{(k)}$.", ["k is no rank, r is"]),
         ("A t-test and a p-value.", []),
