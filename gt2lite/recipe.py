@@ -53,6 +53,11 @@ class Recipe:
         start: "per_input" or "joint", where rules start, see `gt2lite.starts.init_params`.
         sigma_scale: how wide memberships start, likewise.
         validation: share of the rows that is set aside where `keep` is "validation".
+        patience: training stops where so many epochs in a row have not been better than
+            the best before; needs a `keep` that judges epochs, "validation" or "best". None
+            goes through all of them. A "cosine" falls as planned for all `epochs`, so
+            that a training stopped early lacks the small steps at its end, which often help
+            most: give it more patience, or a constant rate.
     """
 
     n_rules: int = 10
@@ -71,6 +76,7 @@ class Recipe:
     start: str = "per_input"
     sigma_scale: float = 1.0
     validation: float = 0.2
+    patience: int | None = None
 
     def __post_init__(self) -> None:
         for name, high in _LARGEST.items():
@@ -89,9 +95,20 @@ class Recipe:
         one_of("bias_correction", self.bias_correction, ("steps", "epochs"))
         one_of("schedule", self.schedule, SCHEDULES)
         one_of("start", self.start, STARTS)
+        if self.patience is not None:
+            self._check_patience()
         if self.alphas is not None:
             self._set("alphas", tuple(float(alpha) for alpha in vector("alphas", self.alphas)))
         make_objective(self.objective, self.coverage, self.alphas)
+
+    def _check_patience(self) -> None:
+        value = whole("patience", self.patience, high=_LARGEST["epochs"])
+        if self.keep == "last":
+            raise ValueError(
+                "patience must be None where keep='last', which judges no epoch, got "
+                f"{value!r}: set keep='validation' or keep='best'"
+            )
+        self._set("patience", value)
 
     def _set(self, name: str, value: Any) -> None:
         """Replace a setting by the plain number that it stands for."""

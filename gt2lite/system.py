@@ -159,6 +159,9 @@ class Planes:
         ends = self._ends(kappa.reshape(1, -1))
         return ends[0, 0], ends[1, 0]
 
+    def __len__(self) -> int:
+        return len(self.X)
+
     def ends(self, alphas: Sequence[float] | Array) -> Array:
         """Return the ends (2, K, N) of the planes `alphas` (K,)."""
         return self._ends(self._kappa(vector("alphas", alphas))[:, None])

@@ -7,12 +7,13 @@ seed gives the same bits.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gt2lite._checks import Array, matrix, vector
+from gt2lite._checks import Array, matrix, one_of, vector
 from gt2lite._fast.gradient import BatchGradient, Flat
 from gt2lite._fast.state import apart, quiet
 from gt2lite._progress import progress_bar
@@ -23,7 +24,7 @@ from gt2lite.recipe import Recipe
 from gt2lite.starts import init_params
 from gt2lite.system import Params, Planes, param_shapes
 
-Callback = Callable[[int, float, Params], None]
+Callback = Callable[[int, float, Params], bool | None]
 
 GETS_NOWHERE = 10.0
 """Training that ends with a loss so many times as large as that of the start has diverged."""
@@ -33,7 +34,11 @@ class Trained(NamedTuple):
     """A trained system and the mean loss of each epoch (of its batches, as they came)."""
 
     params: Params
-    history: Array  # (epochs,)
+    history: Array  # (epochs,), or fewer where training stopped early
+
+
+class InterruptedTrainingWarning(UserWarning):
+    """Training was stopped by hand, and what was learnt until then is kept."""
 
 
 class DivergenceError(RuntimeError):
@@ -87,6 +92,7 @@ def train(
     start: Params | None = None,
     lesson: Lesson | None = None,
     callback: Callback | None = None,
+    on_interrupt: str = "raise",
     progress: bool | None = None,
 ) -> Trained:
     """Train a system by Algorithm 1.
@@ -101,12 +107,19 @@ def train(
         callback: called after each epoch with its number (from 1), its loss and the parameters
             (their running mean where there is one); training goes on with them, so copy what you
             keep. The loss is the mean over the batches or, where the epochs are judged, that
-            of the rows that judge them.
+            of the rows that judge them. If it returns True, training stops, and keeps what it
+            would keep had this been its last epoch.
+        on_interrupt: what Ctrl-C does: "raise" as always, or "keep" what would be kept had
+            training ended with the last complete epoch, with an `InterruptedTrainingWarning`.
+            Before the end of the first epoch, and where the loss is ten times that of the
+            start, there is nothing to keep, and it is raised. Who stores outcomes wants
+            "raise": part of a training must not pass for the whole.
         progress: show a progress bar; None shows one on a terminal if tqdm is installed.
 
     Raises:
         DivergenceError: when the loss is no longer finite, or, at the
             end, ten times that of the start.
+        KeyboardInterrupt: as `on_interrupt` says.
 
     >>> X = np.linspace(-1, 1, 50)[:, None]
     >>> trained = train(X, X[:, 0] ** 2, Recipe(n_rules=3, epochs=5))
@@ -114,6 +127,7 @@ def train(
     (5,)
     """
     recipe = recipe or Recipe()
+    one_of("on_interrupt", on_interrupt, ("raise", "keep"))
     X = matrix("X", X)
     y = vector("y", y, len(X))
     rng = np.random.default_rng(seed)
@@ -133,21 +147,41 @@ def train(
     else:
         _check_start(start, recipe, X.shape[1])
     training = _Training(start, recipe, lesson, len(y))
-    history: list[float] = []
-    bar = progress_bar(recipe.epochs, "training", "epoch", show=progress)
-    with one_blas_thread(), bar as step_done:
-        for epoch in range(1, recipe.epochs + 1):
-            mean = training.learn(lesson.inputs(X, rng), y, rng, epoch)
-            if training.has_diverged(mean, epoch):
-                params = training.last_sound()
-                raise DivergenceError(_advice(epoch, recipe), params, np.array(history))
-            history.append(mean)
-            if recipe.keep != "last":
-                mean = training.judge(X_judge, y_judge)
-            if callback is not None:
-                callback(epoch, mean, training.kept.params)
-            step_done(f"loss {mean:.4f}")
-    return Trained(training.result(), np.array(history))
+    try:
+        with (
+            one_blas_thread(),
+            progress_bar(recipe.epochs, "training", "epoch", show=progress) as step_done,
+        ):
+            for epoch in range(1, recipe.epochs + 1):
+                training.learn(lesson.inputs(X, rng), y, rng, epoch)
+                loss = training.end_epoch(epoch, X_judge, y_judge)
+                answer = None
+                if callback is not None:
+                    answer = callback(epoch, loss, training.kept.params)
+                step_done(f"loss {loss:.4f}")
+                if training.is_patience_over(epoch):
+                    break
+                if isinstance(answer, (bool, np.bool_)) and answer:
+                    training.check_end(epoch)
+                    break
+    except KeyboardInterrupt:
+        if on_interrupt == "raise" or not training.can_end_here():
+            raise
+        words = f"after epoch {training.complete.epoch} of {recipe.epochs}"
+        warnings.warn(
+            f"stopped by hand {words}: what was learnt so far is kept",
+            InterruptedTrainingWarning,
+            stacklevel=3,
+        )
+    return training.result()
+
+
+class _Complete(NamedTuple):
+    """What there is at the end of an epoch; one object, so that Ctrl-C finds all of it or none."""
+
+    epoch: int
+    moving: Array
+    keeping: Array  # what would be kept if training ended here
 
 
 class _Training:
@@ -168,12 +202,13 @@ class _Training:
         )
         self.average = RunningMean(self.kept.vector, recipe.averaging) if recipe.averaging else None
         self._worst = math.nan  # a loss above this, at the end, is no success
-        self._last_loss = math.nan
+        self._history: list[float] = []
         self._sound = self.moving.vector.copy()
-        self._best, self._best_loss = self.kept.vector.copy(), math.inf
+        self._best, self._best_loss, self._best_epoch = self.kept.vector.copy(), math.inf, 0
+        self.complete = _Complete(0, self._sound, self._best)
 
-    def learn(self, X: Array, y: Array, rng: np.random.Generator, epoch: int) -> float:
-        """Go through the rows once, batch by batch, and return the mean loss on the way."""
+    def learn(self, X: Array, y: Array, rng: np.random.Generator, epoch: int) -> None:
+        """Go through the rows once, batch by batch."""
         self._sound[:] = self.moving.vector
         count = epoch if self.recipe.bias_correction == "epochs" else None
         seen: list[tuple[Array, Array]] = []  # ends and targets of every batch
@@ -187,38 +222,70 @@ class _Training:
                 seen.append((ends, y_batch))
                 if math.isnan(self._worst):
                     self._worst = GETS_NOWHERE * (1 + self.lesson.loss.value(ends, y_batch))
-            if epoch == self.recipe.epochs:  # no batch follows that would show a bad last step
-                _, ends = self.gradient(X_t, y_batch)
-                self._last_loss = self.lesson.loss.value(ends, y_batch)
-            return self.lesson.mean_loss(seen)
+            self._mean, self._batch = self.lesson.mean_loss(seen), (X_t, y_batch)
 
-    def has_diverged(self, mean: float, epoch: int) -> bool:
-        """Return whether an epoch of that mean loss led to no numbers, or the last one nowhere."""
-        if not (math.isfinite(mean) and np.isfinite(self.moving.vector).all()):
-            return True
-        if epoch < self.recipe.epochs or self.recipe.keep != "last":
-            return False
-        return not (mean <= self._worst and self._last_loss <= self._worst)  # NaN is not
+    def end_epoch(self, epoch: int, X: Array, y: Array) -> float:
+        """Check an epoch, judge it by some rows where that is asked for, and return its loss."""
+        if not (math.isfinite(self._mean) and np.isfinite(self.moving.vector).all()):
+            raise self._divergence(epoch)
+        if epoch == self.recipe.epochs:
+            self.check_end(epoch)
+        loss, keeping = self._mean, self.kept.vector.copy()
+        if self.recipe.keep != "last":
+            loss = self._judge(epoch, X, y)
+            keeping = self._best
+        self._history.append(self._mean)
+        self.complete = _Complete(epoch, self.moving.vector.copy(), keeping)
+        return loss
 
-    def last_sound(self) -> Params:
-        """Return the parameters as they were before the last epoch."""
+    def check_end(self, epoch: int) -> None:
+        """Raise an error if training that ends with this epoch, and keeps it, got nowhere."""
+        if self.recipe.keep == "last" and self._gets_nowhere(self._mean):
+            raise self._divergence(epoch)
+
+    def can_end_here(self) -> bool:
+        """Return whether there is a complete epoch to keep, of a training that gets somewhere."""
+        epoch, moving, _ = self.complete
+        if not epoch or self.recipe.keep != "last":
+            return bool(epoch)
+        self.moving.vector[:] = moving
+        return not self._gets_nowhere(self._history[epoch - 1])
+
+    def is_patience_over(self, epoch: int) -> bool:
+        """Return whether the best epoch is too long ago."""
+        patience = self.recipe.patience
+        return patience is not None and epoch - self._best_epoch >= patience
+
+    def result(self) -> Trained:
+        """Return what is kept, the last or the best, of the epochs that are complete."""
+        epoch, _, keeping = self.complete
+        self.kept.vector[:] = keeping
+        params = {name: value.copy() for name, value in self.kept.params.items()}
+        return Trained(params, np.array(self._history[:epoch]))
+
+    def _gets_nowhere(self, mean: float) -> bool:
+        """Return whether a mean loss, or the loss after the last step, is far above the first."""
+        X_t, y_batch = self._batch  # no batch follows that would show a bad last step
+        with quiet():
+            self.lesson.look_at(X_t)
+            _, ends = self.gradient(X_t, y_batch)
+            last = self.lesson.loss.value(ends, y_batch)
+        return not (mean <= self._worst and last <= self._worst)  # NaN is not
+
+    def _divergence(self, epoch: int) -> DivergenceError:
         self.moving.vector[:] = self._sound
-        return self.moving.params
+        losses = np.array(self._history[: epoch - 1])
+        return DivergenceError(_advice(epoch, self.recipe), self.moving.params, losses)
 
-    def judge(self, X: Array, y: Array) -> float:
+    def _judge(self, epoch: int, X: Array, y: Array) -> float:
         """Return the loss of what is kept on some rows, and remember the best."""
         with quiet():
             ends = Planes(self.kept.params, X).ends(self.recipe.planes.alphas)
             found = self.lesson.loss.value(ends, y)
         if found < self._best_loss:
             self._best, self._best_loss = self.kept.vector.copy(), found
+            self._best_epoch = epoch
         return found
-
-    def result(self) -> Params:
-        """Return the parameters to keep: the last ones, or the best where epochs were judged."""
-        if self.recipe.keep != "last":
-            self.kept.vector[:] = self._best
-        return {name: value.copy() for name, value in self.kept.params.items()}
 
 
 def _set_aside(

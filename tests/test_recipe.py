@@ -28,6 +28,8 @@ def test_the_default_recipe_is_the_papers():
         averaging=0.0,
         start="per_input",
         sigma_scale=1.0,
+        validation=0.2,
+        patience=None,
     )
     np.testing.assert_array_equal(Recipe().planes.alphas, [0.01, 0.5, 1])
     with pytest.raises(FrozenInstanceError):
@@ -59,6 +61,10 @@ def test_the_default_recipe_is_the_papers():
         ("sigma_scale", 0),
         ("validation", 0),
         ("validation", 1),
+        ("patience", 0),
+        ("patience", 2.5),
+        ("patience", True),
+        ("patience", "long"),
         ("alphas", (0.5, 1.0)),
         ("alphas", (0.01, 2.0)),
         ("alphas", 0.01),
@@ -67,3 +73,9 @@ def test_the_default_recipe_is_the_papers():
 def test_a_bad_recipe_is_refused_by_name(name, value):
     with pytest.raises(ValueError, match=f"^{name} must"):
         Recipe(**{name: value})
+
+
+def test_patience_needs_epochs_that_are_judged():
+    with pytest.raises(ValueError, match=r"^patience must be None where keep='last'.*got 5.*best"):
+        Recipe(patience=5)
+    assert Recipe(patience=np.int64(5), keep="best").patience == 5

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from gt2lite._checks import Array, finite, numbers, whole
-from gt2lite.estimator._explain import Explanation, explain_row
+from gt2lite.estimator._explain import Explanation, explain_row, units_of
 from gt2lite.estimator._premises import Units
 from gt2lite.estimator._rules import Rules, read_rules
+from gt2lite.estimator._systems import System
+from gt2lite.estimator._targets import learnt_name, plain_scaler
 from gt2lite.estimator._weights import output_weights
-from gt2lite.system import Planes
 
 
 class Readable:
@@ -34,7 +35,8 @@ class Readable:
                 knows how often a rule leads, and rules come in the order of their mean log
                 firing in training. Of very many rows some are taken, spread evenly.
             top: how many rules; None for all.
-            system: 0; there is one system.
+            system: which of the systems, where there are several: 0 is the first. The rules of
+                a system that learns from ranks speak of ranks, in per cent.
             target: what the target is called.
 
         Returns:
@@ -52,23 +54,24 @@ class Readable:
         reg._check_fitted()
         if top is not None:
             whole("top", top)
-        if whole("system", system, 0) > 0:
-            raise ValueError(f"system must be 0: this estimator has one system, got {system}")
-        rows = None if X is None else reg._planes(X).X
-        units = Units(input_names(reg), target, reg.scaler_)
-        return read_rules(reg.params_, reg.recipe_.planes.alphas, units, rows, top)
+        one, learnt = _system(reg, system), reg.learnt()
+        rows = None if X is None else learnt.inputs(reg._scaled(X), system)
+        units = units_of(_units(reg, target), one)
+        return read_rules(one.params, learnt.alphas, units, rows, top)
 
-    def rule_weights(self, X: Any) -> Array:
-        """Return what each rule weighs in each prediction: (N, P), rows of which add up to 1.
+    def rule_weights(self, X: Any, *, system: int = 0) -> Array:
+        """Return what each rule weighs in each output: (N, P), rows of which add up to 1.
 
         Column p belongs to rule p + 1 of `rules`.
 
         Args:
             X: inputs (N, M).
+            system: which of the systems, where there are several.
         """
         reg: Any = self
-        planes = reg._planes(X)
-        return output_weights(reg.params_, planes.X, reg.recipe_.planes.alphas)
+        reg._check_fitted()
+        one, learnt = _system(reg, system), reg.learnt()
+        return output_weights(one.params, learnt.inputs(reg._scaled(X), system), learnt.alphas)
 
     def explain(
         self,
@@ -83,7 +86,9 @@ class Readable:
 
         The estimate and both ends are weighted means of what the rules say alone, their
         consequents: weights times consequents add up to `predict` and `predict_interval`. Where
-        calibration went beyond the planes, a margin comes on top.
+        calibration went beyond the planes, or intervals are margins around the prediction, a
+        margin comes on top. Of several systems all rules are there, each system with the same say.
+        With a log target all numbers are logarithms of y.
 
         Args:
             x: one row: M numbers, a row of a data frame, or a table (1, M).
@@ -104,17 +109,15 @@ class Readable:
         reg._check_fitted()
         if coverage is not None and alpha is not None:
             raise ValueError(f"give alpha or coverage, not both: got {alpha!r} and {coverage!r}")
-        planes = _one_row(reg, x)
-        units = Units(input_names(reg), target, reg.scaler_)
+        row = _one_row(reg, x)
+        units = _units(reg, target)
         calibration = None
         if alpha is None:
             calibration = reg._calibrated()
             coverage = 0.9 if coverage is None else coverage
         elif group is not None:
             raise ValueError("group belongs to a coverage, and none was given")
-        return explain_row(
-            planes, reg.recipe_.planes.alphas, units, calibration, coverage, alpha, group
-        )
+        return explain_row(reg.learnt(), row, units, calibration, coverage, alpha, group)
 
 
 def input_names(reg: Any) -> tuple[str, ...]:
@@ -125,19 +128,34 @@ def input_names(reg: Any) -> tuple[str, ...]:
     return tuple(map(str, names))
 
 
-def _one_row(reg: Any, x: Any) -> Planes:
-    """Return the planes at one row, whatever it was handed in as."""
+def _units(reg: Any, target: str) -> Units:
+    """Return the units of what the system learns, which may be the logarithm of the target."""
+    return Units(input_names(reg), learnt_name(reg.scaler_, target), plain_scaler(reg.scaler_))
+
+
+def _system(reg: Any, system: int) -> System:
+    """Return one of the systems of an estimator."""
+    n = len(reg.systems_)
+    if whole("system", system, 0) >= n:
+        there = "one system" if n == 1 else f"{n} systems"
+        raise ValueError(f"system must be at most {n - 1}: there is {there}, got {system}")
+    found: System = reg.systems_[system]
+    return found
+
+
+def _one_row(reg: Any, x: Any) -> Array:
+    """Return one row, scaled (1, M), whatever it was handed in as."""
     if not hasattr(x, "columns") and np.ndim(x) == 1:
-        values = _row_values(reg, x)
-        return Planes(reg.params_, reg.scaler_.transform_X(values[None]))
+        scaled: Array = reg.scaler_.transform_X(_row_values(reg, x)[None])
+        return scaled
     if hasattr(x, "shape") and len(x.shape) == 2 and x.shape[0] != 1:
         raise ValueError(
             f"explain takes one row, got {x.shape[0]}: pick one, such as X[0] or X.iloc[0]"
         )
-    planes: Planes = reg._planes(x)
-    if len(planes.X) != 1:
-        raise ValueError(f"explain takes one row, got {len(planes.X)}: pick one, such as X[0]")
-    return planes
+    rows: Array = reg._scaled(x)
+    if len(rows) != 1:
+        raise ValueError(f"explain takes one row, got {len(rows)}: pick one, such as X[0]")
+    return rows
 
 
 def _row_values(reg: Any, x: Any) -> Array:

@@ -1,7 +1,7 @@
-"""The settings of `GT2Regressor`: those of `Recipe`, and the two that differ.
+"""The settings of `GT2Regressor`: those of `Recipe`, and a few of its own.
 
-What a setting is called, what it is by default and what it means is written in `Recipe` alone.
-Here are the names and defaults, the signature and the text for `help` that follow from it.
+What a setting of `Recipe` is called, its default and its meaning are written there alone. Here are
+those that only the estimator has, and the signature and the text for `help`.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ import inspect
 import math
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from gt2lite._checks import between, one_of, whole
 from gt2lite.recipe import Recipe
 
 EPOCHS, MIN_STEPS = 100, 3000
@@ -21,7 +22,45 @@ EPOCHS, MIN_STEPS = 100, 3000
 LARGEST_SEED = 2**64
 """What a seed may be at most: a model file holds it, and is read with the same bound."""
 
-_OWN = {"epochs": ("int | None", None), "random_state": ("Any", 0)}  # type and default
+_OWN: dict[str, tuple[str, Any]] = {  # type and default
+    "epochs": ("int | None", None),
+    "n_systems": ("int", 1),
+    "choose": ("bool", False),
+    "inputs": ("str", "scaled"),
+    "margins": ("float | None", None),
+    "target_transform": ("str | None", None),
+    "n_jobs": ("int | None", None),
+    "verbose": ("bool | None", None),
+    "random_state": ("Any", 0),
+}
+
+_DESCRIBED = """\
+    n_systems: how many systems are trained, from different starts; planes and outputs are
+        means over all of them.
+    choose: whether rows of training decide on the number of rules, how wide sets start, weight
+        decay, the form of the inputs, the length of training and the family of intervals. The
+        rows are dealt into `n_systems` folds, and each system is trained without one of them;
+        where the mean of two settings is best, there are twice as many systems. Settings that
+        differ from those of `strong` stay as given.
+    inputs: "scaled", or "ranks", for inputs with long tails.
+    margins: None for intervals that are planes; or a power in [0, 1], for intervals
+        ``y_hat -+ t * w ** margins`` with the width w of the widest plane: 0 is the same
+        margin for all rows.
+    target_transform: None, or "log" for targets above 0, such as prices: the system learns
+        log(y), and no end is negative. The exponential function rises, so that an interval
+        of log(y) covers if and only if its exponential does: levels and guarantee carry over.
+        The prediction is nearer to the median of y than to its mean; rules speak of log(y).
+    n_jobs: processes that train; None for one, -1 for one a system. Needs joblib.
+    verbose: whether a progress bar is shown (needs tqdm); None shows one on a terminal.
+    random_state: the seed of start values, row order and folds; None for another one at
+        each fit."""
+
+INPUTS = ("scaled", "ranks")
+
+TRANSFORMS = ("log",)
+"""Of the target; None is the target as it is."""
+
+MOST_SYSTEMS = 1000
 
 _TYPED = {field.name: (field.type, field.default) for field in fields(Recipe)} | _OWN
 
@@ -75,6 +114,45 @@ def make_recipe(settings: Mapping[str, Any], n_rows: int) -> Recipe:
     return Recipe(**chosen)
 
 
+class Plan(NamedTuple):
+    """The settings that `Recipe` does not have, checked."""
+
+    n_systems: int
+    choose: bool
+    inputs: str
+    margins: float | None
+    target_transform: str | None
+    n_jobs: int | None
+    verbose: bool | None
+
+
+def make_plan(settings: Mapping[str, Any]) -> Plan:
+    """Return the estimator's own settings, or say what is wrong with them.
+
+    >>> make_plan(DEFAULTS)[:4]
+    (1, False, 'scaled', None)
+    """
+    n_systems = whole("n_systems", settings["n_systems"], high=MOST_SYSTEMS)
+    choose, margins, n_jobs = settings["choose"], settings["margins"], settings["n_jobs"]
+    if not isinstance(choose, (bool, np.bool_)):
+        raise ValueError(f"choose must be True or False, got {choose!r}")
+    if choose and n_systems < 2:
+        raise ValueError(
+            f"choose=True needs n_systems of at least 2, one for each fold, got {n_systems}"
+        )
+    if margins is not None:
+        margins = between("margins", margins, 0, 1, closed=True)
+    if n_jobs is not None and n_jobs != -1:
+        n_jobs = whole("n_jobs", n_jobs)
+    transform, verbose = settings["target_transform"], settings["verbose"]
+    if transform is not None:
+        one_of("target_transform", transform, TRANSFORMS)
+    if verbose is not None and not isinstance(verbose, (bool, np.bool_)):
+        raise ValueError(f"verbose must be True, False or None, got {verbose!r}")
+    inputs = one_of("inputs", settings["inputs"], INPUTS)
+    return Plan(n_systems, bool(choose), inputs, margins, transform, n_jobs, verbose)
+
+
 def _enough_epochs(batch_size: Any, n_rows: int) -> int:
     if not isinstance(batch_size, (int, np.integer)) or batch_size <= 0:
         return EPOCHS  # the recipe says what is wrong with such a batch
@@ -82,9 +160,9 @@ def _enough_epochs(batch_size: Any, n_rows: int) -> int:
 
 
 def describe() -> str:
-    """Return what `Recipe` says of its attributes, as a list with one indent."""
+    """Return what the settings mean, as a list with one indent."""
     _, _, told = inspect.cleandoc(Recipe.__doc__ or "").partition("Attributes:\n")
-    return told
+    return f"{told}\n{_DESCRIBED}"
 
 
 def read_seed(random_state: Any) -> Any:

@@ -3,7 +3,7 @@
 A stored row is taken as it is while its key is that of the same run by today's code. `renew`
 runs what is not, `staleness` says in a sentence how much that would be.
 
-`tuning.csv` is not renewed: it holds the walk that decided on `gt2lite.presets.STRONG`. The same
+`tuning.csv` is not renewed: it holds the walk that decided on `gt2lite.presets.WALKED`. The same
 walk by today's code is `tuning_repeat.csv`.
 """
 
@@ -16,16 +16,18 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gt2lite.datasets import data_path
+from gt2lite.datasets import DATASETS, data_path
 from gt2lite.recipe import Recipe
 from gt2lite.study import plans, runner
+from gt2lite.study.ablation import AblationRecord, ablations
 from gt2lite.study.field.plans import whole_field
-from gt2lite.study.field.records import BinCount, FieldRecord
+from gt2lite.study.field.records import BinCount, ChosenSettings, FieldRecord
 from gt2lite.study.field.runs import FieldRun
 from gt2lite.study.protocol import ProtocolRun
 from gt2lite.study.records import Record
-from gt2lite.study.results import Stored, read, write
+from gt2lite.study.results import Moved, Stored, read, write
 from gt2lite.study.runner import Runnable, key_of
+from gt2lite.study.sqr_runs import RaceRecord, races
 from gt2lite.study.store import Store
 from gt2lite.study.tuning.trial import Trial, TrialResult
 from gt2lite.study.tuning.walk import TrialRecord, Walk
@@ -59,19 +61,41 @@ class Renewed(NamedTuple):
     n_run: int  # runs that were executed
 
 
-def _records(run: ProtocolRun | FieldRun) -> list[Any]:
+def _records(run: ProtocolRun) -> list[Any]:
     return list(run.records)
 
 
+def _moved(run: ProtocolRun) -> list[Moved]:
+    names = [field.name for field in fields(Moved) if field.name not in ("nudge", "processor")]
+    how = {"nudge": run.task.nudge, "processor": run.task.processor}
+    return [Moved(**{name: getattr(row, name) for name in names}, **how) for row in run.records]
+
+
+def _field_records(run: FieldRun) -> list[FieldRecord]:
+    """Return the records with eight digits: further ones say nothing, and files stay small."""
+    return [replace(row, **_rounded(row)) for row in run.records]
+
+
+def _rounded(row: FieldRecord) -> dict[str, Any]:
+    values = {field.name: getattr(row, field.name) for field in fields(row)}
+    return {name: float(f"{v:.8g}") for name, v in values.items() if isinstance(v, float)}
+
+
+def _chosen(run: FieldRun) -> list[ChosenSettings]:
+    return list(run.chosen)
+
+
 def _shown_bins(run: FieldRun) -> list[BinCount]:
-    """Return the bins of one level, with widths to the eye's precision."""
-    shown = [row for row in run.counts if row.level == BIN_LEVEL]
+    """Return the bins of one level on the paper's tables, with widths to the eye's precision."""
+    shown = [row for row in run.counts if row.level == BIN_LEVEL and row.dataset in DATASETS]
     return [replace(row, width=round(row.width, 4)) for row in shown]
 
 
 STUDIES = {
     "reference": Study(
-        "the paper's protocol", plans.tasks, {"reference.csv": File(Record, _records)}
+        "the paper's protocol with 50 seeds",
+        functools.partial(plans.tasks, seeds=plans.ALL_SEEDS),
+        {"reference.csv": File(Record, _records)},
     ),
     "authors": Study(
         "the protocol in the authors' mode",
@@ -79,14 +103,27 @@ STUDIES = {
         {"authors.csv": File(Record, _records)},
     ),
     "nudged": Study(
-        "the protocol with nudged starts",
-        functools.partial(plans.tasks, nudge=1),
-        {"nudged.csv": File(Record, _records)},
+        "the protocol with nudged starts", plans.nudged, {"nudged.csv": File(Moved, _moved)}
     ),
+    "nudged_sse4": Study(
+        "the same without newer instructions",
+        functools.partial(plans.nudged, "sse4"),
+        {"nudged_sse4.csv": File(Moved, _moved)},
+    ),
+    "ablation": Study(
+        "the authors' mode taken apart",
+        ablations,
+        {"ablation.csv": File(AblationRecord, lambda row: [row])},
+    ),
+    "sqr": Study("simultaneous quantile regression", races, {"sqr.csv": File(RaceRecord, list)}),
     "field": Study(
         "the field",
         whole_field,
-        {"field.csv": File(FieldRecord, _records), "bins.csv": File(BinCount, _shown_bins)},
+        {
+            "field.csv": File(FieldRecord, _field_records),
+            "bins.csv": File(BinCount, _shown_bins),
+            "field_settings.csv": File(ChosenSettings, _chosen),
+        },
     ),
 }
 """All studies but the walk for the strong recipe, whose runs depend on what came before."""
@@ -97,6 +134,11 @@ KINDS: dict[str, Callable[..., Any]] = {
     "tuning_repeat.csv": TrialRecord,
 }
 """What the rows of each file are."""
+
+
+def moved_rows() -> list[Moved]:
+    """Return all that is stored of runs that differ from the reference by rounding only."""
+    return [*rows_of("nudged.csv"), *rows_of("nudged_sse4.csv")]
 
 
 def rows_of(name: str) -> list[Any]:
@@ -145,7 +187,9 @@ def renew(study: Study, folder: Path, store: Store, *, n_jobs: int = -1) -> Rene
     """
     todo: list[Runnable[Any]] = study.todo()
     there = {name: _there(folder / name, file.kind) for name, file in study.files.items()}
-    have = {task: all(key_of(task) in rows for rows in there.values()) for task in todo}
+    # the first file has rows of every run; others need not
+    first = there[next(iter(study.files))] if all((folder / n).exists() for n in there) else {}
+    have = {task: key_of(task) in first for task in todo}
     missing = [task for task in todo if not have[task]]
     n_loaded = sum(store.has(key_of(task)) for task in missing)
     done = runner.run(missing, store, n_jobs=n_jobs, what=study.what)
@@ -155,10 +199,10 @@ def renew(study: Study, folder: Path, store: Store, *, n_jobs: int = -1) -> Rene
         stored: Stored[Any] = Stored([], [])
         for task in todo:
             key = key_of(task)
-            rows = there[name][key] if have[task] else file.rows(runs[task])
+            rows = there[name].get(key, []) if have[task] else file.rows(runs[task])
             stored.rows.extend(rows)
             stored.keys.extend([key] * len(rows))
-        write(stored, folder / name)
+        write(stored, folder / name, file.kind)
         found[name] = stored
     kept = len(todo) - len(missing)
     return Renewed(found, kept, n_loaded, len(missing) - n_loaded)

@@ -101,7 +101,7 @@ def test_the_estimator_has_its_settings_methods_and_links(compiled):
 def test_a_name_that_a_package_hands_on_leads_to_its_home(compiled):
     assert 'href="#gt2lite.calibration.ranked.TwoSidedCalibrator"' in compiled["calibration"]
     # a method is called so, and a module of the study
-    assert 'href="study.html#module-gt2lite.study.field.conformal"' not in compiled["calibration"]
+    assert 'href="study.html#module-gt2lite.study.field.margins"' not in compiled["calibration"]
 
 
 @pytest.mark.slow

@@ -78,13 +78,17 @@ def test_options_reach_the_calibrator(data, fitted):
 def test_settings_are_those_of_the_recipe_and_are_spelt_there_only():
     names = [field.name for field in fields(Recipe)]
     parameters = inspect.signature(GT2Regressor).parameters
-    assert list(parameters) == [*names, "random_state"]
+    own = ["n_systems", "choose", "inputs", "margins", "target_transform"]
+    own += ["n_jobs", "verbose", "random_state"]
+    assert list(parameters) == [*names, *own]
     assert all(p.kind is inspect.Parameter.KEYWORD_ONLY for p in parameters.values())
     assert sorted(GT2Regressor().get_params()) == sorted(parameters)
-    own = {"epochs": None, "random_state": 0}
-    assert GT2Regressor().get_params() == asdict(Recipe()) | own
+    defaults = {"n_systems": 1, "choose": False, "inputs": "scaled", "margins": None}
+    defaults |= {"epochs": None, "target_transform": None}
+    defaults |= {"n_jobs": None, "verbose": None, "random_state": 0}
+    assert GT2Regressor().get_params() == asdict(Recipe()) | defaults
     told = inspect.getdoc(GT2Regressor)
-    assert all(f"\n    {name}: " in told for name in names)
+    assert all(f"\n    {name}: " in told for name in [*names, *own])
     with pytest.raises(TypeError, match=r"no setting 'rules', only n_rules, coverage"):
         GT2Regressor(rules=3)
     with pytest.raises(TypeError, match="positional"):
@@ -98,9 +102,11 @@ def test_every_setting_reaches_the_recipe(data, name):
         **{"smf": "scalar", "batch_size": 7, "learning_rate": 0.5, "keep": "best"},
         **{"bias_correction": "epochs", "schedule": "cosine", "weight_decay": 0.1},
         **{"averaging": 0.5, "start": "joint", "sigma_scale": 2.0, "validation": 0.4},
+        **{"patience": 3},
     }
-    reg = GT2Regressor(epochs=1, **{name: others[name]}).fit(data[0][:20], data[1][:20])
-    assert asdict(reg.recipe_) == asdict(Recipe()) | {"epochs": 1, name: others[name]}
+    given = {name: others[name]} | ({"keep": "best"} if name == "patience" else {})
+    reg = GT2Regressor(epochs=1, **given).fit(data[0][:20], data[1][:20])
+    assert asdict(reg.recipe_) == asdict(Recipe()) | {"epochs": 1} | given
 
 
 def test_small_data_is_trained_for_about_three_thousand_steps(data):

@@ -1,8 +1,8 @@
-"""Facts about the rivals: MAPIE does what we say, and tuning sees the training part only."""
+"""Facts about the rivals: tuned inside the training part only, forests against brute force."""
 
 from __future__ import annotations
 
-import logging
+import json
 import sys
 
 import numpy as np
@@ -10,17 +10,15 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from gt2lite._threads import one_blas_thread
-from gt2lite.calibration import rank
-from gt2lite.calibration.oracle import widen
-from gt2lite.study.field import boosted, conformal, linear
-from gt2lite.study.field.boosted import Boosting, boosted_mean, boosted_quantiles
-from gt2lite.study.field.conformal import ConformalisedQuantiles, SplitConformal
-from gt2lite.study.field.linear import linear_quantiles
+from gt2lite.study.field import boosted, forest, linear
+from gt2lite.study.field.boosted import MOST_TREES, SharedMean, folds, held_out, tune
+from gt2lite.study.field.contestants import CONTESTANTS
+from gt2lite.study.field.forest import forest_weights, weighted_quantiles
+from gt2lite.study.field.setting import Setting
+from gt2lite.study.runner import key_of, run
+from gt2lite.study.store import Store
 
-pytest.importorskip("mapie", reason="needs the extra `book`")
-linear_model = pytest.importorskip("sklearn.linear_model")
-
-LEVEL = 0.8
+ensemble = pytest.importorskip("sklearn.ensemble")
 
 
 @pytest.fixture(autouse=True)
@@ -31,154 +29,148 @@ def one_thread():
 
 
 @pytest.fixture(scope="module")
-def parts():
-    """Rows whose noise grows with the input: 300 to learn, 99 to calibrate, 200 to judge."""
+def noisy():
+    """Rows whose noise grows with the second input."""
     rng = np.random.default_rng(0)
-    X = rng.uniform(-1, 1, size=(599, 2))
-    y = 2 * X[:, 0] + (1.5 + X[:, 1]) * rng.normal(size=599)
-    return [(X[rows], y[rows]) for rows in (slice(300), slice(300, 399), slice(399, 599))]
+    X = rng.uniform(-1, 1, size=(300, 2))
+    return X, 2 * X[:, 0] + (1.5 + X[:, 1]) * rng.normal(size=300)
 
 
-def makers():
-    few = 10
-    return {
-        "boosted quantiles": lambda: boosted_quantiles(0, few),
-        "boosted mean": lambda: boosted_mean(0, few),
-        "linear quantiles": linear_quantiles,
-    }
+# ------------------------------------------------------------------------------- boosting
 
 
-@pytest.mark.parametrize("make", makers().values(), ids=makers())
-def test_an_interval_is_the_family_with_the_conformal_margin(parts, make):
-    train, calibration, (X, _) = parts
-    rival = make().fit(*train).conformalize(*calibration, LEVEL)
-    raw = rival.family(calibration[0], LEVEL)
-    scores = np.sort(np.maximum(raw[0] - calibration[1], calibration[1] - raw[1]))
-    margin = scores[rank(LEVEL, 99 + 1) - 1]  # the 80th of 99
-    lower, upper = rival.predict_interval(X, LEVEL)
-    expected = widen(*rival.family(X, LEVEL), margin)
-    assert_allclose((lower, upper), expected, atol=1e-12)
+def test_the_settings_are_those_with_the_smallest_loss_on_the_rows_held_out(noisy, monkeypatch):
+    tried = []
+
+    def path(X, y, held, quantile, settings, most_trees):
+        tried.append(dict(settings))
+        loss = {31: 0.9, 8: 0.7}[settings["max_leaf_nodes"]] - 2 * (settings["learning_rate"] < 0.1)
+        return loss, {**settings, "max_iter": 7}
+
+    monkeypatch.setattr(boosted, "_path", path)
+    found = tune(*noisy, 0.9, seed=0)
+    assert len(tried) == len(boosted.LEAVES) + len(boosted.RATES) - 1
+    assert found.settings == {
+        "max_leaf_nodes": 8, "min_samples_leaf": 10, "learning_rate": 0.05, "max_iter": 7
+    }  # fmt: skip
 
 
-@pytest.mark.parametrize("make", makers().values(), ids=makers())
-def test_estimates_do_not_depend_on_the_level_and_levels_do_not_disturb_each_other(parts, make):
-    train, calibration, (X, _) = parts
-    rival = make().fit(*train).conformalize(*calibration, LEVEL)
-    y_hat, before = rival.predict(X), rival.predict_interval(X, LEVEL)
-    rival.conformalize(*calibration, 0.5)
-    assert_array_equal(rival.predict(X), y_hat)
-    assert_array_equal(rival.predict_interval(X, LEVEL), before)
-    narrow = np.subtract(*rival.predict_interval(X, 0.5)[::-1])
-    assert narrow.mean() < np.subtract(*before[::-1]).mean()
-    assert y_hat.shape == X[:, 0].shape
+@pytest.mark.parametrize("quantile", [None, 0.9])
+def test_as_many_trees_are_grown_as_the_rows_held_out_want(noisy, quantile):
+    X, y = noisy
+    held = held_out(len(y), None, seed=0)
+    settings = {"learning_rate": 0.1, "max_leaf_nodes": 8}
+    loss, found = boosted._path(X, y, held, quantile, settings, 400)
+    best = found["max_iter"]
+    assert 1 <= best < 100  # noise wants few
+
+    def loss_of(n):
+        model = boosted.boosting(quantile, **settings, max_iter=n).fit(X[~held], y[~held])
+        error = y[held] - model.predict(X[held])
+        if quantile is None:
+            return np.mean(error**2)
+        return np.mean(np.maximum(quantile * error, (quantile - 1) * error))
+
+    losses = [loss_of(n) for n in (best - 1, best, best + 1) if n]
+    assert loss_of(best) == min(losses)
+    scale = 0.5 if quantile is None else 1.0  # scikit-learn halves squares
+    assert loss == pytest.approx(scale * loss_of(best))
 
 
-def test_quantiles_give_rows_widths_of_their_own_and_a_margin_does_not(parts):
-    train, calibration, (X, _) = parts
-    widths = {}
-    for name, make in makers().items():
-        rival = make().fit(*train).conformalize(*calibration, LEVEL)
-        widths[name] = np.subtract(*rival.predict_interval(X, LEVEL)[::-1])
-    assert_allclose(widths["boosted mean"], widths["boosted mean"][0])
-    noise = 1.5 + X[:, 1]
-    assert np.corrcoef(noise, widths["linear quantiles"])[0, 1] > 0.9
-    assert np.corrcoef(noise, widths["boosted quantiles"])[0, 1] > 0.3
-
-
-def test_a_model_that_is_fitted_is_not_fitted_again(parts):
-    train, calibration, (X, y) = parts
-    model = linear_model.LinearRegression().fit(X, y)
-    coefficients = model.coef_.copy()
-    rival = SplitConformal(model, fitted=True).fit(*train).conformalize(*calibration, LEVEL)
-    assert_array_equal(model.coef_, coefficients)
-    assert_array_equal(rival.predict(X), model.predict(X))
-
-
-def test_crossed_quantiles_give_no_negative_width_and_no_noise(parts, capfd):
-    train, calibration, (X, _) = parts
-
-    def wrong_way_round(tau):
-        return linear_model.QuantileRegressor(quantile=1 - tau, alpha=0.0, solver="highs")
-
-    root = logging.getLogger()
-    before = root.level, list(root.handlers), root.manager.disable
-    rival = ConformalisedQuantiles(linear_model.LinearRegression, wrong_way_round)
-    rival.fit(*train).conformalize(*calibration, 0.5)
-    lower, upper = rival.predict_interval(X, 0.5)
-    assert (np.subtract(*rival.family(X, 0.5)) > 0).all(), "they cross"
-    assert (lower <= upper).all()
-    # MAPIE says so through the root logger, which it sets up for that, and leaves so
-    assert (root.level, list(root.handlers), root.manager.disable) == before
-    assert capfd.readouterr() == ("", "")
-
-
-# --------------------------------------------------------------------------------- tuning
-
-
-def test_the_settings_are_those_with_the_smallest_loss_on_the_rows_held_out(parts, monkeypatch):
-    (X, y), *_ = parts
-    losses = {}
-
-    def path(self, X, y, held, settings):
-        key = tuple(sorted(settings.items()))
-        losses[key] = 1 + len(losses) if settings["learning_rate"] == boosted.RATES[0] else 0.5
-        if settings == {"learning_rate": 0.1, "max_leaf_nodes": 31, "min_samples_leaf": 20}:
-            losses[key] = 0.9
-        return losses[key], 7
-
-    monkeypatch.setattr(Boosting, "_path", path)
-    model = Boosting(0.9).fit(X, y)
-    assert len(losses) == len(boosted.LEAVES) + len(boosted.RATES) - 1
-    chosen = {"max_leaf_nodes": 31, "min_samples_leaf": 20, "learning_rate": 0.05, "max_iter": 7}
-    assert model.settings_ == chosen
-    assert model.model_.n_iter_ == 7
-
-
-def test_as_many_trees_are_grown_as_the_rows_held_out_want(parts):
-    (X, y), *_ = parts
-    model = Boosting(None, max_trees=400)
-    held = boosted._held_out(len(y), None, seed=0)
-    loss, n_trees = model._path(X, y, held, {"learning_rate": 0.1})
-    assert 1 <= n_trees < 100  # noise wants few
-    losses = [
-        np.mean((y[held] - m.predict(X[held])) ** 2)
-        for m in (
-            model._make(learning_rate=0.1, max_iter=n).fit(X[~held], y[~held])
-            for n in (n_trees - 1, n_trees, n_trees + 1)
-            if n
-        )
-    ]
-    assert min(losses) == pytest.approx(loss)
+def test_the_cap_of_trees_is_told_and_binds_where_it_is_reached(noisy):
+    X, _ = noisy
+    found = tune(X, X[:, 0], None, seed=0, most_trees=3)  # no noise: more would help
+    told = found.told("mean", 3)
+    assert (told.part, told.trees, told.most_trees) == ("mean", 3, 3)
+    assert "max_iter" not in json.loads(told.settings)
 
 
 def test_a_fifth_of_the_rows_is_held_out_and_groups_are_not_torn_apart():
-    held = boosted._held_out(1000, None, seed=3)
-    assert held.sum() == 200
+    assert held_out(1000, None, seed=3).sum() == 200
     groups = np.repeat(["a", "b", "c", "d", "e", "f"], [10, 200, 30, 400, 50, 310])
     for seed in range(20):
-        held = boosted._held_out(1000, groups, seed=seed)
+        held = held_out(1000, groups, seed=seed)
         assert 0 < held.sum() < 1000
         assert not set(groups[held]) & set(groups[~held])
-    assert not np.array_equal(held, boosted._held_out(1000, groups, seed=0))
+    fold = folds(1000, groups, seed=0)
+    assert all(len(set(fold[groups == g])) == 1 for g in set(groups))
+    assert_array_equal(np.bincount(folds(1000, None, 0)), [200] * 5)
 
 
-def test_pinball_is_the_loss_of_a_quantile():
-    assert Boosting(0.9)._loss(np.array([1.0, 0.0]), np.array([0.0, 1.0])) == pytest.approx(0.5)
-    assert Boosting(0.9)._loss(np.array([1.0]), np.array([0.0])) == pytest.approx(0.9)
-    assert Boosting(None)._loss(np.array([2.0]), np.array([0.0])) == 4
+@pytest.mark.slow
+def test_the_mean_is_tuned_once_for_all_who_use_it(tmp_path, monkeypatch):
+    store = Store(tmp_path)
+    setting = Setting("aids", 0, effort=0.005)
+    data = setting.prepare()
+
+    def get(task):
+        return run([task], store, n_jobs=1, progress=False)[0]
+
+    plain = CONTESTANTS["gb_split"].enter(setting, data, get)
+    assert store.has(key_of(SharedMean("aids", 0, effort=0.005)))
+    monkeypatch.setattr(SharedMean, "execute", lambda *_: pytest.fail("tuned again"))
+    scaled = CONTESTANTS["gb_normalised"].enter(setting, data, get)
+    assert_array_equal(plain.answers[0].y_hat, scaled.answers[0].y_hat)
+    widths = [np.diff(e.answers[0].ends[0], axis=0)[0] for e in (plain, scaled)]
+    assert_allclose(widths[0], widths[0][0])
+    assert np.ptp(widths[1]) > 0
+    assert [c.part for c in scaled.chosen] == ["mean", "errors"]
+    assert scaled.chosen[0].most_trees == round(0.005 * MOST_TREES)
+
+
+def test_out_of_fold_predictions_come_from_models_that_have_not_seen_the_row():
+    """A model that recalls its rows has an error of 0 on them, and not on a fold left out."""
+    mean = SharedMean("aids", 0, effort=0.05).execute()
+    data = Setting("aids", 0).prepare()
+    model = boosted.boosting(None, **mean.settings).fit(data.X_train, data.y_train)
+    seen = np.mean((data.y_train - model.predict(data.X_train)) ** 2)
+    assert np.mean((data.y_train - mean.out_of_fold) ** 2) > seen
+    assert_array_equal(mean.y_hat_test, model.predict(data.X_test))
+
+
+# ------------------------------------------------------------------------------- forests
+
+
+def brute_weights(model, X, rows):
+    """Weights by three loops: the rows of the same leaf share one over the number of trees."""
+    weights = np.zeros((len(rows), len(X)))
+    for tree in model.estimators_:
+        known, new = tree.apply(X), tree.apply(rows)
+        for i, leaf in enumerate(new):
+            there = [j for j, other in enumerate(known) if other == leaf]
+            for j in there:
+                weights[i, j] += 1 / (len(there) * len(model.estimators_))
+    return weights
+
+
+def test_weights_of_a_forest_are_those_of_the_loops(noisy):
+    X, y = noisy[0][:60], noisy[1][:60]
+    model = ensemble.RandomForestRegressor(7, min_samples_leaf=3, random_state=0).fit(X, y)
+    rows = noisy[0][60:75]
+    found = forest_weights(model.apply(X), model.apply(rows))
+    assert_allclose(found, brute_weights(model, X, rows), atol=1e-15)
+    assert_allclose(found.sum(axis=1), 1)
+
+
+def test_weighted_quantiles_are_the_first_target_that_reaches_the_share(noisy):
+    rng = np.random.default_rng(2)
+    weights = rng.dirichlet(np.ones(12), size=5)
+    y = rng.normal(size=12)
+    taus = [0.05, 0.5, 0.95]
+    found = weighted_quantiles(weights, y, taus)
+    for k, tau in enumerate(taus):
+        for i, w in enumerate(weights):
+            reached = [v for v in sorted(y) if w[y <= v].sum() >= tau - 1e-9]
+            assert found[k, i] == reached[0]
+
+
+def test_equal_weights_give_plain_quantiles():
+    y = np.arange(1.0, 11.0)
+    found = weighted_quantiles(np.full((1, 10), 0.1), y, [0.1, 0.5, 0.9, 1.0])
+    assert_array_equal(found[:, 0], [1, 5, 9, 10])
 
 
 # --------------------------------------------------------------------------------- errors
-
-
-def test_a_level_that_was_not_asked_for_names_those_that_were(parts):
-    train, calibration, (X, _) = parts
-    rival = linear_quantiles().fit(*train).conformalize(*calibration, LEVEL)
-    for ask in (rival.predict_interval, rival.family):
-        with pytest.raises(ValueError, match=r"0\.9 was not asked for yet, only \[0\.8\]"):
-            ask(X, 0.9)
-    with pytest.raises(ValueError, match="coverage"):
-        rival.conformalize(*calibration, 90)
 
 
 @pytest.mark.parametrize(
@@ -186,7 +178,7 @@ def test_a_level_that_was_not_asked_for_names_those_that_were(parts):
     [
         (boosted.import_ensemble, "sklearn", "scikit-learn"),
         (linear.import_linear, "sklearn", "scikit-learn"),
-        (conformal.import_mapie, "mapie", "MAPIE"),
+        (forest._scipy_sparse, "scipy", "SciPy"),
     ],
 )
 def test_without_its_library_a_rival_says_what_to_install(monkeypatch, ask, module, words):

@@ -10,28 +10,33 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from gt2lite import estimator
 from gt2lite.calibration import ConformalCalibrator, rank
 from gt2lite.calibration.oracle import planes_at_coverage
+from gt2lite.datasets import DATASETS
 from gt2lite.metrics import picp, pinaw, rmse
 from gt2lite.recipe import Recipe
 from gt2lite.study.design import LEVELS
 from gt2lite.study.field import runs
-from gt2lite.study.field.contestant import Entered
-from gt2lite.study.field.contestants import CONTESTANTS
-from gt2lite.study.field.fuzzy import System, shorten, trained_system
+from gt2lite.study.field.contestant import Answer, Entered
+from gt2lite.study.field.contestants import CONTESTANTS, OF_CHAPTER
+from gt2lite.study.field.estimated import Estimated
+from gt2lite.study.field.fuzzy import shorten, trained_system
 from gt2lite.study.field.plans import counts, entries, records, whole_field
+from gt2lite.study.field.public import DEVELOPMENT, FROZEN
 from gt2lite.study.field.runs import SLACK, Entry
-from gt2lite.study.field.setting import Setting
+from gt2lite.study.field.setting import TABLES, Setting, shape_of
 from gt2lite.study.field.shared import SharedTraining
 from gt2lite.study.protocol import Task
 from gt2lite.study.runner import key_of, run
 from gt2lite.study.store import Store
 from gt2lite.system import Planes
 
-needs_book = pytest.importorskip("mapie", reason="needs the extra `book`")
+pytest.importorskip("sklearn", reason="needs the extra `sklearn`")
 
 SHORT = 0.02  # of the effort
-NAMES = tuple(CONTESTANTS)
+HEAD = hasattr(estimator, "IntervalHead")
+NAMES = tuple(name for name in CONTESTANTS if name != "head" or HEAD)
 
 pytestmark = pytest.mark.slow  # contestants of all kinds are trained
 
@@ -44,7 +49,7 @@ def store(tmp_path_factory):
 @pytest.fixture(scope="module")
 def outcomes(store):
     """Every contestant on the smallest data set, and one on patients kept apart."""
-    todo = entries(["aids"], [0], effort=SHORT)
+    todo = entries(["aids"], [0], NAMES, effort=SHORT)
     todo += entries(["pm"], [0], ["aligned"], split="by_group", effort=SHORT)
     return {(o.entry.dataset, o.entry.contestant.name): o for o in run(todo, store, n_jobs=1)}
 
@@ -60,14 +65,34 @@ def entry_of(name, *words, **more):
 
 def test_the_field_is_all_contestants_on_all_sets_and_seeds():
     every = whole_field()
-    assert len(every) == len({key_of(e) for e in every}) == (4 + 1) * 5 * len(CONTESTANTS)
+    splits = {(e.dataset, e.split, e.seed) for e in every}
+    small = sum(shape_of(table)[0] <= 2000 for table in TABLES)
+    assert small == 14 and len(TABLES) == 20
+    assert len(splits) == 14 * 5 + (6 + 1) * 3
+    assert len(every) == len({key_of(e) for e in every})
+    assert {e.contestant.name for e in every} == set(CONTESTANTS) - set(OF_CHAPTER)
     assert {e.dataset for e in every if e.split == "by_group"} == {"pm"}
+    assert {e.most_rows for e in every} == {5000}
+    fewer = whole_field((*DEVELOPMENT, *DATASETS))
+    assert not {e.dataset for e in fewer} & set(FROZEN) and set(fewer) < set(every)
+
+
+def test_training_rows_beyond_the_cap_are_left_out_and_the_others_stay():
+    whole, capped = (Setting("pp", 1, most_rows=n).prepare() for n in (0, 5000))
+    assert len(whole.y_train) == 6698 and len(capped.y_train) == 5000
+    assert set(capped.split.train) < set(whole.split.train)
+    assert_array_equal(capped.split.test, whole.split.test)
+    assert abs(capped.y_train.mean()) < 1e-9  # scaled by what is left
+    again = Setting("pp", 1, most_rows=5000).prepare()
+    assert_array_equal(again.X_train, capped.X_train)
+    assert len(Setting("pp", 1, most_rows=9000).prepare().y_train) == 6698
 
 
 def test_there_is_a_record_for_each_contestant_and_level(outcomes):
     rows = records(outcomes.values())
     cells = {(r.dataset, r.split, r.seed, r.contestant, r.level) for r in rows}
-    assert len(rows) == len(cells) == (len(CONTESTANTS) + 1) * len(LEVELS)
+    n_answers = sum(len(CONTESTANTS[name].forms) for name in (*NAMES, "aligned"))
+    assert len(rows) == len(cells) == n_answers * len(LEVELS)
     for row in rows:
         for name in ("rmse", "picp", "pinaw", "interval_score", "equal_pinaw", "first_seconds"):
             value = getattr(row, name)
@@ -80,8 +105,9 @@ def test_there_is_a_record_for_each_contestant_and_level(outcomes):
 def test_a_record_says_what_the_intervals_are(outcomes):
     for outcome in outcomes.values():
         y = outcome.entry.prepare().y_test
-        for i, row in enumerate(outcome.records):
-            assert row.level == LEVELS[i]
+        for i, row in enumerate(outcome.records[: len(LEVELS)]):
+            assert row.level == LEVELS[i] and row.contestant == outcome.entry.contestant.name
+            assert row.width == pytest.approx(row.pinaw * np.ptp(y))
             assert row.picp == picp(y, *outcome.ends[i])
             assert row.pinaw == pinaw(y, *outcome.ends[i])
             assert row.rmse == rmse(y, outcome.y_hat[i])
@@ -89,7 +115,7 @@ def test_a_record_says_what_the_intervals_are(outcomes):
 
 def test_bins_hold_every_row_once_and_all_that_is_covered(outcomes):
     for outcome in outcomes.values():
-        for row in outcome.records:
+        for row in outcome.records[: len(LEVELS)]:
             for by in ("width", "region", "rarity", "group"):
                 found = [c for c in outcome.counts if (c.by, c.level) == (by, row.level)]
                 if by == "group" and outcome.entry.dataset == "aids":
@@ -112,8 +138,10 @@ def test_patients_kept_apart_are_in_one_part_only(outcomes):
 
 
 def test_planes_are_nested(outcomes):
-    share = {name: o.records[0].unnested for (_, name), o in outcomes.items()}
-    assert share["paper"] == share["aligned"] == share["paper_point"] == 0
+    nested = {"paper", "aligned", "strong", "gb_split", "gb_normalised"}
+    for (_, name), outcome in outcomes.items():
+        if name in nested:
+            assert {row.unnested for row in outcome.records} == {0}, name
 
 
 @pytest.mark.parametrize(("end", "sign"), [(0, 1), (1, -1)])
@@ -125,7 +153,8 @@ def test_an_inner_end_outside_the_outer_one_counts_and_its_last_digits_do_not(en
     outer[end, :30] = inner[end, :30] + sign * 2 * SLACK  # 30 rows end too early
     outer[end, 30:50] = inner[end, 30:50] + sign * SLACK / 2  # by rounding alone
     ends = np.array([inner, outer])
-    rows, _ = runs.judge(entry, data, Entered(ends[:, 0], ends, ends, 1.0, 1.0))
+    entered = Entered((Answer("", ends[:, 0], ends, ends),), 1.0, 1.0)
+    rows, _ = runs.judge(entry, data, entered)
     assert {row.unnested for row in rows} == {30 / len(data.y_test)}
     assert SLACK == 1e-9
 
@@ -133,20 +162,14 @@ def test_an_inner_end_outside_the_outer_one_counts_and_its_last_digits_do_not(en
 # ------------------------------------------------------------------------ what they do
 
 
-def test_the_papers_system_is_that_of_the_protocol_and_is_not_trained_twice(
-    outcomes, store, monkeypatch
-):
-    task = Task("aids", 0, "baseline", recipe=Recipe(epochs=2))
-    assert store.has(key_of(task))
-    monkeypatch.setattr(Task, "execute", lambda *_: pytest.fail("trained again"))
-    (found,) = run([task], store, n_jobs=1)
+def test_the_papers_system_is_that_of_the_protocol(outcomes):
+    found = get(Task("aids", 0, "baseline", recipe=Recipe(epochs=2)))
     data = outcomes["aids", "paper"].entry.prepare()
     fitted = ConformalCalibrator().fit(Planes(found.params, data.X_cal), data.y_cal)
     planes = Planes(found.params, data.X_test)
     for i, level in enumerate(LEVELS):
         expected = fitted.intervals(planes, level)
-        assert_array_equal(outcomes["aids", "paper"].ends[i], expected)
-    assert_array_equal(outcomes["aids", "paper"].y_hat, outcomes["aids", "paper_point"].y_hat)
+        assert_allclose(outcomes["aids", "paper"].ends[i], expected, atol=1e-9)
 
 
 def test_a_training_of_our_own_is_the_same_as_that_of_the_protocol():
@@ -162,25 +185,45 @@ def test_a_training_of_our_own_is_the_same_as_that_of_the_protocol():
     assert_array_equal(get(both).params["a"], theirs.params["a"])
 
 
-def test_width_at_equal_coverage_is_that_of_the_planes(store):
-    setting = Setting("pp", 0, effort=0.2)
+def test_width_at_equal_coverage_is_that_of_the_planes():
+    setting = Setting("pp", 0, effort=0.02)
     data = setting.prepare()
     entered = CONTESTANTS["aligned"].enter(setting, data, get)
     params, _ = trained_system(CONTESTANTS["aligned"].recipe, setting, get)
     planes = Planes(params, data.X_test)
     for i, level in enumerate(LEVELS):
-        assert_array_equal(entered.equal[i], planes_at_coverage(planes, data.y_test, level))
+        expected = planes_at_coverage(planes, data.y_test, level)
+        assert_allclose(entered.answers[0].equal[i], expected, atol=1e-9)
 
 
-def test_a_point_has_the_margin_of_split_conformal_prediction(outcomes):
-    outcome = outcomes["aids", "paper_point"]
-    data = outcome.entry.prepare()
-    params, _ = trained_system(Recipe(), outcome.entry, get)
-    errors = np.sort(np.abs(data.y_cal - Planes(params, data.X_cal).output([0.01, 0.5, 1.0])))
-    for i, level in enumerate(LEVELS):
-        margin = errors[rank(level, errors.size + 1) - 1]
-        assert_allclose(outcome.ends[i, 1] - outcome.y_hat[i], margin)
-        assert_allclose(outcome.y_hat[i] - outcome.ends[i, 0], margin)
+def test_ablations_stand_around_the_same_estimates_and_scale_with_the_envelope():
+    setting = Setting("pp", 0, effort=0.02)
+    data = setting.prepare()
+    own, *others = CONTESTANTS["aligned"].enter(setting, data, get).answers
+    params, _ = trained_system(CONTESTANTS["aligned"].recipe, setting, get)
+    lower, upper = Planes(params, data.X_test)(0.01)
+    for answer, power in zip(others, (0.0, 0.5, 1.0), strict=True):
+        assert_array_equal(answer.y_hat, own.y_hat)
+        low, high = answer.ends[0]
+        assert_allclose((low + high) / 2, own.y_hat[0], atol=1e-9)
+        pace = (high - low) / (upper - lower) ** power
+        assert_allclose(pace, np.median(pace), rtol=1e-6)  # no width is at the floor here
+        assert picp(data.y_test, *answer.equal[0]) >= LEVELS[0]
+
+
+def test_a_system_of_one_plane_has_the_margin_of_two_quantiles(outcomes):
+    outcome = outcomes["aids", "it2"]
+    data, table = outcome.entry.prepare(), outcome.entry.table()
+    reg = estimator.GT2Regressor(alphas=(0.01,), coverage=0.9, epochs=2, random_state=0)
+    reg.fit(table.X[data.split.train], table.y[data.split.train])
+    cal, test = (
+        [data.scaler.transform_y(e) for e in reg.predict_interval(table.X[rows], alpha=0.01)]
+        for rows in (data.split.calibration, data.split.test)
+    )
+    assert_allclose(outcome.y_hat[0], (test[0] + test[1]) / 2, atol=1e-9)
+    scores = np.sort(np.maximum(cal[0] - data.y_cal, data.y_cal - cal[1]))
+    margin = scores[rank(0.9, scores.size + 1) - 1]
+    assert_allclose(outcome.ends[0, 1] - test[1], margin, atol=1e-9)
 
 
 def test_direct_systems_learn_their_level_and_only_those_of_the_paper_see_more_rows():
@@ -205,12 +248,13 @@ def test_a_further_level_costs_a_system_nothing_and_others_a_training(outcomes):
 
 def test_the_key_of_an_entry_depends_on_everything_that_matters():
     entry = entry_of("paper", "aids", 0)
-    longer = replace(CONTESTANTS["paper"], recipe=Recipe(epochs=200))
+    longer = replace(CONTESTANTS["paper"], objective="aligned")
     others = [
         replace(entry, seed=1),
         replace(entry, dataset="pm"),
         replace(entry, dataset="pm", split="by_group"),
         replace(entry, effort=0.5),
+        replace(entry, most_rows=100),
         replace(entry, contestant=longer),
         *(replace(entry, contestant=CONTESTANTS[name]) for name in NAMES[1:]),
     ]
@@ -221,8 +265,9 @@ def test_the_key_of_an_entry_depends_on_everything_that_matters():
 
 def test_another_contestant_changes_no_key_of_those_that_are_there(monkeypatch):
     before = [key_of(entry) for entry in entries(["aids"], [0])]
-    monkeypatch.setitem(CONTESTANTS, "mine", System("mine", "Mine", Recipe(n_rules=30)))
-    assert [key_of(entry) for entry in entries(["aids"], [0], NAMES)] == before
+    names = tuple(CONTESTANTS)
+    monkeypatch.setitem(CONTESTANTS, "mine", Estimated("mine", "Mine"))
+    assert [key_of(entry) for entry in entries(["aids"], [0], names)] == before
     assert len(entries(["aids"], [0])) == len(before) + 1
 
 
@@ -230,9 +275,10 @@ def test_another_contestant_changes_no_key_of_those_that_are_there(monkeypatch):
     ("change", "words"),
     [
         ({"datasets": ["iris"]}, "'ww', 'pm', 'aids', 'pp'"),
+        ({"datasets": ["iris"]}, "'concrete', 'boom_bikes'"),
         ({"seeds": [-1]}, "seed"),
         ({"split": "by_luck"}, "'random', 'by_group'"),
-        ({"contestants": ["winner"]}, "'paper', 'paper_point'"),
+        ({"contestants": ["winner"]}, "'paper', 'aligned'"),
         ({"effort": 2.0}, "effort"),
     ],
 )
@@ -251,4 +297,5 @@ def test_what_is_stored_is_not_computed_again(outcomes, store, monkeypatch):
     again = run([o.entry for o in outcomes.values()], store, n_jobs=1)
     for one, other in zip(again, outcomes.values(), strict=True):
         assert one.records == other.records and one.counts == other.counts
+        assert one.chosen == other.chosen
         assert_array_equal(one.ends, other.ends)

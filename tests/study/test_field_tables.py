@@ -4,24 +4,12 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-import numpy as np
-import pytest
 from numpy.testing import assert_array_equal
 
-from gt2lite.recipe import Recipe
-from gt2lite.study.field.contestants import CONTESTANTS
-from gt2lite.study.field.fuzzy import System
+from gt2lite.study.field.contestants import BOOSTED, CONTESTANTS, OF_CHAPTER, everyone
+from gt2lite.study.field.estimated import Estimated
 from gt2lite.study.field.standings import standings
-from gt2lite.study.field.tables import (
-    best_of,
-    forest_rows,
-    gaps,
-    is_fuzzy,
-    title,
-    values_of,
-    who,
-)
-from gt2lite.study.statistics import paired_half
+from gt2lite.study.field.tables import best_of, is_fuzzy, title, values_of, who
 
 
 def rows_of(dataset, level=0.9, split="random", **by_name):
@@ -55,57 +43,28 @@ def test_the_best_has_the_smallest_mean():
 
 
 def test_a_contestant_that_is_added_appears_by_itself(monkeypatch):
-    monkeypatch.setitem(
-        CONTESTANTS, "strong", System("strong", "a stronger one", Recipe(n_rules=30))
-    )
-    rows = ROWS + rows_of("ww", strong=[0.1, 0.1, 0.2])
+    monkeypatch.setitem(CONTESTANTS, "mine", Estimated("mine", "a stronger one", "aligned"))
+    rows = ROWS + rows_of("ww", mine=[0.1, 0.1, 0.2], mine_constant=[0.3, 0.3, 0.3])
     values = values_of(rows, "rmse")
-    assert best_of(values, "ww") == "strong" and is_fuzzy("strong")
-    assert standings(values)[2] == ("a stronger one", {"ww": "**0.13**", "pp": ""})
-    assert gaps(rows, "rmse")[0].ours == "strong"
+    assert best_of(values, "ww") == "mine" and is_fuzzy("mine") and is_fuzzy("mine_constant")
+    assert standings(values)[-2] == ("a stronger one", {"ww": "**0.13**", "pp": ""})
+    assert title("mine_constant") == "a stronger one, constant margin"
 
 
-def test_the_best_fuzzy_system_is_compared_with_the_best_of_the_others():
-    ww, pp = gaps(ROWS, "rmse")
-    assert (ww.dataset, ww.ours, ww.theirs) == ("ww", "aligned", "gb_split")
-    assert ww.percent == pytest.approx(100 * 0.4 / 0.6) and ww.verdict == "more"
-    assert (pp.ours, pp.theirs, pp.verdict) == ("paper", "gb_split", "less")
-    assert pp.half == pytest.approx(0, abs=1e-9)  # each seed differs by 0.1
-
-
-def test_a_gap_and_its_interval_are_in_per_cent_of_the_others_mean():
-    rows = rows_of("ww", gb_split=[0.5, 0.7, 0.6], paper=[1.0, 1.4, 0.9])
-    (found,) = gaps(rows, "rmse")
-    difference = np.array([0.5, 0.7, 0.3])
-    assert found.percent == pytest.approx(100 * 0.5 / 0.6)
-    assert found.half == pytest.approx(100 * paired_half(difference) / 0.6)
-
-
-def test_a_forest_has_a_row_for_each_data_set_and_a_bar_in_per_cent_of_the_rival():
-    found = forest_rows(ROWS, ["paper", "aligned"], "gb_split", "rmse")
-    assert list(found) == ["WW", "PP"]
-    percent, half = found["WW"][title("paper")]
-    assert percent == pytest.approx(100 * 0.5 / 0.6) and half == pytest.approx(0, abs=1e-9)
-    percent, half = forest_rows(ROWS, ["gb_cqr"], "gb_split", "rmse")["PP"][title("gb_cqr")]
-    assert percent == pytest.approx(87.5)
-    difference = np.array([0.1, 0.3, 0.3])
-    assert half == pytest.approx(100 * paired_half(difference) / (0.8 / 3))
-
-
-def test_every_contestant_is_told_apart_from_the_others(monkeypatch):
-    strong = System("strong", "strong", Recipe(n_rules=40, objective="aligned"))
-    monkeypatch.setitem(CONTESTANTS, "strong", strong)
+def test_every_contestant_is_told_apart_from_the_others():
     told = dict(zip(CONTESTANTS, who(CONTESTANTS), strict=True))
     assert len({row[1:] for row in told.values()}) == len(CONTESTANTS)
-    assert "99 %" in told["paper"].learns and "40 rules" in told["strong"].learns
+    assert "99 %" in told["paper"].learns and "chosen" in told["strong"].learns
     assert told["gb_cqr"].further == "two more trainings"
     assert "sorted list" in told["gb_split"].further and "mean" in told["gb_split"].interval
 
 
 def test_only_those_that_are_no_rivals_are_fuzzy():
     assert {name for name in CONTESTANTS if not is_fuzzy(name)} == {
-        "gb_cqr",
-        "gb_split",
+        *BOOSTED,
+        "forest",
         "linear_cqr",
     }
-    assert np.unique([title(name) for name in CONTESTANTS]).size == len(CONTESTANTS)
+    titles = [title(name) for name in everyone()]
+    assert len(set(titles)) == len(titles) > len(CONTESTANTS)
+    assert not set(OF_CHAPTER) - set(CONTESTANTS)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from gt2lite.datasets import DATASETS
 from gt2lite.recipe import Recipe
 from gt2lite.study import plans, results, stored
 from gt2lite.study.field.plans import entries, whole_field
@@ -13,7 +14,7 @@ from gt2lite.study.field.records import FieldRecord
 from gt2lite.study.results import Stored, read, reference_provenance, write
 from gt2lite.study.runner import key_of
 from gt2lite.study.store import Store
-from gt2lite.study.stored import KINDS, STUDIES, renew, rows_of, staleness
+from gt2lite.study.stored import KINDS, STUDIES, moved_rows, renew, rows_of, staleness
 
 FAST = Recipe(n_rules=2, epochs=1)
 
@@ -87,13 +88,26 @@ def test_a_study_does_not_know_another_study_for_its_own():
 # ------------------------------------------------------------------------ what is committed
 
 
-@pytest.mark.parametrize("name", ["reference.csv", "authors.csv", "nudged.csv"])
-def test_the_stored_studies_hold_the_whole_protocol(name):
+@pytest.mark.parametrize(
+    ("name", "n_trainings"),
+    [("reference.csv", 600), ("authors.csv", 60), ("nudged.csv", 60), ("nudged_sse4.csv", 60)],
+)
+def test_the_stored_studies_hold_the_whole_protocol(name, n_trainings):
     rows = rows_of(name)
     trainings = {(r.dataset, r.seed, r.model, r.level) for r in rows if r.model != "calibrated"}
-    assert len(trainings) == 60
+    assert len(trainings) == n_trainings
     assert {r.mode for r in rows} == {"authors" if name == "authors.csv" else "default"}
     assert reference_provenance()["command"] == "make study"
+
+
+def test_every_training_was_nudged_four_times_on_each_processor():
+    seen = {}
+    for row in moved_rows():
+        if row.model != "calibrated":
+            place = row.dataset, row.seed, row.model, row.level, row.processor
+            seen.setdefault(place, []).append(row.nudge)
+    assert len(seen) == 120
+    assert all(tuple(sorted(found)) == plans.NUDGES[place[-1]] for place, found in seen.items())
 
 
 def test_the_stored_field_holds_all_contestants_on_all_splits_and_every_row_in_its_bins():
@@ -101,8 +115,13 @@ def test_the_stored_field_holds_all_contestants_on_all_splits_and_every_row_in_i
         return {(r.dataset, r.split, r.seed, r.contestant) for r in rows}
 
     rows, bins = rows_of("field.csv"), rows_of("bins.csv")
-    wanted = {(e.dataset, e.split, e.seed, e.contestant.name) for e in whole_field()}
-    assert cells(rows) == cells(bins) == wanted
+    every = whole_field()
+    wanted = {
+        (e.dataset, e.split, e.seed, name) for e in every for name in e.contestant.answer_names()
+    }
+    assert cells(rows) == wanted
+    of_paper = {(e.dataset, e.split, e.seed, e.contestant.name) for e in every}
+    assert cells(bins) == {cell for cell in of_paper if cell[0] in DATASETS}
     sums = {}
     for one in bins:
         cell = (one.dataset, one.split, one.seed, one.contestant, one.by)
@@ -110,11 +129,11 @@ def test_the_stored_field_holds_all_contestants_on_all_splits_and_every_row_in_i
         sums[cell] = n + one.n, covered + one.covered
     for row in rows:
         assert isinstance(row, FieldRecord)
-        if row.level == stored.BIN_LEVEL:
-            cell = (row.dataset, row.split, row.seed, row.contestant)
+        cell = (row.dataset, row.split, row.seed, row.contestant)
+        if row.level == stored.BIN_LEVEL and cell in cells(bins):
             for by in ("width", "region", "rarity"):
                 assert sums[*cell, by] == (row.n_test, round(row.picp * row.n_test))
-    assert {"mapie", "scikit-learn"} <= set(reference_provenance("field_provenance.json"))
+    assert {"scipy", "scikit-learn"} <= set(reference_provenance("field_provenance.json"))
 
 
 @pytest.mark.parametrize("name", KINDS)

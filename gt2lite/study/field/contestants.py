@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
-from gt2lite.presets import STRONG
-from gt2lite.recipe import Recipe
-from gt2lite.study.field.boosted import Boosted
+from gt2lite.study.field.boosted import BoostedMean, BoostedQuantiles
 from gt2lite.study.field.contestant import Contestant
-from gt2lite.study.field.fuzzy import Direct, System
+from gt2lite.study.field.estimated import Estimated, Strong
+from gt2lite.study.field.forest import Forest
+from gt2lite.study.field.fuzzy import Direct, It2
+from gt2lite.study.field.head import Head
 from gt2lite.study.field.linear import Linear
-from gt2lite.study.field.point import Point
 
 _ALL: tuple[Contestant, ...] = (
-    System("paper", "GT2-FLS", Recipe()),
-    Point("paper_point", "GT2-FLS, output only", Recipe()),
-    System("aligned", "GT2-FLS, aligned", Recipe(objective="aligned")),
-    System("strong", "GT2-FLS, strong", STRONG),
+    Estimated("paper", "GT2-FLS"),
+    Estimated("aligned", "GT2-FLS, aligned", "aligned"),
+    Strong("strong", "GT2-FLS, strong"),
+    Head("head", "GT2-FLS head"),
+    It2("it2", "IT2-FLS per level"),
     Direct("direct", "GT2-FLS per level"),
     Direct("direct_85", "GT2-FLS per level, 85 %", calibrated=False),
-    Boosted("gb_cqr", "boosted quantiles", "quantiles"),
-    Boosted("gb_split", "boosted mean", "mean"),
+    BoostedQuantiles("gb_cqr", "boosted quantiles"),
+    BoostedMean("gb_split", "boosted mean"),
+    BoostedMean("gb_normalised", "boosted mean, normalised", normalised=True),
+    Forest("forest", "quantile forest"),
     Linear("linear_cqr", "linear quantiles"),
 )
 
 CONTESTANTS = {contestant.name: contestant for contestant in _ALL}
-"""Who takes part, by name."""
+"""Who can take part, by name."""
+
+OF_CHAPTER = ("direct", "direct_85")
+"""Systems of the chapter on narrower planes, which trains them itself: not in the stored field."""
+
+BOOSTED = ("gb_cqr", "gb_split", "gb_normalised")
+"""The rivals of the targets: the best of them, by mean over the seeds, is the one to beat."""
+
+
+def everyone() -> dict[str, Contestant]:
+    """Return the contestant behind each name in records: own intervals and ablations."""
+    return {name: one for one in CONTESTANTS.values() for name in one.answer_names()}

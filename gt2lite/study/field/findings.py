@@ -11,34 +11,10 @@ from gt2lite._checks import Array
 from gt2lite.datasets import load_dataset, prepare
 from gt2lite.study.field.records import FieldRecord
 from gt2lite.study.field.runs import FieldRun
-from gt2lite.study.field.tables import Gap, Values, title, values_of
-from gt2lite.study.report import NO_BREAK, p_value
+from gt2lite.study.field.tables import Values, title, values_of
+from gt2lite.study.report import NO_BREAK
 
 SPLITS = ("random", "by_group")
-
-
-class GapRow(NamedTuple):
-    """A gap in words."""
-
-    dataset: str
-    ours: str
-    theirs: str
-    percent: float
-    half: float
-    p: str
-    verdict: str
-
-
-class WidthFacts(NamedTuple):
-    """What is told about width at equal coverage."""
-
-    more: str  # on how many data sets the best fuzzy system is wider
-    less: str
-    undecided: str
-    gap_low: int  # per cent
-    gap_high: int
-    beaten: str  # where an output with one margin is narrower than the planes
-    mean_first: str  # where the boosted mean is narrower than boosted quantiles
 
 
 class Range(NamedTuple):
@@ -97,38 +73,6 @@ class LiveFacts(NamedTuple):
 
     numbers: int
     off: float  # the largest difference from what is stored, in per cent
-
-
-def gap_rows(found: Iterable[Gap]) -> list[GapRow]:
-    """Return gaps in words."""
-    told = {"less": "narrower", "more": "wider", "undecided": "cannot be told apart"}
-    return [
-        GapRow(g.dataset.upper(), title(g.ours), title(g.theirs), g.percent, g.half, p_value(g.p),
-               told[g.verdict])
-        for g in found
-    ]  # fmt: skip
-
-
-def width_facts(found: Sequence[Gap], width: Values) -> WidthFacts:
-    """Return what is told about width at equal coverage."""
-
-    def narrower(name: str, than: str) -> list[str]:
-        return [d.upper() for d, v in width[name].items() if v.mean() < width[than][d].mean()]
-
-    counted = {
-        word: sum(g.verdict == word for g in found) for word in ("more", "less", "undecided")
-    }
-    beaten = narrower("paper_point", "paper")
-    places = f" ({', '.join(beaten)})" if beaten else ""
-    n_sets = len(width["paper"])
-    where = f"all {n_sets} sets" if len(beaten) == n_sets else f"{_or_none(len(beaten))} of them"
-    return WidthFacts(
-        **{word: _or_none(n) for word, n in counted.items()},
-        gap_low=round(min(g.percent for g in found)),
-        gap_high=round(max(g.percent for g in found)),
-        beaten=f"{where}{places}",
-        mean_first=", ".join(narrower("gb_split", "gb_cqr")) or "no data set",
-    )
 
 
 def range_of(values: Values, names: Iterable[str], sets: Iterable[str], scale: float = 1) -> Range:

@@ -1,19 +1,24 @@
-"""Fuzzy systems in the field: trained once for all levels, or once for each."""
+"""Fuzzy systems in the field that are trained once for each level."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
+from gt2lite._checks import Array
 from gt2lite.calibration.oracle import planes_at_coverage
 from gt2lite.calibration.ranked import ConformalCalibrator
 from gt2lite.datasets import Prepared
+from gt2lite.estimator import GT2Regressor
 from gt2lite.memberships import ALPHA_0
 from gt2lite.recipe import Recipe
 from gt2lite.study.design import LEVELS
-from gt2lite.study.field.contestant import Contestant, Entered, Get
+from gt2lite.study.field.contestant import Answer, Contestant, Entered, Get
+from gt2lite.study.field.margins import Parts, Shape, answer, around, floored
 from gt2lite.study.field.setting import Setting
 from gt2lite.study.field.shared import SharedSystem, SharedTraining
 from gt2lite.study.protocol import Task
@@ -21,36 +26,68 @@ from gt2lite.system import Planes
 
 
 @dataclass(frozen=True)
-class System(Contestant):
-    """A GT2-FLS, trained once; every level is a plane of it, chosen by `conformal`."""
+class It2(Contestant):
+    """An interval type-2 system for each level: the plane alpha_0 alone, and one margin.
 
-    recipe: Recipe
+    It is the paper's system with no other plane: the ends of that plane learn the two quantiles of
+    the level, and the output is their middle. It has one plane and thus no family of its
+    own, so that a margin calibrates it, as it does two quantiles.
+    """
+
+    forms: ClassVar[tuple[str, ...]] = ("", "constant", "normalised")
 
     @property
     def weight(self) -> float:
         """How long it takes, in units of the paper's system."""
-        return self.recipe.n_rules / 10
+        return 2.0
+
+    @property
+    def told(self) -> tuple[str, str, str]:
+        """What it learns, where its interval comes from, what a further level needs."""
+        interval = "its one plane and one margin for all rows"
+        return "the level asked for, with one plane; 10 rules", interval, "another training"
 
     def enter(self, setting: Setting, data: Prepared, get: Get) -> Entered:
-        """Train the system, and calibrate its planes for all levels at once."""
-        params, seconds = trained_system(self.recipe, setting, get)
-        clock = time.process_time()
-        fitted = ConformalCalibrator().fit(Planes(params, data.X_cal), data.y_cal)
-        fitted.alpha(LEVELS[0])
-        seconds += time.process_time() - clock
-        clock = time.process_time()
-        fitted.alpha(LEVELS[1])
-        further = time.process_time() - clock
-        planes = Planes(params, data.X_test)
-        ends = np.array([fitted.intervals(planes, level) for level in LEVELS])
-        lower, upper = planes_at_coverage(planes, data.y_test, LEVELS)  # (N, L) each
-        return Entered(
-            np.tile(planes.output(self.recipe.planes.alphas), (len(LEVELS), 1)),
-            ends,
-            np.stack([lower.T, upper.T], axis=1),
-            seconds,
-            further,
+        """Train a system for each level, and put a margin around its plane."""
+        table, rows = setting.table(), data.split
+        found: dict[float, list[tuple[Array, Array, Array]]] = {}
+        seconds = []
+        for level in LEVELS:
+            short = {} if setting.effort == 1 else {"epochs": max(round(setting.effort * 100), 1)}
+            reg = GT2Regressor(
+                alphas=(ALPHA_0,), coverage=level, random_state=setting.seed, **short
+            )
+            clock = time.process_time()
+            reg.fit(table.X[rows.train], table.y[rows.train])
+            seconds.append(time.process_time() - clock)
+            z = data.scaler.transform_y
+            found[level] = []
+            for part in (rows.train, rows.calibration, rows.test):
+                lower, upper = reg.predict_interval(table.X[part], alpha=ALPHA_0)
+                found[level].append((z(lower), z(upper), z(reg.predict(table.X[part]))))
+        y_hat = np.array([found[level][2][2] for level in LEVELS])
+
+        def say(form: str, make: Callable[[float, int], Shape]) -> Answer:
+            def parts(level: float) -> Parts:
+                return Parts(make(level, 1), make(level, 2))
+
+            return answer(form, y_hat, parts, data.y_cal, data.y_test, every_level=False)
+
+        def own(level: float, part: int) -> Shape:
+            lower, upper, middle = found[level][part]
+            return Shape(lower, upper, np.ones(len(middle)))
+
+        def normalised(level: float, part: int) -> Shape:
+            train_lower, train_upper, _ = found[level][0]
+            lower, upper, middle = found[level][part]
+            return around(middle, floored(upper - lower, train_upper - train_lower))
+
+        answers = (
+            say("", own),
+            say("constant", lambda level, part: around(found[level][part][2])),
+            say("normalised", normalised),
         )
+        return Entered(answers, seconds[0], seconds[1])
 
 
 @dataclass(frozen=True)
@@ -63,6 +100,14 @@ class Direct(Contestant):
     """
 
     calibrated: bool = True
+
+    @property
+    def told(self) -> tuple[str, str, str]:
+        """What it learns, where its interval comes from, what a further level needs."""
+        if self.calibrated:
+            return "the level asked for", "a plane, chosen by `conformal`", "another training"
+        learns = "the same on 85 % of the rows, as in the paper"
+        return learns, "the widest plane as it is", "another training"
 
     def trained(self, setting: Setting, level: float, get: Get) -> SharedSystem:
         """Return the system for a level."""
@@ -90,7 +135,8 @@ class Direct(Contestant):
                 ends.append(planes(ALPHA_0))
             y_hat.append(planes.output(Recipe().planes.alphas))
             equal.append(planes_at_coverage(planes, data.y_test, level))
-        return Entered(np.array(y_hat), np.array(ends), np.array(equal), times[0], times[1])
+        found = Answer("", np.array(y_hat), np.array(ends), np.array(equal))
+        return Entered((found,), times[0], times[1])
 
 
 def trained_system(recipe: Recipe, setting: Setting, get: Get) -> SharedSystem:

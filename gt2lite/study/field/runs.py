@@ -14,13 +14,13 @@ import numpy as np
 
 from gt2lite._checks import Array
 from gt2lite._threads import one_blas_thread
-from gt2lite.datasets import Prepared, checksum
+from gt2lite.datasets import Prepared
 from gt2lite.metrics import interval_quality, rmse
-from gt2lite.study.design import LEVELS, n_values
+from gt2lite.study.design import LEVELS
 from gt2lite.study.field.conditional import Bin, coverage_by, rarity, regions, width_bins, worst
-from gt2lite.study.field.contestant import Contestant, Entered, Get
-from gt2lite.study.field.records import BinCount, FieldRecord
-from gt2lite.study.field.setting import Setting
+from gt2lite.study.field.contestant import Answer, Contestant, Entered, Get, answer_name
+from gt2lite.study.field.records import BinCount, ChosenSettings, FieldRecord
+from gt2lite.study.field.setting import Setting, checksum_of, shape_of
 
 SLACK = 1e-9
 """By how much an end may stick out: last digits say nothing about the order of two ends."""
@@ -30,15 +30,16 @@ class FieldRun(NamedTuple):
     """What came of an entry."""
 
     entry: Entry
-    records: list[FieldRecord]  # one for each level
-    counts: list[BinCount]  # one for each bin of rows at each level
+    records: list[FieldRecord]  # one for each answer and level
+    counts: list[BinCount]  # one for each bin of rows at each level, for the method's own answer
+    chosen: list[ChosenSettings]
     y_hat: Array  # (L, N) estimates for the test part
-    ends: Array  # (L, 2, N) intervals for the test part
+    ends: Array  # (L, 2, N) the method's own intervals for the test part
 
 
 @dataclass(frozen=True)
 class Entry(Setting):
-    """One contestant on one split of one data set."""
+    """One contestant on one split of one table."""
 
     contestant: Contestant = field(kw_only=True)
 
@@ -50,7 +51,8 @@ class Entry(Setting):
     @property
     def cost(self) -> float:
         """How long it takes, in no particular unit."""
-        return self.contestant.weight * n_values(self.dataset) * self.effort
+        rows, inputs = shape_of(self.dataset)
+        return self.contestant.weight * rows * (10 + inputs) * self.effort
 
     @property
     def label(self) -> str:
@@ -64,8 +66,9 @@ class Entry(Setting):
             "seed": self.seed,
             "split": self.split,
             "effort": self.effort,
+            "most_rows": self.most_rows,
             "contestant": self.contestant.identity(),
-            "data": checksum(self.dataset),
+            "data": checksum_of(self.dataset),
         }
 
     def execute(self, get: Get) -> FieldRun:
@@ -74,13 +77,17 @@ class Entry(Setting):
             data = self.prepare()
             entered = self.contestant.enter(self, data, get)
             records, counts = judge(self, data, entered)
-        return FieldRun(self, records, counts, entered.y_hat, entered.ends)
+        own = entered.answers[0]
+        names = _names(self)
+        chosen = [ChosenSettings(**names, **part._asdict()) for part in entered.chosen]
+        return FieldRun(self, records, counts, chosen, own.y_hat, own.ends)
 
     def pack(self, run: FieldRun) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return what came of it in plain form."""
         header = {
             "records": [asdict(row) for row in run.records],
             "counts": [asdict(row) for row in run.counts],
+            "chosen": [asdict(row) for row in run.chosen],
         }
         return header, {"y_hat": run.y_hat, "ends": run.ends}
 
@@ -90,6 +97,7 @@ class Entry(Setting):
             self,
             [FieldRecord(**row) for row in header["records"]],
             [BinCount(**row) for row in header["counts"]],
+            [ChosenSettings(**row) for row in header["chosen"]],
             arrays["y_hat"],
             arrays["ends"],
         )
@@ -98,52 +106,71 @@ class Entry(Setting):
 def judge(
     entry: Entry, data: Prepared, entered: Entered
 ) -> tuple[list[FieldRecord], list[BinCount]]:
-    """Return a record for each level, and one for each bin of rows at each level."""
-    y = data.y_test
-    names: dict[str, Any] = {
+    """Return a record for each answer and level, and one for each bin of the method's own."""
+    records: list[FieldRecord] = []
+    counts: list[BinCount] = []
+    for place, answer in enumerate(entered.answers):
+        names = _names(entry) | {"contestant": answer_name(entry.contestant.name, answer.form)}
+        for i, level in enumerate(LEVELS):
+            bins = _bins(entry, data, *answer.ends[i])
+            records.append(
+                FieldRecord(
+                    **names,
+                    **_measured(data.y_test, answer, i, bins),
+                    level=level,
+                    n_train=len(data.y_train),
+                    n_cal=len(data.y_cal),
+                    n_test=len(data.y_test),
+                    first_seconds=entered.first_seconds,
+                    further_seconds=entered.further_seconds,
+                    tuning_seconds=entered.tuning_seconds,
+                )
+            )
+            if place == 0:
+                counts += _counted(bins, names, level, float(np.ptp(data.y_test)))
+    return records, counts
+
+
+def _names(entry: Entry) -> dict[str, Any]:
+    return {
         "dataset": entry.dataset,
         "split": entry.split,
         "seed": entry.seed,
         "contestant": entry.contestant.name,
     }
-    records, counts = [], []
-    for i, level in enumerate(LEVELS):
-        (lower, upper), (low, high) = entered.ends[i], entered.equal[i]
-        bins = _bins(entry, data, lower, upper)
-        equal = interval_quality(y, low, high, level)._asdict()
-        measured: dict[str, Any] = {
-            "rmse": rmse(y, entered.y_hat[i]),
-            **interval_quality(y, lower, upper, level)._asdict(),
-            **{f"equal_{name}": value for name, value in equal.items()},
-            "unnested": _unnested(entered.ends),
-            **{f"worst_{by}": worst(found) for by, found in bins.items()},
-        }
-        records.append(
-            FieldRecord(
-                **names,
-                **measured,
-                level=level,
-                n_cal=len(data.y_cal),
-                n_test=len(y),
-                first_seconds=entered.first_seconds,
-                further_seconds=entered.further_seconds,
-                tuning_seconds=entered.tuning_seconds,
-            )
+
+
+def _measured(y: Array, answer: Answer, i: int, bins: dict[str, list[Bin]]) -> dict[str, Any]:
+    """Return what an answer is worth at the i-th level."""
+    (lower, upper), (low, high) = answer.ends[i], answer.equal[i]
+    equal = interval_quality(y, low, high, LEVELS[i])._asdict()
+    return {
+        "rmse": rmse(y, answer.y_hat[i]),
+        **interval_quality(y, lower, upper, LEVELS[i])._asdict(),
+        **{f"equal_{name}": value for name, value in equal.items()},
+        "width": float(np.mean(upper - lower)),
+        "unnested": _unnested(answer.ends),
+        "crps": answer.crps,
+        **{f"worst_{by}": worst(found) for by, found in bins.items()},
+    }
+
+
+def _counted(
+    bins: dict[str, list[Bin]], names: dict[str, Any], level: float, extent: float
+) -> list[BinCount]:
+    return [
+        BinCount(
+            **names,
+            level=level,
+            by=by,
+            bin=b.label,
+            n=b.n,
+            covered=b.covered,
+            width=b.width / extent,
         )
-        counts += [
-            BinCount(
-                **names,
-                level=level,
-                by=by,
-                bin=b.label,
-                n=b.n,
-                covered=b.covered,
-                width=b.width / float(np.ptp(y)),
-            )
-            for by, found in bins.items()
-            for b in found
-        ]
-    return records, counts
+        for by, found in bins.items()
+        for b in found
+    ]
 
 
 def _unnested(ends: Array) -> float:

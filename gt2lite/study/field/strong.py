@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gt2lite.datasets import DATASETS
 from gt2lite.study.field.pairs import Paired, paired
 from gt2lite.study.field.records import FieldRecord
 from gt2lite.study.report import NO_BREAK, compared, count, p_value
@@ -79,6 +80,7 @@ def strong_facts(rows: Iterable[FieldRecord]) -> StrongFacts:
 
 
 def _tests(rows: list[FieldRecord]) -> dict[str, list[Paired]]:
+    rows = [row for row in rows if row.dataset in DATASETS]  # those of the paper
     return {key: paired(rows, "strong", *against) for key, against in _AGAINST.items()}
 
 

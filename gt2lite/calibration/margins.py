@@ -1,0 +1,96 @@
+r"""Intervals of one shape around an estimate: ``y_hat -+ t * w(x) ** power``.
+
+Between the planes of a system and one margin for all rows lies a family of compromises: a margin
+that follows the width ``w(x)`` of the trained envelope, to a power from 0 (the same margin
+everywhere) to 1 (in proportion). The power is one number for all levels, so that intervals of
+different levels are nested; then everything that calibrates planes calibrates these as well. Where
+rows are few, widths are known roughly, and a power below 1 trusts them less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from gt2lite._checks import Array, vector
+from gt2lite.memberships import ALPHA_0, kappa_of
+
+POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""The powers that are tried."""
+
+FLOOR = 0.05
+"""Widths count at least so much of the usual one: an interval without width has no multiple."""
+
+
+class Envelope(Protocol):
+    """What is asked of a system, or of the mean of several."""
+
+    def __call__(self, alpha: float) -> tuple[Array, Array]:
+        """Return the ends (N,) of a plane."""
+
+    def output(self, alphas: Any) -> Array:
+        """Return the output (N,)."""
+
+
+@dataclass(frozen=True)
+class Margins:
+    """A power, and the usual width of the envelope, from which widths are counted.
+
+    ``Margins(power, usual).around(planes, alphas)`` are intervals as a function of alpha: half
+    the usual width times ``kappa(alpha) * (w / usual) ** power`` on both sides of the output.
+
+    Attributes:
+        power: from 0, where the margin is the same everywhere, to 1.
+        usual: the mean width of the envelope on the rows of training, in scaled units.
+
+    >>> def envelope(alpha):
+    ...     return np.array([-1.0, -3.0]), np.array([1.0, 3.0])
+    >>> envelope.output = lambda alphas: np.array([0.0, 1.0])
+    >>> Margins(0.0, usual=4.0).around(envelope, [1.0])(0.01)
+    (array([-2., -1.]), array([2., 3.]))
+    >>> Margins(1.0, usual=4.0).around(envelope, [1.0])(0.01)
+    (array([-1., -2.]), array([1., 4.]))
+    """
+
+    power: float
+    usual: float
+
+    def around(self, planes: Envelope, alphas: Sequence[float] | Array) -> MarginFamily:
+        """Return the intervals at the rows of `planes`, around the output of the `alphas`."""
+        centre = planes.output(alphas)
+        if self.power == 0:  # widths do not matter: spare their computation
+            return self.given(centre, np.full(centre.shape, self.usual))
+        lower, upper = planes(ALPHA_0)
+        return self.given(centre, upper - lower)
+
+    def given(self, centre: Array, width: Array) -> MarginFamily:
+        """Return the intervals around estimates (N,) where the envelope has the widths (N,)."""
+        share = np.maximum(width / self.usual, FLOOR) ** self.power
+        return MarginFamily(centre, share * (self.usual / 2))
+
+
+class MarginFamily:
+    """Intervals ``centre -+ kappa(alpha) * half``, nested in alpha down to the smallest number.
+
+    Args:
+        centre: (N,) estimates.
+        half: (N,) half widths at alpha_0, above 0.
+    """
+
+    alpha_min = float(np.finfo(float).tiny)
+
+    def __init__(self, centre: Array, half: Array) -> None:
+        self.centre, self.half = vector("centre", centre), vector("half", half, len(centre))
+
+    def __call__(self, alpha: float | Array) -> tuple[Array, Array]:
+        """Return lower and upper ends (N,) of one member, or of one for each row (N,)."""
+        margin = np.asarray(kappa_of(alpha)) * self.half
+        return self.centre - margin, self.centre + margin
+
+    def ends(self, alphas: Sequence[float] | Array) -> Array:
+        """Return the ends (2, K, N) of the members `alphas` (K,)."""
+        margin = np.asarray(kappa_of(vector("alphas", alphas)))[:, None] * self.half
+        return np.stack([self.centre - margin, self.centre + margin])
