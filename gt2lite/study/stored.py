@@ -3,7 +3,7 @@
 A stored row is taken as it is while its key is that of the same run by today's code. `renew`
 runs what is not, `staleness` says in a sentence how much that would be.
 
-`tuning.csv` is not renewed: it holds the walk that decided on `gt2lite.presets.STRONG`. The same
+`tuning.csv` is not renewed: it holds the walk that decided on `gt2lite.presets.WALKED`. The same
 walk by today's code is `tuning_repeat.csv`.
 """
 
@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from gt2lite.datasets import DATASETS, data_path
 from gt2lite.recipe import Recipe
 from gt2lite.study import plans, runner
+from gt2lite.study.ablation import AblationRecord, ablations
 from gt2lite.study.field.plans import whole_field
 from gt2lite.study.field.records import BinCount, ChosenSettings, FieldRecord
 from gt2lite.study.field.runs import FieldRun
@@ -26,6 +27,7 @@ from gt2lite.study.protocol import ProtocolRun
 from gt2lite.study.records import Record
 from gt2lite.study.results import Moved, Stored, read, write
 from gt2lite.study.runner import Runnable, key_of
+from gt2lite.study.sqr_runs import RaceRecord, races
 from gt2lite.study.store import Store
 from gt2lite.study.tuning.trial import Trial, TrialResult
 from gt2lite.study.tuning.walk import TrialRecord, Walk
@@ -74,7 +76,7 @@ def _field_records(run: FieldRun) -> list[FieldRecord]:
     return [replace(row, **_rounded(row)) for row in run.records]
 
 
-def _rounded(row: FieldRecord) -> dict[str, float]:
+def _rounded(row: FieldRecord) -> dict[str, Any]:
     values = {field.name: getattr(row, field.name) for field in fields(row)}
     return {name: float(f"{v:.8g}") for name, v in values.items() if isinstance(v, float)}
 
@@ -108,6 +110,12 @@ STUDIES = {
         functools.partial(plans.nudged, "sse4"),
         {"nudged_sse4.csv": File(Moved, _moved)},
     ),
+    "ablation": Study(
+        "the authors' mode taken apart",
+        ablations,
+        {"ablation.csv": File(AblationRecord, lambda row: [row])},
+    ),
+    "sqr": Study("simultaneous quantile regression", races, {"sqr.csv": File(RaceRecord, list)}),
     "field": Study(
         "the field",
         whole_field,
