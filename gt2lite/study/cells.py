@@ -212,7 +212,7 @@ def _equivalence(c: Compared, n_theirs: int) -> tuple[float, float, tuple[float,
         share * smallest_margin(c.difference, *samples),
         share * min(best),
         tuple(equal_means_p(c.difference, margin, *samples) for margin in margins),
-        [min(pair) for pair in p_best],
+        p_best,
     )
 
 
