@@ -206,7 +206,7 @@ def _equivalence(c: Compared, n_theirs: int) -> tuple[float, float, tuple[float,
     margins = [margin[c.metric == "picp"] / share for margin in MARGINS]
     best = [smallest_margin(0.0, *ours) for ours in (samples, perfect)]
     p_best = [
-        [equal_means_p(0.0, margin, *ours) for ours in (samples, perfect)] for margin in margins
+        min(equal_means_p(0.0, margin, *ours) for ours in (samples, perfect)) for margin in margins
     ]
     return (
         share * smallest_margin(c.difference, *samples),
