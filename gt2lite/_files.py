@@ -120,6 +120,13 @@ def replace(path: Location, write: Callable[[BinaryIO], object]) -> None:
     Until then it is called `.name.` and 16 hexadecimal digits; a killed process leaves that.
     """
     target = Path(path)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(
+            f"{path} cannot be written: there is no folder {target.parent}. Make it first, such as "
+            "by Path(...).mkdir(parents=True)"
+        )
+    if target.is_dir():
+        raise IsADirectoryError(f"{path} is a folder: name a file in it, such as {target.name}.npz")
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:
         with temporary.open("xb") as file:

@@ -75,6 +75,17 @@ def not_fitted_error(owner: str) -> Exception:
     return kind(f"This {owner} instance is not fitted yet. Call 'fit' before using this method.")
 
 
+def need_sklearn(owner: str) -> None:
+    """Raise an error with the way out where scikit-learn is not installed."""
+    try:
+        import sklearn.pipeline  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            f"{owner} needs scikit-learn, which is not installed: "
+            'pip install "gt2lite[sklearn]". GT2Regressor works without it'
+        ) from error
+
+
 def sklearn_or(name: str, fallback: type[Any]) -> type[Any]:
     """Return scikit-learn's exception of that name where it is installed."""
     try:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gt2lite._checks import Array, finite, numbers
+from gt2lite._checks import Array, IntArray, finite, numbers
 from gt2lite._sklearn import sklearn_or
 
 Names = NDArray[np.object_]
@@ -24,7 +24,11 @@ Names = NDArray[np.object_]
 def read_table(X: Any) -> tuple[Array, Names | None]:
     """Return a table of numbers (N, M) and its column names, where it has them as text."""
     if hasattr(X, "toarray") or hasattr(X, "tocsr"):
-        raise TypeError("X is sparse, and sparse data is not supported: convert it by X.toarray()")
+        raise TypeError(
+            "X is sparse, and sparse data is not supported: convert it by X.toarray(); in a "
+            "pipeline set sparse_output=False of the encoder, sparse_threshold=0 of a "
+            "ColumnTransformer"
+        )
     if type(X).__name__ == "LazyFrame":
         raise TypeError("X is a lazy frame, which holds no numbers yet: hand in X.collect()")
     try:
@@ -52,11 +56,11 @@ def _read_values(X: Any) -> Array:
     return finite("X", values)
 
 
-def read_target(y: Any, n_rows: int) -> Array:
+def read_target(y: Any, n_rows: int, owner: str = "GT2Regressor") -> Array:
     """Return the target as a checked array (N,)."""
     if y is None:
         raise ValueError(
-            "GT2Regressor requires y to be passed, but the target y is None: one number per row"
+            f"{owner} requires y to be passed, but the target y is None: one number per row"
         )
     try:
         values = finite("y", numbers("y", y))
@@ -77,6 +81,22 @@ def read_target(y: Any, n_rows: int) -> Array:
             f"y must be a row of {n_rows} values, one per row of X, got {values.shape}"
         )
     return values
+
+
+def n_rows_of(X: Any) -> int:
+    """Return how many rows a raw table has, whatever is in them."""
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def take_rows(X: Any, rows: IntArray) -> Any:
+    """Return some rows of a raw table, as the kind of table that it is.
+
+    >>> take_rows(["a", "b", "c"], np.array([2, 0]))
+    ['c', 'a']
+    """
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    return X[rows] if hasattr(X, "shape") else [X[i] for i in rows]
 
 
 def match_table(X: Any, n_features: int, names: Names | None, owner: str) -> Array:

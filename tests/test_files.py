@@ -287,3 +287,13 @@ def test_a_file_of_another_kind_is_refused(path):
     storage.write(path, "run", {}, {})
     with pytest.raises(FileFormatError, match="another's"):
         storage.read(path, "model")
+
+
+def test_a_missing_folder_and_a_folder_in_the_way_are_named(tmp_path):
+    from gt2lite._files import write
+
+    with pytest.raises(FileNotFoundError, match=r"no folder .*nowhere.*mkdir"):
+        write(tmp_path / "nowhere" / "model.npz", "model", {}, {})
+    with pytest.raises(IsADirectoryError, match="is a folder: name a file in it"):
+        write(tmp_path, "model", {}, {})
+    assert list(tmp_path.iterdir()) == []

@@ -106,7 +106,8 @@ def _radius(ends: Array, y: Array) -> Array:
     before = np.maximum(first - 1, 0)
     rows = np.arange(y.size)
     short, over = missing[before, rows], -missing[first, rows]
-    part = np.where(first > 0, short / np.maximum(short + over, np.finfo(float).tiny), 0.0)
+    way = np.where(short + over > 0, short + over, 1.0)
+    part = np.where(first > 0, short / way, 0.0)
     return np.where(inside.any(axis=0), before + part, last + np.maximum(missing[last], 0))
 
 

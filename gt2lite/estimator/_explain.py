@@ -16,6 +16,7 @@ from gt2lite.estimator._premises import Units
 from gt2lite.estimator._ranks import SPREAD
 from gt2lite.estimator._rules import read_rules
 from gt2lite.estimator._systems import System
+from gt2lite.estimator._targets import ends_in_units
 from gt2lite.estimator._weights import consequents, end_weights, firings, output_weights
 from gt2lite.memberships import ALPHA_0
 
@@ -119,6 +120,8 @@ class Explanation:
 
     def _sum(self, part: Part) -> str:
         """Return a part as a sum of weights times consequents, as people would write it."""
+        if np.isinf(part.value):
+            return f"{part.name}: none, the interval is open there"
         order = np.argsort(-part.weights, kind="stable")
         named = [p for p in order[:_TERMS] if part.weights[p] >= _LEAST]
         terms = [
@@ -221,6 +224,7 @@ def explain_row(
         groups = None if group is None else read_groups([group])
         lower, upper = calibration.intervals(learnt.family(planes), coverage, groups)
         cuts = _cuts(calibration, coverage, None if groups is None else groups[0])
+        cuts[:, 0] = np.where(np.isinf(cuts[:, 1]), cuts[::-1, 0], cuts[:, 0])  # no such end
         cuts[:, 0] = np.where(np.isnan(cuts[:, 0]), planes.alpha_min, cuts[:, 0])
     rules = _Rules(learnt, X)
     prediction = float(scaler.inverse_y(planes.output(alphas))[0])
@@ -230,7 +234,7 @@ def explain_row(
     )
     ends = []
     for side, (name, end) in enumerate((("lower end", lower), ("upper end", upper))):
-        value = float(scaler.inverse_y(end)[0])
+        value = float(ends_in_units(scaler, end)[0])
         if is_margin:
             ends.append(estimate._replace(name=name, value=value, margin=value - prediction))
             continue

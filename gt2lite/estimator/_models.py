@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, fields
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -16,11 +16,13 @@ from gt2lite import _files as files
 from gt2lite._checks import Array, vector, whole
 from gt2lite._tables import Names
 from gt2lite._version import __version__
-from gt2lite.calibration import Calibration, SearchCalibrator, TableCalibrator, restore
+from gt2lite.calibration import Calibration, SearchCalibrator, TableCalibrator
 from gt2lite.datasets import Scaler
+from gt2lite.estimator._calibrators import restore_calibration
 from gt2lite.estimator._fitting import Fitted
 from gt2lite.estimator._settings import LARGEST_SEED, complete, make_plan, make_recipe
 from gt2lite.estimator._states import SYSTEM_KEYS, is_of_systems, part, read_systems, systems_state
+from gt2lite.estimator._targets import LogScaler, scaler_kind
 
 
 class Model(NamedTuple):
@@ -44,11 +46,44 @@ class Model(NamedTuple):
         return {name: value for name, value in found.items() if value is not None}
 
 
+class Stored:
+    """Methods of an estimator that goes to a file and comes back."""
+
+    def save(self, path: files.Location) -> None:
+        """Write the fitted system, with its calibration, to one `.npz` file.
+
+        No pickle is involved. The methods "table" and "search" evaluate the system on
+        the calibration set when a new level is asked for, so that set goes into the file;
+        "exact" and "conformal" need a few numbers per calibration row, and store no data.
+        """
+        reg: Any = self
+        reg._check_fitted()
+        write_model(path, model_of(reg))
+
+    @classmethod
+    def load(cls, path: files.Location) -> Self:
+        """Return the estimator that `save` wrote to `path`.
+
+        Raises:
+            FileFormatError: where the file is damaged, incomplete or another's. No code
+                of the file is ever run.
+        """
+        model = read_model(path)
+        self: Any = cls(**model.settings)
+        self._keep(model.fitted)
+        self._calibration_X = model.calibration_X
+        for name, value in model.attributes().items():
+            setattr(self, name, value)
+        found: Self = self
+        return found
+
+
 def model_of(estimator: Any) -> Model:
     """Return what a fitted estimator consists of."""
     settings = estimator.get_params()
     if not estimator.chosen_:  # what it was fitted with, whatever was set since
         settings |= asdict(estimator.recipe_) | {"epochs": estimator.epochs}
+    settings["target_transform"] = "log" if isinstance(estimator.scaler_, LogScaler) else None
     if not isinstance(estimator.random_state, Integral):
         settings["random_state"] = None  # a generator's state is no setting
     return Model(
@@ -98,10 +133,10 @@ def _read(header: dict[str, Any], arrays: dict[str, Array]) -> Model:
     _refuse_unknown(header, arrays)
     settings = complete(header["settings"])
     recipe = make_recipe(settings, 1)  # checks them
-    make_plan(settings)
+    plan = make_plan(settings)
     if settings["random_state"] is not None:
         whole("random_state", settings["random_state"], low=0, high=LARGEST_SEED)
-    scaler = _read_scaler(part(arrays, "scaler/"))
+    scaler = _read_scaler(part(arrays, "scaler/"), plan.target_transform)
     M = scaler.x_mean.size
     fitted = read_systems(header, arrays, recipe, M)
     return Model(
@@ -128,7 +163,7 @@ def _refuse_unknown(header: dict[str, Any], arrays: dict[str, Array]) -> None:
         raise ValueError(f"it holds {', '.join(sorted(unknown))}, which no model has")
 
 
-def _read_scaler(found: dict[str, Array]) -> Scaler:
+def _read_scaler(found: dict[str, Array], target_transform: str | None) -> Scaler:
     if found.keys() != {field.name for field in fields(Scaler)}:
         raise ValueError(f"a scaler has other parts than {', '.join(found)}")
     x_mean = vector("x_mean", found["x_mean"])
@@ -136,7 +171,8 @@ def _read_scaler(found: dict[str, Array]) -> Scaler:
     y_mean, y_std = found["y_mean"], found["y_std"]
     if y_mean.shape or y_std.shape or not (x_std > 0).all() or not y_std > 0:
         raise ValueError("the spreads of a scaler must be positive, and its target one number")
-    return Scaler(x_mean, x_std, float(y_mean), float(y_std))
+    kind = scaler_kind(target_transform)
+    return kind(x_mean, x_std, float(y_mean), float(y_std))
 
 
 def _read_names(header: dict[str, Any], M: int) -> Names | None:
@@ -160,7 +196,7 @@ def _read_calibrator(
         return None
     planes = None if X is None else fitted.planes(X)
     interval = None if planes is None else fitted.family(planes)
-    calibrator = restore(header["calibrator"], state, interval)
+    calibrator = restore_calibration(header["calibrator"], state, interval)
     needs_rows = isinstance(calibrator, (SearchCalibrator, TableCalibrator))
     if needs_rows != (planes is not None):
         raise ValueError("calibration_X belongs to the methods table and search, and to no other")

@@ -11,6 +11,7 @@ from gt2lite.estimator._explain import Explanation, explain_row, units_of
 from gt2lite.estimator._premises import Units
 from gt2lite.estimator._rules import Rules, read_rules
 from gt2lite.estimator._systems import System
+from gt2lite.estimator._targets import learnt_name, plain_scaler
 from gt2lite.estimator._weights import output_weights
 
 
@@ -55,7 +56,7 @@ class Readable:
             whole("top", top)
         one, learnt = _system(reg, system), reg.learnt()
         rows = None if X is None else learnt.inputs(reg._scaled(X), system)
-        units = units_of(Units(input_names(reg), target, reg.scaler_), one)
+        units = units_of(_units(reg, target), one)
         return read_rules(one.params, learnt.alphas, units, rows, top)
 
     def rule_weights(self, X: Any, *, system: int = 0) -> Array:
@@ -87,6 +88,7 @@ class Readable:
         consequents: weights times consequents add up to `predict` and `predict_interval`. Where
         calibration went beyond the planes, or intervals are margins around the prediction, a
         margin comes on top. Of several systems all rules are there, each system with the same say.
+        With a log target all numbers are logarithms of y.
 
         Args:
             x: one row: M numbers, a row of a data frame, or a table (1, M).
@@ -108,7 +110,7 @@ class Readable:
         if coverage is not None and alpha is not None:
             raise ValueError(f"give alpha or coverage, not both: got {alpha!r} and {coverage!r}")
         row = _one_row(reg, x)
-        units = Units(input_names(reg), target, reg.scaler_)
+        units = _units(reg, target)
         calibration = None
         if alpha is None:
             calibration = reg._calibrated()
@@ -124,6 +126,11 @@ def input_names(reg: Any) -> tuple[str, ...]:
     if names is None:
         return tuple(f"x{m}" for m in range(reg.n_features_in_))
     return tuple(map(str, names))
+
+
+def _units(reg: Any, target: str) -> Units:
+    """Return the units of what the system learns, which may be the logarithm of the target."""
+    return Units(input_names(reg), learnt_name(reg.scaler_, target), plain_scaler(reg.scaler_))
 
 
 def _system(reg: Any, system: int) -> System:

@@ -7,7 +7,6 @@ scikit-learn is not installed it works the same (`gt2lite._sklearn`).
 from __future__ import annotations
 
 import inspect
-import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Self
@@ -15,15 +14,15 @@ from typing import Any, Self
 import numpy as np
 
 from gt2lite._checks import Array, between
-from gt2lite._sklearn import Regressor, not_fitted_error
-from gt2lite._tables import Names, match_table, read_table, read_target
-from gt2lite.calibration import Calibration, ReportRow
+from gt2lite._sklearn import Regressor
+from gt2lite._tables import Names, read_table, read_target
+from gt2lite.calibration import Calibration
 from gt2lite.calibration.groups import read_groups
-from gt2lite.datasets import Scaler
 from gt2lite.estimator._advice import warn_if_missed, warn_if_narrow
-from gt2lite.estimator._calibrators import make_calibrator
-from gt2lite.estimator._fitting import Learnt, fit_systems
-from gt2lite.estimator._models import model_of, read_model, write_model
+from gt2lite.estimator._calibrators import make_calibrator, tails_of
+from gt2lite.estimator._fitting import Learnt, check_watch, fit_systems
+from gt2lite.estimator._frames import interval_frame, report_frame
+from gt2lite.estimator._models import Stored
 from gt2lite.estimator._readable import Readable
 from gt2lite.estimator._settings import (
     SIGNATURE,
@@ -36,13 +35,13 @@ from gt2lite.estimator._settings import (
     read_seed,
 )
 from gt2lite.estimator._splits import draw_split
-from gt2lite.estimator._systems import MeanPlanes
+from gt2lite.estimator._targets import check_target, ends_in_units, scaler_kind
 from gt2lite.memberships import ALPHA_0
 from gt2lite.presets import STRONG
-from gt2lite.system import Planes
+from gt2lite.training import Callback
 
 
-class GT2Regressor(Readable, Learnt, Regressor):
+class GT2Regressor(Readable, Stored, Learnt, Regressor):
     """A general type-2 fuzzy logic system that predicts a number and an interval around it.
 
     It is trained once, for a high coverage, and then calibrated to any other one without
@@ -104,15 +103,27 @@ class GT2Regressor(Readable, Learnt, Regressor):
 
     # ------------------------------------------------------------ fit and calibrate
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, *, callback: Callback | None = None) -> Self:
         """Train on inputs `X` (N, M), an array or a data frame, and targets `y` (N,).
+
+        Args:
+            X: inputs.
+            y: targets.
+            callback: called after each epoch with its number, its loss and the parameters;
+                training ends if it returns True, see `gt2lite.training.train`. Not with
+                `choose`, nor where several processes train.
+
+        Ctrl-C ends training with what the epochs so far have learnt, of several systems with
+        those that are complete, and an `InterruptedTrainingWarning`. Before there is such, and
+        in a choice inside training, it is an error, and the model that was there stays. In a loop
+        of fits, such as a search, it ends one of them.
 
         Training, calibration and prediction keep BLAS to one thread, which is the fastest for
         matrices of this size, where threadpoolctl is installed (scikit-learn brings it).
         Without it set OMP_NUM_THREADS and OPENBLAS_NUM_THREADS to 1 before Python starts.
         """
         values, names = read_table(X)
-        return self._fit(values, names, read_target(y, len(values)))
+        return self._fit(values, names, read_target(y, len(values)), callback)
 
     def calibrate(
         self,
@@ -132,18 +143,22 @@ class GT2Regressor(Readable, Learnt, Regressor):
             method: "conformal" has a guarantee, at any level up to Q / (Q + 1); "exact" is the
                 same without its one rank of caution; "table" and "search" are the paper's
                 Methods 1 and 2, which approximate "exact" and end at the trained envelope.
-            sides: "both" for one plane; "each" for a plane for each end of the interval.
+            sides: "both" for one plane; "each" for a plane for each end of the interval; "lower"
+                or "upper" for that end alone, so that it has all the misses of a level.
             groups: a name or whole number for each row (Q,), and each group gets planes of
                 its own; `predict_interval` then wants the groups of new rows, too.
             options: for the calibrator, see `gt2lite.calibration`; with groups
-                ``small_groups="pool"`` is one.
+                ``small_groups="pool"`` is one. ``tails=(0.2, 0.8)``, with "each", lets a fifth of
+                the misses lie below and the rest above.
 
-        "each" and groups need the method "conformal" or "exact". A `NarrowEnvelopeWarning` says
-        where the trained envelope covers far less of these rows than it was trained for.
+        Groups and `sides` other than "both" need the method "conformal" or "exact". A
+        `NarrowEnvelopeWarning` says where the trained envelope covers far less of these rows
+        than it was trained for.
         """
         calibrator = make_calibrator(method, sides, groups is not None, options)
         scaled = self._scaled(X)
-        return self._calibrate(calibrator, scaled, read_target(y, len(scaled)), groups)
+        target = read_target(y, len(scaled))
+        return self._calibrate(calibrator, scaled, target, groups)
 
     def fit_calibrate(
         self,
@@ -154,6 +169,7 @@ class GT2Regressor(Readable, Learnt, Regressor):
         groups: Any = None,
         method: str = "conformal",
         sides: str = "both",
+        callback: Callback | None = None,
         **options: Any,
     ) -> Self:
         """Train on a part of one table and calibrate on the rest, drawn at random.
@@ -169,7 +185,8 @@ class GT2Regressor(Readable, Learnt, Regressor):
                 is calibrated on its own.
             method: see `calibrate`, as for `sides` and `options`.
             sides: likewise.
-            options: likewise.
+            callback: see `fit`.
+            options: see `calibrate`.
 
         Rows in the order of time, or that belong together, are better split by hand: the
         guarantee is one for new rows of the same kind as those drawn.
@@ -183,10 +200,11 @@ class GT2Regressor(Readable, Learnt, Regressor):
         calibrator = make_calibrator(method, sides, groups is not None, options)
         values, names = read_table(X)
         target = read_target(y, N := len(values))
+        check_target(self.target_transform, target)  # while rows have their own numbers
         labels = None if groups is None else read_groups(groups, N)
-        pool = options.get("small_groups") == "pool"
-        split = draw_split(N, share, self.random_state, labels, sides=sides, pool=pool)
-        self._fit(values[split.trained], names, target[split.trained])
+        pool, tails = options.get("small_groups") == "pool", tails_of(sides, options)
+        split = draw_split(N, share, self.random_state, labels, sides=sides, tails=tails, pool=pool)
+        self._fit(values[split.trained], names, target[split.trained], callback)
         of_rows = None if labels is None else [labels[i] for i in split.calibrated]
         scaled = self.scaler_.transform_X(values[split.calibrated])
         self._calibrate(calibrator, scaled, target[split.calibrated], of_rows)
@@ -207,7 +225,8 @@ class GT2Regressor(Readable, Learnt, Regressor):
         *,
         alpha: float | None = None,
         groups: Any = None,
-    ) -> tuple[Array, Array]:
+        as_frame: bool = False,
+    ) -> Any:
         """Return the lower and upper ends of prediction intervals.
 
         Args:
@@ -216,9 +235,12 @@ class GT2Regressor(Readable, Learnt, Regressor):
             alpha: a plane in [0.01, 1] instead of a level, calibrated or not: 0.01 is the
                 envelope that training aimed at, and covers what it happens to cover.
             groups: the group of each row (N,), where the calibration was by groups.
+            as_frame: whether to return a data frame, see below.
 
         Returns:
-            Two arrays (N,), or (N, L) for a sequence of L levels.
+            Two arrays (N,), or (N, L) for a sequence of L levels. An end that there is none of is
+            infinite. As a frame: the columns "lower_90", "upper_90" and so on for each level,
+            with the index of `X`.
 
         A `MissedLevelWarning` says, once for each level, where the calibration rows were covered
         far more or less often than that.
@@ -233,61 +255,55 @@ class GT2Regressor(Readable, Learnt, Regressor):
             lower, upper = calibrator.intervals(self.learnt().family(planes), coverage, groups)
             told = self.__dict__.setdefault("_told", set())
             warn_if_missed(calibrator, np.ravel(coverage), told)
-        return self.scaler_.inverse_y(lower), self.scaler_.inverse_y(upper)
+        lower, upper = (ends_in_units(self.scaler_, ends) for ends in (lower, upper))
+        if as_frame:
+            return interval_frame(X, lower, upper, coverage if alpha is None else None)
+        return lower, upper
 
-    def calibration_report(self, coverage: float) -> list[ReportRow]:
+    def calibration_report(
+        self, coverage: float | Sequence[float], *, as_frame: bool = False
+    ) -> Any:
         """Return what the calibration makes of a level, a row for each group, or one for all.
 
         A row has the number of samples, what the group was calibrated on, its plane, the share
-        of its samples covered, and the margin on top of the lowest plane, in units of y.
+        of its samples covered, and the margin on top of the lowest plane, in units of y, or of
+        log(y) where that is learnt.
+
+        Args:
+            coverage: the level, or several of them.
+            as_frame: whether to return a pandas frame with a column for the level.
+
+        Returns:
+            A list of `ReportRow`, or a dict of such lists by level where several are asked for.
         """
-        return [
-            row._replace(margin=row.margin * self.scaler_.y_std)
-            for row in self._calibrated().report(coverage)
-        ]
-
-    # -------------------------------------------------------------- save and load
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted system, with its calibration, to one `.npz` file.
-
-        No pickle is involved. The methods "table" and "search" evaluate the system on
-        the calibration set when a new level is asked for, so that set goes into the file;
-        "exact" and "conformal" need a few numbers per calibration row, and store no data.
-        """
-        self._check_fitted()
-        write_model(path, model_of(self))
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Return the estimator that `save` wrote to `path`.
-
-        Raises:
-            FileFormatError: where the file is damaged, incomplete or another's. No code
-                of the file is ever run.
-        """
-        model = read_model(path)
-        self = cls(**model.settings)
-        self._keep(model.fitted)
-        self._calibration_X = model.calibration_X
-        for name, value in model.attributes().items():
-            setattr(self, name, value)
-        return self
+        calibrator = self._calibrated()
+        reports = {
+            float(level): [
+                row._replace(margin=row.margin * self.scaler_.y_std)
+                for row in calibrator.report(level)
+            ]
+            for level in np.ravel(coverage)
+        }
+        if as_frame:
+            return report_frame(reports)
+        return reports if np.ndim(coverage) else next(iter(reports.values()))
 
     # ------------------------------------------------------------------ inside
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "params_")
-
-    def _fit(self, values: Array, names: Names | None, target: Array) -> Self:
-        scaler = Scaler.fit(values, target)
+    def _fit(
+        self, values: Array, names: Names | None, target: Array, callback: Callback | None = None
+    ) -> Self:
         settings = self.get_params()
+        recipe, plan = make_recipe(settings, len(values)), make_plan(settings)
+        check_watch(plan, callback)
+        scaler = scaler_kind(plan.target_transform).fit(values, target)
         fitted = fit_systems(
             scaler.transform_X(values),
             scaler.transform_y(target),
-            make_recipe(settings, len(values)),
-            make_plan(settings),
+            recipe,
+            plan,
             read_seed(self.random_state),
+            callback,
         )
         self._forget("calibrator_", "feature_names_in_", *_OF_CALIBRATION)
         self._keep(fitted)
@@ -309,39 +325,12 @@ class GT2Regressor(Readable, Learnt, Regressor):
             warn_if_narrow(calibrator, self.recipe_.coverage, stacklevel=4)
         return self
 
-    def _scaled(self, X: Any) -> Array:
-        self._check_fitted()
-        names = getattr(self, "feature_names_in_", None)
-        values = match_table(X, self.n_features_in_, names, type(self).__name__)
-        return self.scaler_.transform_X(values)
-
-    def _planes(self, X: Any) -> Planes | MeanPlanes:
-        scaled = self._scaled(X)
-        return self.learnt().planes(scaled)
-
     def _plane(self, X: Any, alpha: Any, coverage: Any, groups: Any) -> tuple[Array, Array]:
         if not isinstance(coverage, Unasked):
             raise ValueError(f"give alpha or coverage, not both: got {alpha!r} and {coverage!r}")
         if groups is not None:
             raise ValueError("groups belong to a coverage, and alpha was given instead")
         return self._planes(X)(between("alpha", alpha, ALPHA_0, 1, closed=True))
-
-    def _calibrated(self) -> Calibration:
-        if not hasattr(self, "calibrator_"):
-            raise RuntimeError(
-                "a coverage needs a calibration: call calibrate(X_cal, y_cal) with rows that "
-                "training has not seen, or fit_calibrate(X, y) instead of fit. The uncalibrated "
-                f"envelope is predict_interval(X, alpha={ALPHA_0})"
-            )
-        return self.calibrator_
-
-    def _check_fitted(self) -> None:
-        if not self.__sklearn_is_fitted__():
-            raise not_fitted_error(type(self).__name__)
-
-    def _forget(self, *names: str) -> None:
-        for name in names:
-            self.__dict__.pop(name, None)
 
 
 GT2Regressor.__doc__ = inspect.cleandoc(GT2Regressor.__doc__ or "").replace(

@@ -31,6 +31,7 @@ def draw_split(
     labels: Sequence[str | int] | None = None,
     *,
     sides: str = "both",
+    tails: tuple[float, float] | None = None,
     pool: bool = False,
 ) -> Split:
     """Return a split of so many rows, drawn at random.
@@ -41,6 +42,7 @@ def draw_split(
         random_state: the seed, as that of the estimator.
         labels: the group of each row.
         sides: how the calibration will be, which decides how many rows it needs.
+        tails: likewise, the shares of the misses below and above.
         pool: whether a group may do with fewer rows of its own than that.
 
     >>> split = draw_split(40, 0.25, 0)
@@ -49,7 +51,7 @@ def draw_split(
     """
     seed = read_seed(random_state)
     rng = np.random.default_rng([1, seed] if isinstance(seed, int) else seed)
-    share, needed = between("share", share, 0, 1), fewest_calibrated(sides)
+    share, needed = between("share", share, 0, 1), fewest_calibrated(sides, tails)
     groups: dict[str | int | None, list[int]] = {}
     for i, label in enumerate([None] * n_rows if labels is None else labels):
         groups.setdefault(label, []).append(i)
@@ -75,16 +77,18 @@ def draw_split(
     return Split(np.delete(np.arange(n_rows), found), found, words)
 
 
-def fewest_calibrated(sides: str = "both") -> int:
+def fewest_calibrated(sides: str = "both", tails: tuple[float, float] | None = None) -> int:
     """Return how many rows a conformal calibration needs to answer the usual coverage.
 
-    >>> fewest_calibrated(), fewest_calibrated("each")
-    (9, 19)
+    >>> fewest_calibrated(), fewest_calibrated("each"), fewest_calibrated("each", (0.2, 0.8))
+    (9, 19, 49)
     """
-    level = plain_fraction(float(USUAL_COVERAGE))
-    if sides == "each":
-        level = (1 + level) / 2
-    return math.ceil(1 / (1 - level)) - 1
+    miss = 1 - plain_fraction(float(USUAL_COVERAGE))
+    if tails is not None:
+        miss *= min(plain_fraction(share) for share in tails if share)
+    elif sides == "each":
+        miss /= 2
+    return math.ceil(1 / miss) - 1
 
 
 def _too_few(label: str | int | None, n_rows: int, n: int, needed: int, share: float) -> str:

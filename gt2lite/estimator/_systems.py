@@ -104,6 +104,7 @@ def call_all(
     todo: Sequence[Callable[[], R]],
     n_jobs: int | None = None,
     done: Callable[[str], object] = lambda told: None,
+    found: list[R] | None = None,
 ) -> list[R]:
     """Return what each of several calls returns, in their order.
 
@@ -112,8 +113,9 @@ def call_all(
         n_jobs: None or 1 for one after another; otherwise processes, -1 for one each, but no
             more than four for each core, which share the cores evenly. Needs joblib.
         done: called after each of them.
+        found: a list that outcomes are added to as they come, for whoever is interrupted.
     """
-    found = []
+    found = [] if found is None else found
     for outcome in _outcomes(todo, n_jobs):
         found.append(outcome)
         done("")

@@ -102,8 +102,8 @@ def analyse(
         name: (X.iloc[rows], y_all[rows])
         for name, rows in zip(("train", "calibration", "test"), parts_of[:3], strict=True)
     }
-    settings, words = fitting.choose_settings(len(parts_of.train), X.shape[1], epochs)
     say(f"training on {len(parts_of.train):,} rows with {X.shape[1]} inputs ...")
+    settings = {} if epochs is None else {"epochs": epochs}
     regressor, warned = fitting.fit(parts, seed, **settings)
     model = TableModel(regressor, columns, target, levels)
     say(f"measuring on {len(parts_of.test):,} test rows ...")
@@ -130,7 +130,7 @@ def analyse(
             frame.iloc[parts_of.test], y, predictions, main, n_cal, groups, ranked, columns
         ),
         importance=ranked,
-        settings=words,
+        settings=fitting.describe(regressor),
         notes=[*notes, *odd, *warned],
         doubts=measuring.look_alikes(frame, columns, groups, time),
         rules=str(regressor.rules(parts["train"][0], target=target)),

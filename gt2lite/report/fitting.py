@@ -16,12 +16,6 @@ from gt2lite.report.reading import Frame
 
 Parts = dict[str, tuple[Frame, Array]]  # encoded inputs and targets of each part
 
-_ROWS_PER_RULE = 20
-_FEWEST_RULES = 5
-_FEW_ROWS = 500
-_FEWEST_STEPS = 1_000
-_MOST_EPOCHS = 300
-
 
 class Rival(NamedTuple):
     """A model to compare with: predictions for test rows, and a radius for each level."""
@@ -29,47 +23,6 @@ class Rival(NamedTuple):
     name: str
     y_hat: Array
     radii: Array  # (L,): y_hat +- radius is a conformal interval
-
-
-def choose_settings(
-    n_rows: int, n_inputs: int, epochs: int | None = None
-) -> tuple[dict[str, Any], list[str]]:
-    """Return what differs from `GT2Regressor.strong` for a table of this size, and why.
-
-    Args:
-        n_rows: number of training rows.
-        n_inputs: number of inputs.
-        epochs: passes over the rows, where they are asked for.
-
-    The wider start came out of some ten variants on two small tables, three splits each: a hint,
-    not a study.
-
-    >>> choose_settings(5000, 8)[0]
-    {}
-    >>> choose_settings(200, 8)[0]
-    {'n_rules': 10, 'keep': 'validation', 'sigma_scale': 2.0, 'epochs': 167}
-    """
-    settings: dict[str, Any] = {}
-    words = []
-    rules = max(_FEWEST_RULES, min(STRONG.n_rules, n_rows // _ROWS_PER_RULE))
-    if rules != STRONG.n_rules:
-        settings["n_rules"] = rules
-        words.append(f"{rules} rules: one for every {_ROWS_PER_RULE} training rows.")
-    if n_rows < _FEW_ROWS or n_inputs > n_rows / _ROWS_PER_RULE:
-        settings |= {"keep": "validation", "sigma_scale": 2.0}
-        words.append(
-            "Few rows or many inputs: a fifth of the training rows decides when to stop learning, "
-            "and rules start twice as wide, so that they reach rows between them."
-        )
-    steps = max(1, n_rows // STRONG.batch_size)  # in a pass
-    enough = min(_MOST_EPOCHS, max(STRONG.epochs, math.ceil(_FEWEST_STEPS / steps)))
-    if epochs is not None:
-        settings["epochs"] = epochs
-        words.append(f"{epochs} passes over the rows, as asked for.")
-    elif enough != STRONG.epochs:
-        settings["epochs"] = enough
-        words.append(f"{enough} passes over the rows, so that there are enough steps.")
-    return settings, words or ["The settings of GT2Regressor.strong(), as they are."]
 
 
 def fit(parts: Parts, seed: int, **settings: Any) -> tuple[GT2Regressor, list[str]]:
@@ -85,6 +38,28 @@ def fit(parts: Parts, seed: int, **settings: Any) -> tuple[GT2Regressor, list[st
         regressor = GT2Regressor.strong(random_state=seed, **settings).fit(*parts["train"])
         regressor.calibrate(*parts["calibration"], method="conformal")
     return regressor, [str(warning.message) for warning in caught]
+
+
+def describe(regressor: GT2Regressor) -> list[str]:
+    """Return what was chosen inside the training rows, in sentences."""
+    kept = [judged for judged in regressor.chosen_ if judged.kept]
+    tried = len(regressor.chosen_)
+    words = [
+        f"{len(regressor.systems_)} systems, and the mean of what they say: of {tried} kinds that "
+        f"were tried on the training rows, {len(kept)} {'was' if len(kept) == 1 else 'were'} kept."
+    ]
+    for judged in kept:
+        settings = {"n_rules": STRONG.n_rules} | judged.settings
+        rules, ranks = settings.pop("n_rules"), settings.pop("inputs") == "ranks"
+        others = "".join(f", {name} {value:g}" for name, value in settings.items())
+        form = "ranks of the inputs" if ranks else "the inputs as they are"
+        words.append(f"{rules} rules on {form}{others}, {judged.epochs} passes over the rows.")
+    if (margins := regressor.margins_) is None:
+        return [*words, "The intervals are planes of these systems."]
+    how = (
+        "the same everywhere" if margins.power == 0 else f"width of the planes ^ {margins.power:g}"
+    )
+    return [*words, f"The intervals are margins around the prediction: {how}."]
 
 
 def rivals(parts: Parts, levels: tuple[float, ...], seed: int, ours: GT2Regressor) -> list[Rival]:

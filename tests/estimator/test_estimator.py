@@ -78,12 +78,14 @@ def test_options_reach_the_calibrator(data, fitted):
 def test_settings_are_those_of_the_recipe_and_are_spelt_there_only():
     names = [field.name for field in fields(Recipe)]
     parameters = inspect.signature(GT2Regressor).parameters
-    own = ["n_systems", "choose", "inputs", "margins", "n_jobs", "random_state"]
+    own = ["n_systems", "choose", "inputs", "margins", "target_transform"]
+    own += ["n_jobs", "verbose", "random_state"]
     assert list(parameters) == [*names, *own]
     assert all(p.kind is inspect.Parameter.KEYWORD_ONLY for p in parameters.values())
     assert sorted(GT2Regressor().get_params()) == sorted(parameters)
     defaults = {"n_systems": 1, "choose": False, "inputs": "scaled", "margins": None}
-    defaults |= {"epochs": None, "n_jobs": None, "random_state": 0}
+    defaults |= {"epochs": None, "target_transform": None}
+    defaults |= {"n_jobs": None, "verbose": None, "random_state": 0}
     assert GT2Regressor().get_params() == asdict(Recipe()) | defaults
     told = inspect.getdoc(GT2Regressor)
     assert all(f"\n    {name}: " in told for name in [*names, *own])

@@ -43,7 +43,7 @@ CHANGES = [
     ("study/field/forest.py", "N_TREES, N_TRIAL_TREES = 200", "N_TREES, N_TRIAL_TREES = 201",
      {"forest"}),
     ("study/field/linear.py", "PENALTIES = (0.0, 0.003", "PENALTIES = (0.0, 0.004", {"linear_cqr"}),
-    ("study/field/margins.py", "FLOOR = 0.1", "FLOOR = 0.2", set(CONTESTANTS) | {"mean"}),
+    ("study/field/margins.py", "FLOOR = 0.05", "FLOOR = 0.2", set(CONTESTANTS) | {"mean"}),
     ("study/field/estimated.py", '"hybrid": 0.5', '"hybrid": 0.6', ESTIMATED | {"head"}),
     ("study/field/fuzzy.py", "ends.append(planes(ALPHA_0))", "ends.append(planes(2 * ALPHA_0))",
      LEVELWISE),

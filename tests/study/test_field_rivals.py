@@ -51,7 +51,7 @@ def test_the_settings_are_those_with_the_smallest_loss_on_the_rows_held_out(nois
     found = tune(*noisy, 0.9, seed=0)
     assert len(tried) == len(boosted.LEAVES) + len(boosted.RATES) - 1
     assert found.settings == {
-        "max_leaf_nodes": 8, "min_samples_leaf": 10, "learning_rate": 0.03, "max_iter": 7
+        "max_leaf_nodes": 8, "min_samples_leaf": 10, "learning_rate": 0.05, "max_iter": 7
     }  # fmt: skip
 
 

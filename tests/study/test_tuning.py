@@ -10,7 +10,7 @@ import pytest
 from gt2lite.datasets import load_dataset, prepare
 from gt2lite.losses import make_objective
 from gt2lite.metrics import interval_score
-from gt2lite.presets import STRONG
+from gt2lite.presets import WALKED
 from gt2lite.recipe import Recipe
 from gt2lite.study import runner, stored
 from gt2lite.study.results import read, reference_provenance, write
@@ -155,7 +155,7 @@ def test_the_stored_walk_leads_where_its_provenance_says(name):
     told = reference_provenance(name.replace(".csv", "_provenance.json"))["recipe"]
     assert {key: value for key, value in best.items() if key in told} == told
     if name == "tuning.csv":
-        assert best == asdict(STRONG)
+        assert best == asdict(WALKED)
 
 
 # ----------------------------------------------------------------------------- kept and told
@@ -200,14 +200,14 @@ def test_the_path_has_the_value_that_was_kept_in_bold():
     steps = tables.path_steps(STORED)
     assert list(steps) == [factor for factor, _ in walk.FACTORS]
     rows = {row.factor: row.tried for row in tables.path_rows(steps)}
-    assert f"**{STRONG.n_rules}**" in rows["n_rules"] and rows["n_rules"].count("**") == 2
+    assert f"**{WALKED.n_rules}**" in rows["n_rules"] and rows["n_rules"].count("**") == 2
     facts = tables.walk_facts(STORED)
     scores = steps[facts.matters].values()
     assert facts.matters_by == max(scores) - min(scores)
 
 
 def test_a_second_walk_is_compared_where_both_tried_the_same():
-    recipe = asdict(STRONG)
+    recipe = asdict(WALKED)
     same = tables.repeat_facts(STORED, STORED, recipe, recipe)
     assert (same.noise, same.turn) == (0, "went the same way to the end")
     assert same.end == "It came out with the same recipe"

@@ -31,7 +31,7 @@ LEAVES: tuple[dict[str, int], ...] = (
     {"max_leaf_nodes": 31, "min_samples_leaf": 20},
     {"max_leaf_nodes": 8, "min_samples_leaf": 10},
 )
-RATES = (0.1, 0.03)
+RATES = (0.1, 0.05)
 MOST_TREES = 1000
 PATIENCE = 50  # trees without a gain after which no more are tried
 N_FOLDS = 5

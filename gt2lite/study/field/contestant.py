@@ -22,11 +22,12 @@ Get = Callable[[Any], Any]
 
 FORMS = {
     "": "",
+    "planes": "planes",
     "constant": "constant margin",
     "hybrid": "margin by root of width",
     "normalised": "margin by width",
 }
-"""Intervals around the same estimates: the method's own, and three ablations, with their titles."""
+"""Intervals around the same estimates: the method's own, and ablations, with their titles."""
 
 
 class Answer(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gt2lite.study.field.boosted import BoostedMean, BoostedQuantiles
 from gt2lite.study.field.contestant import Contestant
-from gt2lite.study.field.estimated import Estimated
+from gt2lite.study.field.estimated import Estimated, Strong
 from gt2lite.study.field.forest import Forest
 from gt2lite.study.field.fuzzy import Direct, It2
 from gt2lite.study.field.head import Head
@@ -13,7 +13,7 @@ from gt2lite.study.field.linear import Linear
 _ALL: tuple[Contestant, ...] = (
     Estimated("paper", "GT2-FLS"),
     Estimated("aligned", "GT2-FLS, aligned", "aligned"),
-    Estimated("strong", "GT2-FLS, strong", "aligned", strong=True),
+    Strong("strong", "GT2-FLS, strong"),
     Head("head", "GT2-FLS head"),
     It2("it2", "IT2-FLS per level"),
     Direct("direct", "GT2-FLS per level"),

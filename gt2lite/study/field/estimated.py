@@ -8,6 +8,7 @@ and one in proportion to its root.
 
 from __future__ import annotations
 
+import copy
 import json
 import time
 import warnings
@@ -33,27 +34,20 @@ POWERS = {"constant": 0.0, "hybrid": 0.5, "normalised": 1.0}
 
 @dataclass(frozen=True)
 class Estimated(Contestant):
-    """A `GT2Regressor`, trained once; every level is a plane of it, calibrated by `conformal`.
+    """A `GT2Regressor` of ten rules, trained once; every level is a plane of it.
 
     Attributes:
         objective: "dual", the paper's, or "aligned".
-        strong: whether the settings are those of `GT2Regressor.strong`.
     """
 
     objective: str = "dual"
-    strong: bool = False
 
     forms: ClassVar[tuple[str, ...]] = ("", *POWERS)
 
     @property
     def recipe(self) -> Recipe:
-        """The recipe, where it is one of ten rules."""
+        """The recipe, but for the epochs of small tables."""
         return Recipe(objective=self.objective)
-
-    @property
-    def weight(self) -> float:
-        """How long it takes, in units of the paper's system."""
-        return 12.0 if self.strong else 1.0
 
     @property
     def told(self) -> tuple[str, str, str]:
@@ -61,24 +55,45 @@ class Estimated(Contestant):
         learns = "99 % for the widest plane; 10 rules"
         if self.objective == "aligned":
             learns = "a coverage of its own for every plane; 10 rules"
-        if self.strong:
-            learns = "a coverage of its own for every plane; settings chosen inside training"
         return learns, "a plane, chosen by `conformal`", "a look at a sorted list"
 
     def make(self, setting: Setting) -> GT2Regressor:
         """Return the estimator, not yet trained."""
-        if not self.strong:
-            short = {} if setting.effort == 1 else {"epochs": epochs(setting.effort, 100)}
-            return GT2Regressor(objective=self.objective, random_state=setting.seed, **short)
-        reg = GT2Regressor.strong(random_state=setting.seed)
-        if setting.effort < 1:  # a draft: one system of few epochs, nothing is chosen
-            draft = {"epochs": epochs(setting.effort, 40), "choose": False, "n_systems": 1}
-            reg.set_params(**{k: v for k, v in draft.items() if k in reg.get_params()})
-        return reg
+        short = {} if setting.effort == 1 else {"epochs": epochs(setting.effort, 100)}
+        return GT2Regressor(objective=self.objective, random_state=setting.seed, **short)
 
     def enter(self, setting: Setting, data: Prepared, get: Get) -> Entered:
-        """Train the system, calibrate its planes for all levels at once, and its ablations."""
+        """Train the system, calibrate its intervals for all levels at once, and its ablations."""
         return enter(self.make(setting), setting, data)
+
+
+@dataclass(frozen=True)
+class Strong(Contestant):
+    """`GT2Regressor.strong()`: several systems, chosen inside the training part.
+
+    Its own intervals are planes or margins, as it chose; its planes are an answer of their own.
+    """
+
+    forms: ClassVar[tuple[str, ...]] = ("", "planes", *POWERS)
+
+    @property
+    def weight(self) -> float:
+        """How long it takes, in units of the paper's system."""
+        return 12.0
+
+    @property
+    def told(self) -> tuple[str, str, str]:
+        """What it learns, where its interval comes from, what a further level needs."""
+        learns = "a coverage of its own for every plane; settings chosen inside training"
+        interval = "planes of the mean of several systems, or margins by their width"
+        return learns, interval, "a look at a sorted list"
+
+    def enter(self, setting: Setting, data: Prepared, get: Get) -> Entered:
+        """Choose and train the systems, calibrate their intervals, and the ablations."""
+        reg = GT2Regressor.strong(random_state=setting.seed)
+        if setting.effort < 1:  # a draft: one system of few epochs, nothing is chosen
+            reg.set_params(choose=False, n_systems=1, epochs=epochs(setting.effort, 40))
+        return enter(reg, setting, data, planes=True)
 
 
 def epochs(effort: float, of: int) -> int:
@@ -86,42 +101,47 @@ def epochs(effort: float, of: int) -> int:
     return max(round(effort * of), 1)
 
 
-def enter(reg: Any, setting: Setting, data: Prepared) -> Entered:
+def enter(reg: Any, setting: Setting, data: Prepared, *, planes: bool = False) -> Entered:
     """Return all answers of an estimator with planes, and what it took.
 
     Args:
         reg: `GT2Regressor`, or what has its methods; not yet trained.
         setting: which table.
         data: its three parts. The estimator gets the table's own units.
+        planes: whether planes are an answer of their own, beside the intervals that it chose.
     """
     table, rows = setting.table(), data.split
-    X_cal, X_test = table.X[rows.calibration], table.X[rows.test]
+    X_cal, y_cal = table.X[rows.calibration], table.y[rows.calibration]
+    X_test, y_test = table.X[rows.test], table.y[rows.test]
     with warnings.catch_warnings():
         for kind in (MissedLevelWarning, NarrowEnvelopeWarning, SmallCalibrationWarning):
             warnings.simplefilter("ignore", kind)
         clock = time.process_time()
         reg.fit(table.X[rows.train], table.y[rows.train])
-        reg.calibrate(X_cal, table.y[rows.calibration])
+        reg.calibrate(X_cal, y_cal)
         reg.calibration_report(LEVELS[0])
         seconds = time.process_time() - clock
         clock = time.process_time()
         reg.calibration_report(LEVELS[1])
         further = time.process_time() - clock
-        own = _planes(reg, table.X[rows.test], data)
         others = _ablations(reg, X_cal, X_test, table.X[rows.train], data)
-        # the oracle comes last: it calibrates anew, on the rows that are judged
-        reg.calibrate(X_test, table.y[rows.test], method="exact")
-        ends = reg.predict_interval(X_test, list(LEVELS))
-        own = own._replace(equal=_scaled(ends, data))
+        if planes:
+            bare = copy.copy(reg)
+            bare.margins_ = None  # no margins: what is calibrated are the planes
+            bare.calibrate(X_cal, y_cal)
+            others.insert(0, _calibrated("planes", bare, X_test, y_test, data))
+        own = _calibrated("", reg, X_test, y_test, data)
     return Entered((own, *others), seconds, further, chosen=_chosen(reg))
 
 
-def _planes(reg: Any, X: Array, data: Prepared) -> Answer:
-    """Return what the calibrated planes say; the oracle is not asked yet."""
+def _calibrated(form: str, reg: Any, X: Array, y: Array, data: Prepared) -> Answer:
+    """Return what a calibrated estimator says; the oracle calibrates it anew, so it comes last."""
     found = _scaled(reg.predict_interval(X, [*LEVELS, *GRID]), data)  # (levels, 2, N)
     y_hat = np.tile(data.scaler.transform_y(reg.predict(X)), (len(LEVELS), 1))
     ends, grid = found[: len(LEVELS)], found[len(LEVELS) :]
-    return Answer("", y_hat, ends, ends, crps([(low, high) for low, high in grid], data.y_test))
+    reg.calibrate(X, y, method="exact")  # on the rows that are judged
+    equal = _scaled(reg.predict_interval(X, list(LEVELS)), data)
+    return Answer(form, y_hat, ends, equal, crps([(low, high) for low, high in grid], data.y_test))
 
 
 def _ablations(
@@ -150,8 +170,10 @@ def _scaled(ends: tuple[Array, Array], data: Prepared) -> Array:
 
 
 def _chosen(reg: Any) -> tuple[Chosen, ...]:
-    """Return what the estimator says that it chose, if it did."""
-    found = getattr(reg, "chosen_", None)
-    if found is None:
+    """Return what the estimator kept of what it tried, if it did: settings, epochs, margins."""
+    kept = [one for one in getattr(reg, "chosen_", ()) if one.kept]
+    if not kept:
         return ()
-    return (Chosen("system", json.dumps(found, sort_keys=True, default=str)),)
+    margins = None if reg.margins_ is None else reg.margins_.power
+    told = {"systems": [{**one.settings, "epochs": one.epochs} for one in kept], "power": margins}
+    return (Chosen("system", json.dumps(told, sort_keys=True)),)

@@ -22,7 +22,7 @@ from gt2lite.calibration.base import CoverageError, rank
 from gt2lite.study.design import LEVELS
 from gt2lite.study.field.contestant import Answer
 
-FLOOR = 0.1
+FLOOR = 0.05
 """The least spread, as a share of its mean over the training rows."""
 
 GRID = tuple(round(0.05 + 0.1 * i, 2) for i in range(10))
@@ -69,7 +69,7 @@ def floored(spread: Array, of_training: Array) -> Array:
     """Return a spread (N,) that is nowhere below its floor.
 
     >>> floored(np.array([-1.0, 2.0]), of_training=np.array([1.0, 3.0]))
-    array([0.2, 2. ])
+    array([0.1, 2. ])
     """
     return np.maximum(spread, FLOOR * max(float(np.mean(of_training)), np.finfo(float).tiny))
 

@@ -1,0 +1,86 @@
+"""Facts about a fit that somebody watches: callback, progress, Ctrl-C."""
+
+import numpy as np
+import pytest
+
+from gt2lite import GT2Regressor
+from gt2lite.training import InterruptedTrainingWarning
+
+SETTINGS = {"n_rules": 3, "epochs": 30, "learning_rate": 0.03}
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    return X, X[:, 0] + 0.3 * rng.normal(size=300)
+
+
+class Heard:
+    """A callback that counts, and at some epoch answers or raises."""
+
+    def __init__(self, epoch=10**6, answer=None, error=None):
+        self.epoch, self.answer, self.error, self.epochs = epoch, answer, error, []
+
+    def __call__(self, epoch, loss, params):
+        self.epochs.append(epoch)
+        if epoch == self.epoch and self.error is not None:
+            raise self.error
+        return self.answer if epoch == self.epoch else None
+
+
+def test_the_callback_hears_every_epoch_and_changes_nothing(table):
+    heard = Heard()
+    reg = GT2Regressor(**SETTINGS).fit(*table, callback=heard)
+    assert heard.epochs == list(range(1, 31))
+    plain = GT2Regressor(**SETTINGS).fit(*table)
+    np.testing.assert_array_equal(reg.predict(table[0]), plain.predict(table[0]))
+
+
+@pytest.mark.parametrize("ask", ["fit", "fit_calibrate"])
+def test_the_callback_can_end_training(table, ask):
+    reg = getattr(GT2Regressor(**SETTINGS), ask)(*table, callback=Heard(7, answer=True))
+    assert len(reg.history_) == 7
+
+
+def test_patience_is_a_setting(table):
+    settings = SETTINGS | {"epochs": 400, "keep": "validation", "patience": 2}
+    assert len(GT2Regressor(**settings).fit(*table).history_) < 400
+    with pytest.raises(ValueError, match="patience must be None where keep='last'"):
+        GT2Regressor(**SETTINGS, patience=2).fit(*table)
+
+
+def test_ctrl_c_keeps_what_was_learnt_and_says_so(table):
+    X, y = table
+    reg = GT2Regressor(**SETTINGS).fit(X, -y)
+    with pytest.warns(InterruptedTrainingWarning, match=r"after epoch 9 of 30.*is kept"):
+        reg.fit(X, y, callback=Heard(9, error=KeyboardInterrupt))
+    told = GT2Regressor(**SETTINGS).fit(X, y, callback=Heard(9, answer=True))
+    assert len(reg.history_) == 9
+    np.testing.assert_array_equal(reg.predict(X), told.predict(X))
+
+
+def test_ctrl_c_before_the_first_epoch_keeps_the_old_model(table, monkeypatch):
+    X, y = table
+    reg = GT2Regressor(**SETTINGS).fit_calibrate(X, y)
+    before = reg.predict_interval(X)
+
+    def struck(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("gt2lite.training._batches", struck)
+    with pytest.raises(KeyboardInterrupt):
+        reg.fit(X, -y)
+    np.testing.assert_array_equal(reg.predict_interval(X), before)
+
+
+@pytest.mark.parametrize("verbose", [None, True, False])
+def test_progress_is_shown_where_asked(table, verbose, capsys):
+    pytest.importorskip("tqdm")
+    GT2Regressor(**SETTINGS, verbose=verbose).fit(*table)
+    assert ("training" in capsys.readouterr().err) == (verbose is True)
+
+
+def test_what_is_no_verbosity_is_named(table):
+    with pytest.raises(ValueError, match="verbose must be True, False or None, got 'much'"):
+        GT2Regressor(**SETTINGS, verbose="much").fit(*table)
