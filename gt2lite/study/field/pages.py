@@ -157,10 +157,10 @@ def ablation_rows(rows: Sequence[FieldRecord]) -> list[AblationRow]:
     """Return what intervals of several kinds around the same estimates are worth."""
     found = []
     for name, contestant in CONTESTANTS.items():
-        base = [answerprinted(name, "constant")]
+        base = [answer_name(name, "constant")]
         if "constant" in contestant.forms and by_table(ratios(rows, name, base)):
             told = {
-                form: _told(rows, answerprinted(name, form), base, "interval_score")
+                form: _told(rows, answer_name(name, form), base, "interval_score")
                 for form in FORMS
                 if form != "constant"
             }
