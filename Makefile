@@ -8,6 +8,7 @@ PYTHON ?= python3
 PROFILE ?= full
 UV ?= uv
 ARGS ?=
+SOLUTIONS ?= 1
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -28,13 +29,14 @@ override TARGET := $(value TARGET)
 override LEVELS := $(value LEVELS)
 override GROUP := $(value GROUP)
 override TIME := $(value TIME)
-export NAME PARAMS PROFILE ARGS CSV TARGET LEVELS GROUP TIME
+override SOLUTIONS := $(value SOLUTIONS)
+export NAME PARAMS PROFILE ARGS CSV TARGET LEVELS GROUP TIME SOLUTIONS
 # Packages from outside .venv must not leak in.
 unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check test lint type book pdf chapter own reproduce field tune study long bench wheel data lock clean distclean
+.PHONY: help setup check test lint type book pdf chapter lab own reproduce field tune study long bench wheel release data lock clean distclean
 
 help: ## List the commands
 	@echo "Usage: make COMMAND"
@@ -46,7 +48,7 @@ check: lint type ## Style, types and the quick tests: about a minute
 test: $(VENV)/.stamp ## Run all tests (ARGS="-k reduction" picks some)
 	@$(PY) tools/args.py $(PY) -m pytest -n auto
 
-book: $(VENV)/.stamp ## Run all chapters and build the book: _build/html/index.html (PROFILE=quick: in short)
+book: $(VENV)/.stamp ## Run all chapters and build the book: _build/html/index.html (PROFILE=quick: in short; SOLUTIONS=0: without)
 	@$(PY) tools/book.py build
 
 pdf: $(VENV)/.stamp ## Print the whole book: _build/gt2lite.pdf (needs Chromium)
@@ -54,6 +56,9 @@ pdf: $(VENV)/.stamp ## Print the whole book: _build/gt2lite.pdf (needs Chromium)
 
 chapter: $(VENV)/.stamp ## Run one chapter: NAME=01_type2_sets PARAMS="sigma=2 s_r=0.5"
 	@$(PY) tools/book.py chapter
+
+lab: $(VENV)/.lab ## Open JupyterLab on executed copies of the chapters (PROFILE=quick: sooner; ARGS for JupyterLab)
+	@$(PY) tools/args.py $(PY) tools/book.py lab --
 
 own: $(VENV)/.stamp ## Intervals for a table of yours: CSV=houses.csv TARGET=price LEVELS="0.8 0.9" (GROUP=, TIME=)
 	@$(PY) tools/own.py
@@ -91,6 +96,9 @@ bench: $(VENV)/.bench ## Run every benchmark (installs JAX and PyTorch: see CONT
 
 wheel: $(VENV)/.stamp ## Build wheel and sdist into dist/ and try them in an empty environment
 	@$(PY) tools/wheel.py
+
+release: $(VENV)/.stamp ## What can be handed out, into dist/: the book as a zip, PDF, wheel, sdist, checksums
+	@$(PY) tools/release.py
 
 data: $(VENV)/.stamp ## Make the files in data/ again from their sources
 	@$(PY) data/extract.py
@@ -133,4 +141,9 @@ $(VENV)/.stamp: $(VENV)/.locked pyproject.toml
 $(VENV)/.bench: $(VENV)/.stamp
 	@echo 'Adding the packages of the extra "bench" ...'
 	@$(PIP) install --no-build-isolation --editable '.[bench]'
+	@touch $@
+
+$(VENV)/.lab: $(VENV)/.stamp
+	@echo 'Adding the packages of the extra "lab" (once, about a minute) ...'
+	@$(PIP) install --no-build-isolation --editable '.[lab]'
 	@touch $@

@@ -1,9 +1,9 @@
 """Calibrated prediction intervals from general type-2 fuzzy logic systems.
 
-Start with `GT2Regressor`. The modules below are the method, from fuzzy sets to intervals:
-`memberships`, `reduction`, `system`, `starts`, `losses`, `optimizers`, `training`,
-`calibration`, `metrics`, `datasets`. Figures are in `gt2lite.plots`, the study of the paper
-in `gt2lite.study`. Names are loaded when they are first used.
+Start with `GT2Regressor`, or with `IntervalHead` for a model that you have. The modules below
+are the method, from fuzzy sets to intervals: `memberships`, `reduction`, `system`, `starts`,
+`losses`, `optimizers`, `training`, `calibration`, `metrics`, `datasets`. Figures are in
+`gt2lite.plots`, the study of the paper in `gt2lite.study`. Names are loaded when first used.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from gt2lite._version import __version__
 
 if TYPE_CHECKING:
     from gt2lite.datasets import load_dataset
-    from gt2lite.estimator import GT2Regressor
+    from gt2lite.estimator import GT2Regressor, IntervalHead
     from gt2lite.recipe import Recipe
     from gt2lite.training import train
 
 _HOMES = {
     "GT2Regressor": "estimator",
+    "IntervalHead": "estimator",
     "Recipe": "recipe",
     "load_dataset": "datasets",
     "train": "training",
@@ -30,7 +31,15 @@ _MODULES = (
     *("optimizers", "reduction", "starts", "system", "training"),
 )
 
-__all__ = ["GT2Regressor", "Recipe", "__version__", "load_dataset", "train", *_MODULES]
+__all__ = [
+    "GT2Regressor",
+    "IntervalHead",
+    "Recipe",
+    "__version__",
+    "load_dataset",
+    "train",
+    *_MODULES,
+]
 
 
 def __getattr__(name: str) -> Any:

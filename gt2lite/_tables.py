@@ -56,11 +56,11 @@ def _read_values(X: Any) -> Array:
     return finite("X", values)
 
 
-def read_target(y: Any, n_rows: int) -> Array:
+def read_target(y: Any, n_rows: int, owner: str = "GT2Regressor") -> Array:
     """Return the target as a checked array (N,)."""
     if y is None:
         raise ValueError(
-            "GT2Regressor requires y to be passed, but the target y is None: one number per row"
+            f"{owner} requires y to be passed, but the target y is None: one number per row"
         )
     try:
         values = finite("y", numbers("y", y))

@@ -5,6 +5,10 @@ A general type-2 set of the Zadeh kind is a Gaussian `mu` over the input (the
 every one of its points (the *secondary* membership). Cutting the second one at
 height alpha leaves a band around `mu`: the alpha-plane, an interval type-2 set.
 
+The sets, the exponent divided by the number of inputs and the widths as shares of
+the room that is left, through a sigmoid, are those of the authors' papers and public
+code. Writing them in kappa, and what is proved with it, is this project's.
+
 Heights enter every formula through ``kappa = sqrt(ln(alpha) / ln(0.01))``. It
 is 0 at alpha = 1, where the band has no width and the set is of type 1, and 1
 at alpha_0 = 0.01, the widest plane of the paper. We compute in kappa and show
@@ -62,7 +66,8 @@ def log_primary(X: Array, c: Array, sigma: Array) -> Array:
 
     Deviation: the paper prints no M; it points to the remedy for the curse of
     dimensionality instead, which is to average the exponent over the M inputs
-    (HTSK). With it the product of all memberships stays a number.
+    (HTSK). The authors' public code divides by M as we do. With it the product of
+    all memberships stays a number.
 
     Args:
         X: inputs (N, M).
@@ -94,7 +99,8 @@ def secondary(mu: Any, kappa: float, s_l: Any, s_r: Any) -> tuple[Any, Any]:
 
     The printed form, ``mu -+ sqrt(-2 ln alpha) * sigma``, can leave [0, 1]. With
     sigma_l = mu * s_l / sqrt(-2 ln 0.01), sigma_r = (1 - mu) * s_r / sqrt(-2 ln 0.01) and s
-    in (0, 1) it cannot, and nothing has to be clipped.
+    in (0, 1) it cannot, and nothing has to be clipped. These widths are the ones of the
+    authors' public code, which learns s through a sigmoid; the closed form is derived from them.
 
     Args:
         mu: primary memberships (..., M).

@@ -30,3 +30,14 @@ WALKED = Recipe(
 )
 """One system of many rules: what came out of a search inside the training parts of all four data
 sets of the paper. The book tells of it; `STRONG` with a choice and several systems does better."""
+
+HEAD = Recipe(
+    n_rules=20,
+    objective="aligned",
+    epochs=40,
+    batch_size=32,
+    learning_rate=1e-2,
+    schedule="cosine",
+    start="joint",
+)
+"""How a head learns the errors of another model: tried on training rows of concrete, WW, PM, PP."""

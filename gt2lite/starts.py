@@ -1,8 +1,8 @@
 """Where learning starts: parameters drawn so that every rule stands where the data is.
 
-Two ways to place the rules. *Per input*, as in the paper: k-means on each input alone,
-its centres dealt to the rules at random, so that a rule may stand where no data is.
-*Joint*: k-means on whole rows, a rule at each centre.
+Two ways to place the rules. *Per input*, as in the authors' public code (the paper gives no
+start values): k-means on each input alone, its centres dealt to the rules at random, so that a
+rule may stand where no data is. *Joint*, an addition: k-means on whole rows, a rule at each centre.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ def init_params(
     """Return start values: centres where the data is, nearly flat consequents.
 
     Sigma is the spread of the input (1 where it has none) times `sigma_scale`; the rest is
-    drawn uniformly, consequents from (0, 0.01) and the raw shares from (0, 0.1).
+    drawn uniformly, consequents from (0, 0.01) and the raw shares from (0, 0.1). With the
+    defaults these are the start values of the authors' public code.
 
     Args:
         X: scaled inputs (N, M).

@@ -6,9 +6,12 @@ python tools/book.py pdf --profile full|quick
     prints the same book, executed where it has to be, to one file: _build/gt2lite.pdf
 python tools/book.py chapter NAME --params "seed=3 epochs=5"
     runs one chapter with changed parameters: _build/runs/
+python tools/book.py lab --profile full|quick
+    opens JupyterLab on executed copies of the chapters: _build/lab/
 
-What the command line leaves open the variables PROFILE, NAME and PARAMS may say: so make hands
-them on, whatever characters they hold.
+What the command line leaves open the variables PROFILE, NAME, PARAMS and SOLUTIONS may say: so make
+hands them on, whatever characters they hold. SOLUTIONS=0 leaves the solutions of exercises out of
+the pages.
 
 What stands where under _build/: `executed/PROFILE/` the executed notebooks, each with a
 stamp beside it; `failed/PROFILE/` chapters that failed, with their traceback; `stage/` the
@@ -27,7 +30,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from press import browser, pages
+from press import browser, lab, pages
 from press.address import find_address
 from press.execute import ChapterRun, Job, run_all
 from press.outside import outside_fetches
@@ -95,7 +98,7 @@ def _say(line: str) -> None:
     sys.stdout.flush()
 
 
-def stage_book(root: Path, profile: str) -> Path:
+def stage_book(root: Path, profile: str, solutions: bool = True) -> Path:
     """Execute what has to be executed and lay out the book; return the folder of the build."""
     build = root / "_build"
     _say(f"book: profile {profile}")
@@ -108,13 +111,13 @@ def stage_book(root: Path, profile: str) -> Path:
         raise BookError("\n".join(lines))
     banner = pages.QUICK_BANNER if profile == "quick" else None
     executed = build / "executed" / profile
-    pages.stage(root, executed, build / "stage", banner, find_address(root))
+    pages.stage(root, executed, build / "stage", banner, find_address(root), solutions)
     return build
 
 
-def build_book(root: Path, profile: str) -> None:
-    """Execute, stage, compile and check the whole book."""
-    build = stage_book(root, profile)
+def build_book(root: Path, profile: str, solutions: bool = True) -> Path:
+    """Execute, stage, compile and check the whole book; return the folder of its pages."""
+    build = stage_book(root, profile, solutions)
     start = time.monotonic()
     html = pages.compile_pages(build / "stage", build)
     outside = list(outside_fetches(html))
@@ -122,13 +125,14 @@ def build_book(root: Path, profile: str) -> None:
         raise BookError("\n  ".join(["the pages would load from elsewhere:", *outside]))
     _say(f"  {'pages':<24} {time.monotonic() - start:6.1f} s")
     _say(f"book: {_shown(html / 'index.html')}")
+    return html
 
 
-def print_book(root: Path, profile: str) -> None:
-    """Execute, stage and compile the whole book as one page, and print that."""
+def print_book(root: Path, profile: str, solutions: bool = True) -> Path:
+    """Execute, stage and compile the whole book as one page, print that, and return the PDF."""
     if browser.find_chromium() is None:
         raise BookError(browser.NO_CHROMIUM)  # before the chapters run, not after
-    build = stage_book(root, profile)
+    build = stage_book(root, profile, solutions)
     start = time.monotonic()
     html = pages.compile_pages(build / "stage", build, "singlehtml")
     target = build / "gt2lite.pdf"
@@ -136,6 +140,27 @@ def print_book(root: Path, profile: str) -> None:
         browser.print_page(opened, html / "index.html", target)
     _say(f"  {'pdf':<24} {time.monotonic() - start:6.1f} s")
     _say(f"book: {_shown(target)}")
+    return target
+
+
+def open_lab(root: Path, profile: str, words: Sequence[str] = ()) -> None:
+    """Execute what has to be executed, copy it for the reader, and open JupyterLab there.
+
+    Args:
+        root: the sources.
+        profile: of the runs that the copies show.
+        words: more for the command line of JupyterLab.
+    """
+    lab.check()  # before the chapters run, not after
+    build = root / "_build"
+    _say(f"lab: profile {profile}")
+    for run in execute(root, build, profile):
+        _say(f"  {run.job.chapter.name} is copied as it was written: {run.error}")
+    folder = build / "lab"
+    for name in lab.copy_chapters(root, build / "executed" / profile, folder):
+        _say(f"  {name:<24} is left as you changed it (delete it to have a fresh copy)")
+    _say(lab.how_to(_shown(folder)))
+    lab.start(folder, build, words)
 
 
 def run_chapter(root: Path, name: str, given: Parameters) -> None:
@@ -152,6 +177,13 @@ def run_chapter(root: Path, name: str, given: Parameters) -> None:
     _say(f"book: {_shown(output)}")
 
 
+def yes_or_no(solutions: str) -> bool:
+    """Return what SOLUTIONS says."""
+    if solutions not in ("0", "1"):
+        raise BookError(f"SOLUTIONS must be 1 (with solutions) or 0 (without), got {solutions!r}")
+    return solutions == "1"
+
+
 def _shown(path: Path) -> Path:
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path
@@ -163,17 +195,23 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     build = commands.add_parser("build", help="execute what changed and compile the pages")
     pdf = commands.add_parser("pdf", help="the same as one PDF (needs Chromium)")
-    for command in (build, pdf):
+    lab_ = commands.add_parser("lab", help="open JupyterLab on executed copies")
+    lab_.add_argument("words", nargs="*", help="for JupyterLab, after --: such as --no-browser")
+    for command in (build, pdf, lab_):
         profile = os.environ.get("PROFILE") or "full"
         command.add_argument("--profile", default=profile, help="full (default) or quick")
+    for command in (build, pdf):
+        wanted = os.environ.get("SOLUTIONS") or "1"
+        command.add_argument("--solutions", default=wanted, help="0 leaves them out")
     chapter = commands.add_parser("chapter", help="run one chapter with changed parameters")
     name, params = os.environ.get("NAME", ""), os.environ.get("PARAMS", "")
     chapter.add_argument("name", nargs="?", default=name, help="such as 01_type2_sets")
     chapter.add_argument("--params", default=params, help='such as "seed=3 epochs=5"')
     options = parser.parse_args(arguments)
     work = {
-        "build": lambda: build_book(root, options.profile),
-        "pdf": lambda: print_book(root, options.profile),
+        "build": lambda: build_book(root, options.profile, yes_or_no(options.solutions)),
+        "pdf": lambda: print_book(root, options.profile, yes_or_no(options.solutions)),
+        "lab": lambda: open_lab(root, options.profile, options.words),
         "chapter": lambda: run_chapter(root, options.name, parse_parameters(options.params)),
     }
     kept = "stopped; chapters that had finished are kept"

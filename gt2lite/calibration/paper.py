@@ -155,6 +155,10 @@ class SearchCalibrator(_PlaneCalibrator):
     wider than its step although a better plane lies beyond. That belongs to the
     method; `converged` and `reached` tell.
 
+    The paper gives no values for the settings. The defaults are those of the authors' public
+    code (`Calibration_Example.m`, `derivative_free_search_algorithm.m`), the exit at a small
+    step included.
+
     Args:
         start: the first plane.
         step: the first step in alpha.
@@ -194,8 +198,9 @@ class SearchCalibrator(_PlaneCalibrator):
         phi = self._phi(alpha)
         path = [(alpha, phi)]
         # Deviation: as printed the loop ends only within the tolerance, which a step function
-        # of Q samples may never reach. Ours ends in any case: a move brings phi strictly nearer
-        # to the level, it has at most Q + 1 values, and a step can be shrunk only so often.
+        # of Q samples may never reach. The authors' code also leaves it at a small step. So it
+        # ends in any case: a move brings phi strictly nearer to the level, phi has at most Q + 1
+        # values, and a step can be shrunk only so often.
         while abs(phi - level) >= self.tolerance and step >= self.min_step:
             sides = [_tidy(max(alpha - step, ALPHA_0)), _tidy(min(alpha + step, 1.0))]
             nearest = min(sides, key=lambda side: abs(self._phi(side) - level))  # a tie goes down

@@ -1,7 +1,8 @@
 """Estimators in scikit-learn's manner: train, calibrate, predict intervals, read the rules.
 
-`GT2Regressor` is the one that users meet first. `IntervalPipeline` prepares raw tables for it,
-`coverage_scorer`, `interval_scorer` and `cross_val_intervals` measure it; these need scikit-learn.
+`GT2Regressor` is the one that users meet first; `IntervalHead` serves a model that is there.
+`IntervalPipeline` prepares raw tables, `coverage_scorer`, `interval_scorer` and
+`cross_val_intervals` measure; these need scikit-learn.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from gt2lite.estimator._advice import MissedLevelWarning, NarrowEnvelopeWarning
+from gt2lite.estimator._head import IntervalHead
 from gt2lite.estimator._regressor import GT2Regressor
+from gt2lite.estimator._seen import SeenRowsWarning
 
 if TYPE_CHECKING:
     from gt2lite.estimator._pipeline import IntervalPipeline
@@ -31,10 +34,12 @@ _LAZY = {  # what needs scikit-learn is loaded when it is first used
 
 __all__ = [
     "GT2Regressor",
+    "IntervalHead",
     "IntervalPipeline",
     "IntervalScorer",
     "MissedLevelWarning",
     "NarrowEnvelopeWarning",
+    "SeenRowsWarning",
     "coverage_scorer",
     "cross_val_intervals",
     "interval_scorer",

@@ -6,6 +6,7 @@ take a fitted `GT2Regressor` and rows in the user's units. This is the only part
 that needs matplotlib.
 """
 
+from gt2lite.plots.along import bands_along, points_along
 from gt2lite.plots.calibration import (
     calibration_curves,
     coverage_curves,
@@ -31,6 +32,7 @@ from gt2lite.plots.coverage import (
     coverage_by_size,
     coverage_histogram,
     critical_ranks,
+    family_ends,
     group_coverage,
     interval_bands,
     promises,
@@ -55,6 +57,7 @@ from gt2lite.plots.learning import (
     sets_moved,
     start_sets,
 )
+from gt2lite.plots.play import calibration_play, rank_play, switch_drag
 from gt2lite.plots.rules import (
     chosen_weights,
     firing_ranges,
@@ -82,9 +85,11 @@ __all__ = [
     "accuracy_losses",
     "alpha_planes",
     "alpha_slider",
+    "bands_along",
     "bin_coverage",
     "by_epoch",
     "calibration_curves",
+    "calibration_play",
     "chosen_weights",
     "coverage_by_size",
     "coverage_curves",
@@ -92,6 +97,7 @@ __all__ = [
     "coverage_laws",
     "critical_ranks",
     "factor_steps",
+    "family_ends",
     "firing_ranges",
     "forest",
     "group_coverage",
@@ -111,9 +117,11 @@ __all__ = [
     "plot_intervals",
     "plot_rules",
     "plot_sets",
+    "points_along",
     "power_curves",
     "primary_membership",
     "promises",
+    "rank_play",
     "row_shares",
     "rule_curves",
     "rule_lines",
@@ -127,6 +135,7 @@ __all__ = [
     "start_sets",
     "step_tradeoff",
     "strips",
+    "switch_drag",
     "switch_means",
     "switch_point",
     "tail_misses",

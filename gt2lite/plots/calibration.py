@@ -36,8 +36,8 @@ def calibration_curves(ax: Axes, tables: Mapping[str, Array], level: float) -> A
 
     Args:
         ax: where to draw.
-        tables: for each name the pairs (coverage, alpha), (n, 2), in rising order of coverage;
-            straight lines join them.
+        tables: for each name the pairs (coverage, alpha), (n, 2), in rising order of coverage and,
+            where that is equal, in falling order of alpha; straight lines join them.
         level: the coverage to mark.
     """
     ax.axvline(100 * level, color=GREY, linestyle=":", linewidth=1.2)
@@ -47,7 +47,7 @@ def calibration_curves(ax: Axes, tables: Mapping[str, Array], level: float) -> A
         chosen = float(np.interp(level, coverage, alpha))
         ax.plot(100 * level, chosen, mark, color=VERMILION, markersize=9, zorder=3)
         ax.annotate(
-            rf"$\alpha^* = {chosen:.2f}$", (100 * level, chosen), xytext=(-8, -4),
+            rf"{name}: $\alpha^\star = {chosen:.2f}$", (100 * level, chosen), xytext=(-8, -4),
             textcoords="offset points", ha="right", va="top", color=VERMILION,
         )  # fmt: skip
     ax.set(xlim=(0, 101), ylim=(0, 1.03))
@@ -79,7 +79,7 @@ def step_tradeoff(
         ax: where to draw.
         n_evaluations: the planes of each table (n,).
         misses: for each name the mean distance of coverage from its level, in points (n,).
-        steps: the delta of each table (n,), written beside the first curve.
+        steps: the step of each table (n,), written beside the first curve.
     """
     for (name, miss), color, mark in zip(misses.items(), COLORS, MARKS, strict=False):
         ax.plot(n_evaluations, miss, f"{mark}-", color=color, markersize=5, label=name)
@@ -87,8 +87,7 @@ def step_tradeoff(
         n_evaluations, np.asarray(next(iter(misses.values()))), steps, strict=True
     ):
         ax.annotate(
-            rf"$\delta = {step:g}$", (cost, miss), xytext=(5, 5), textcoords="offset points",
-            fontsize=9,
+            f"{step:g}", (cost, miss), xytext=(5, 5), textcoords="offset points",
         )  # fmt: skip
     ax.set(xscale="log", yscale="log")
     for axis in (ax.xaxis, ax.yaxis):
@@ -122,7 +121,7 @@ def interpolations(
     colors = (BLUE, GREEN, VERMILION, PURPLE)
     for (name, curve), color, line in zip(curves.items(), colors, LINES, strict=False):
         ax.plot(100 * coverage, curve, color=color, linestyle=line, linewidth=1.6, label=name)
-    ax.plot(100 * table[:, 0], table[:, 1], "o", color=BLACK, markersize=4, label="table")
+    ax.plot(100 * table[:, 0], table[:, 1], "o", color=BLACK, markersize=4, label="lookup table")
     ax.set(xlim=(0, 101), ylim=limits)
     return labelled(ax, "coverage (%)", PLANE)
 
@@ -153,21 +152,30 @@ def search_path(
     low, high = zoom or (walked[:, 0].min() - 0.03, min(walked[:, 0].max() + 0.03, 1.01))
     shown = (low <= walked[:, 0]) & (walked[:, 0] <= high)
     ax.plot(walked[shown, 0], 100 * walked[shown, 1], "o", color=VERMILION, markersize=6)
-    first_and_last = {*range(5), len(path) - 1}  # more lie on top of each other, from afar
-    _number(ax, walked, [i for i in range(len(path)) if shown[i] and (zoom or i in first_and_last)])
     seen = (low <= alpha) & (alpha <= high)
     reach = 100 * np.concatenate([coverage[seen], walked[shown, 1], [level]])
     pad = max(0.12 * float(np.ptp(reach)), 100 * tolerance)
     ax.set(xlim=(low, high), ylim=(reach.min() - pad, min(reach.max() + pad, 101)))
+    _number(ax, walked * [1, 100], np.flatnonzero(shown))
     return labelled(ax, PLANE, "coverage (%)")
 
 
-def _number(ax: Axes, walked: Array, moves: Sequence[int]) -> None:
-    """Write the number of a move beside where it led."""
-    for i in moves:
+def _number(ax: Axes, places: Array, moves: NDArray[np.intp]) -> None:
+    """Write the number of a move beside where it led; moves that lie close share one label."""
+    size = np.array([np.ptp(ax.get_xlim()), np.ptp(ax.get_ylim())])
+    groups: list[list[int]] = []
+    for i in moves.tolist():
+        close = groups and (np.abs(places[i] - places[groups[-1][0]]) < size * [0.05, 0.08]).all()
+        if close and i == groups[-1][-1] + 1:
+            groups[-1].append(i)
+        else:
+            groups.append([i])
+    for group in groups:
+        text = f"{group[0]}" if len(group) == 1 else f"{group[0]} to {group[-1]}"
+        at_right = places[group[0], 0] > ax.get_xlim()[0] + 0.85 * size[0]
         ax.annotate(
-            f"{i}", (walked[i, 0], 100 * walked[i, 1]), xytext=(5, 5),
-            textcoords="offset points", color=VERMILION,
+            text, places[group[0]], xytext=(-6 if at_right else 6, 6), color=VERMILION,
+            textcoords="offset points", ha="right" if at_right else "left",
         )  # fmt: skip
 
 

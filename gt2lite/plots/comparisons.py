@@ -46,19 +46,25 @@ def row_shares(ax: Axes, shares: Mapping[str, Mapping[str, float]]) -> Axes:
         shares: for each model the shares, in per cent, of "train", "calibrate" and "test",
             in the order of the rows.
     """
+    named: set[str] = set()
     for place, parts in enumerate(shares.values()):
         start = 0.0
         for part, share in parts.items():
-            ax.barh(place, share, left=start, height=0.6, color=_PARTS[part], edgecolor="white")
+            ax.barh(
+                place, share, left=start, height=0.6, color=_PARTS[part], edgecolor="white",
+                label=None if part in named else part,
+            )  # fmt: skip
+            named.add(part)
             ax.text(
-                start + share / 2, place, f"{part}\n{share:g} %", ha="center", va="center",
-                fontsize=9, color="white" if part == "train" else BLACK,
+                start + share / 2, place, f"{share:g} %", ha="center", va="center",
+                color="white" if part == "train" else BLACK,
             )  # fmt: skip
             start += share
     ax.set_yticks(range(len(shares)), list(shares))
     ax.invert_yaxis()
     ax.grid(False)
     ax.set_xlim(0, 100)
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
     return labelled(ax, "rows, in random order (%)", "")
 
 

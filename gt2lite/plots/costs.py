@@ -56,7 +56,7 @@ def time_bars(
     for at, (value, end) in enumerate(zip(multiple, high, strict=True)):
         text = f"{value:.0f}" if value >= 10 else f"{value:.2g}"
         box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-        ax.text(1.1 * end, at, text, va="center", fontsize=9, bbox=box)
+        ax.text(1.1 * end, at, text, va="center", bbox=box)
     _plain_numbers(ax.xaxis)
     ax.set_yticks(place, list(rows))
     ax.invert_yaxis()
@@ -87,7 +87,7 @@ def growth_curves(
         sizes, values = next(iter(curves.values()))
         guide = values[-1] * np.divide(sizes, sizes[-1]) ** slope
         ax.loglog(sizes, guide, color=GREY, linestyle=":", linewidth=1.2)
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, fontsize=9)
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
     return labelled(ax, *labels)
 
 

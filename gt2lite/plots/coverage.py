@@ -57,6 +57,33 @@ def interval_bands(
     return ax
 
 
+def family_ends(ax: Axes, t: Array, ends: Array, stage: Array, y: float) -> Axes:
+    """Draw a nested family at one row: both ends as the family goes outward, and the target.
+
+    Args:
+        ax: where to draw.
+        t: places in the family (n,), rising.
+        ends: lower and upper ends (2, n).
+        stage: 0 for trained planes, 1 for planes beyond, 2 for the margin (n,).
+        y: the target; where an end first reaches it is its conformal score.
+    """
+    for i, (name, color) in enumerate(_STAGES.items()):
+        here = np.flatnonzero(stage == i)
+        if here.size:
+            here = np.concatenate([here, here[-1:] + 1])[: t.size - here[0]]  # up to the next
+            ax.fill_between(t[here], *ends[:, here], color=color, alpha=0.4, label=name)
+            ax.plot(t[here], ends[:, here].T, color=color, linewidth=1.5)
+    ax.axhline(y, color=BLACK, linestyle="--", linewidth=1.2, label="target")
+    covered = (ends[0] <= y) & (y <= ends[1])
+    if covered.any():
+        score = t[covered.argmax()]
+        ax.plot([score, score], [ax.get_ylim()[0], y], color=VERMILION, linewidth=1.5)
+        ax.plot(score, y, "o", color=VERMILION, markersize=6, label="its score")
+    ax.margins(x=0.01)
+    ax.legend(loc="best")
+    return labelled(ax, "place in the family $t$", "target")
+
+
 def critical_ranks(ax: Axes, scores: Scores, levels: Sequence[float] = ()) -> Axes:
     """Draw the scores of a calibration set in rising order: the answer to every level.
 

@@ -223,7 +223,10 @@
         const [dx, dy] = e < 0.2 ? [0, 1] : [near[0] - far[0], near[1] - far[1]];
         const out = (d) => [dx, dy].map((v) => (d * v) / Math.hypot(dx, dy));
         for (const v of ticks) sign(place(v), number(v), out(12));
-        sign(place((ticks[0] + ticks.at(-1)) / 2), name, out(31));
+        // The name stands between two ticks: beside them where the edge runs upwards, below them else.
+        const middle = Math.floor((ticks.length - 1) / 2);
+        const upwards = Math.abs(dx) > Math.abs(dy);
+        sign(place((ticks[middle] + ticks[middle + 1]) / 2), name, out(upwards ? 14 : 33));
       };
       const away = { x: near.x === from ? to : from, u: 1 - near.u };
       names([from, near.u, 0], [to, near.u, 0], ticks(from, to), (v) => [v, near.u, 0], "input x", [c, away.u, 0]);
@@ -366,7 +369,7 @@
         if (value[k] === null) return;
         add(svg, "path", { class: "gt2-bar", d: `M${X(value[k])} ${Y(0)}V${Y(top)}` });
         const anchor = X(value[k]) > w / 2 ? ["end", -5] : ["start", 5];
-        const place = { class: "gt2-mean", x: X(value[k]) + anchor[1], y: Y(top) + 10, "text-anchor": anchor[0] };
+        const place = { class: "gt2-mean", x: X(value[k]) + anchor[1], y: Y(top) - 5, "text-anchor": anchor[0] };
         add(svg, "text", place, "mean");
       };
       const drawMeans = (svg, w, h) => {
@@ -408,8 +411,10 @@
     side(1);
   };
 
+  window.gt2lite = { add, slider, panel, axes, fixed, path };  // for `play.js`
   const kinds = { alpha: alphaSlider, set: set3d, switch: switchPoint };
   for (const element of document.querySelectorAll(".gt2-live:not([data-ready])")) {
+    if (!(element.dataset.kind in kinds)) continue;
     element.dataset.ready = "";
     const data = JSON.parse(element.querySelector("script[type='application/json']").textContent);
     for (const still of element.querySelectorAll(".gt2-still")) still.hidden = true;

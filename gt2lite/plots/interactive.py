@@ -47,29 +47,32 @@ class Interactive:
         data: what that draws.
         still: the figure for where no script runs, as PNG.
         alt: what the figure shows, in words.
+        sources: names of the files beside this one that hold its style and its script.
     """
 
     kind: str
     data: dict[str, Any]
     still: bytes
     alt: str
+    sources: tuple[str, ...] = ("interactive",)
 
     def _repr_html_(self) -> str:
         data = json.dumps(self.data, separators=(",", ":"), allow_nan=False)
         data = data.replace("<", r"\u003c")  # nothing in it may end the script element
         picture = "data:image/png;base64," + base64.b64encode(self.still).decode()
+        style, script = ("".join(_source(f"{n}.{e}") for n in self.sources) for e in ("css", "js"))
         return (
-            f'<div class="gt2-live" data-kind="{self.kind}"><style>{_source("css")}</style>'
+            f'<div class="gt2-live" data-kind="{self.kind}"><style>{style}</style>'
             f'<img class="gt2-still" alt="{escape(self.alt)}" src="{picture}">'
             '<p class="gt2-still">A still picture: where scripts run, it has sliders.</p>'
             f'<script type="application/json">{data}</script>'
-            f"<script>{_source('js')}</script></div>"
+            f"<script>{script}</script></div>"
         )
 
 
 @cache
-def _source(ending: str) -> str:
-    return Path(__file__).with_suffix(f".{ending}").read_text(encoding="utf-8")
+def _source(name: str) -> str:
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
 def alpha_slider(
@@ -105,7 +108,7 @@ def alpha_slider(
     def drawn(values: Array) -> Any:
         return np.rint(_STEPS * (values - scale[0]) / (scale[1] - scale[0])).astype(int).tolist()
 
-    figure, ax = _figure()
+    figure, ax = still_figure()
     first = int(np.argmin(np.abs(alphas - _START)))
     bands = {rf"$\alpha = {alphas[k]:.2g}$": (lo[k], up[k]) for k in (0, first)}
     interval_bands(ax, target, bands, order=np.arange(rows.size))
@@ -121,7 +124,7 @@ def alpha_slider(
         f"{share[0]:.1f} % of the samples, the plane alpha = {_START:g} lies inside it and "
         f"covers {share[1]:.1f} %."
     )
-    return Interactive("alpha", data, _png(figure), alt)
+    return Interactive("alpha", data, png_of(figure), alt)
 
 
 def set_3d(c: float, sigma: float, s_l: float, s_r: float) -> Interactive:
@@ -136,13 +139,13 @@ def set_3d(c: float, sigma: float, s_l: float, s_r: float) -> Interactive:
     cut = {"alpha": _START, "x_cut": c + 0.8 * sigma}
     gt2_set = {"c": c, "sigma": sigma, "s_l": s_l, "s_r": s_r}
     x = np.linspace(c - 3 * sigma, c + 3 * sigma, 121)
-    figure, ax = _figure((7, 4.6), projection="3d")
+    figure, ax = still_figure((7, 4.6), projection="3d")
     z_gt2_surface(ax, x, **gt2_set, **cut)
     alt = (
         "Upright bell-shaped sheets along a curved ridge in three dimensions, "
         f"crossed by a horizontal band at the height alpha = {_START:g}."
     )
-    return Interactive("set", {**gt2_set, **cut}, _png(figure), alt)
+    return Interactive("set", {**gt2_set, **cut}, png_of(figure), alt)
 
 
 def switch_point(f_lower: Array, f_upper: Array, y: Array) -> Interactive:
@@ -157,7 +160,7 @@ def switch_point(f_lower: Array, f_upper: Array, y: Array) -> Interactive:
     y = vector("y", y)
     order = np.argsort(y, kind="stable")
     y, lower, upper = y[order], np.asarray(f_lower)[order], np.asarray(f_upper)[order]
-    figure, axes = _figure(columns=2)
+    figure, axes = still_figure(columns=2)
     for ax, end in zip(axes, ("lower", "upper"), strict=True):
         chosen_weights(ax, lower, upper, y, end)
     data = {"y": y.tolist(), "f_lower": lower.tolist(), "f_upper": upper.tolist()}
@@ -165,10 +168,10 @@ def switch_point(f_lower: Array, f_upper: Array, y: Array) -> Interactive:
         "For each end the weight of each rule over its consequent, between lower and upper firing, "
         f"and the mean: {float(ends[0]):.3f} for the lower end, {float(ends[1]):.3f} for the upper."
     )
-    return Interactive("switch", data, _png(figure), alt)
+    return Interactive("switch", data, png_of(figure), alt)
 
 
-def _figure(
+def still_figure(
     size: tuple[float, float] = (7, 3.6), columns: int = 1, **axes: Any
 ) -> tuple[Figure, Any]:
     """Return a figure that no notebook shows by itself, and its axes."""
@@ -177,7 +180,8 @@ def _figure(
         return figure, figure.subplots(1, columns, subplot_kw=axes)
 
 
-def _png(figure: Figure) -> bytes:
+def png_of(figure: Figure) -> bytes:
+    """Return a figure as PNG, in the look of the book."""
     sink = io.BytesIO()
     with context(STYLE):
         figure.savefig(sink, format="png", dpi=100)

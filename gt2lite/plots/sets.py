@@ -148,9 +148,11 @@ def z_gt2_surface(
     lower, upper = _plane(mu, alpha, s_l, s_r)
     ax.fill_between(x, lower, alpha, x, upper, alpha, color=VERMILION, alpha=0.45, linewidth=0)
     ax.plot(x, mu, 1.0, color=BLACK, linestyle="-")
-    ax.set(xlabel="input $x$", ylabel="membership $u$", zlabel=r"$\alpha$", zlim=(0, 1))
+    ax.set(zlabel=r"$\alpha$", zlim=(0, 1))
+    ax.set_xlabel("input $x$", labelpad=14)  # clear of the numbers along the axis
+    ax.set_ylabel("membership $u$", labelpad=14)
     ax.view_init(elev=40, azim=-115)
-    ax.set_box_aspect((1.7, 1.1, 0.8), zoom=1.1)
+    ax.set_box_aspect((1.7, 1.1, 0.8), zoom=1.0)
     return ax
 
 

@@ -45,7 +45,7 @@ STYLE: dict[Any, Any] = {
     "grid.linewidth": 0.6,
     "lines.linewidth": 2.0,
     "legend.frameon": False,
-    "font.size": 11.0,
+    "font.size": 13.0,
 }
 
 # The looks of the first, the second, ... series of a figure. Colour never stands alone: a mark

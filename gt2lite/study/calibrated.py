@@ -5,44 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-import numpy as np
-
-from gt2lite.study.design import LEVELS
-from gt2lite.study.protocol import ProtocolRun
+from gt2lite.memberships import ALPHA_0
+from gt2lite.study.design import LEVELS, MODELS
 from gt2lite.study.records import Record
 from gt2lite.study.reproduction import Spread, cell_values, row_name, spread
 
 
 class Envelope(NamedTuple):
-    """What the lowest plane of the baseline covers."""
+    """What the lowest plane of the baseline covers, and in how many runs that is too little."""
 
     set: str
     test: Spread
-    calibration: Spread
-    least: float  # of the calibration part, the worst seed
-    short: int  # seeds whose envelope does not hold the highest level there
+    runs: int
+    short_90: int  # runs whose envelope does not hold 90 % of the calibration part
+    short_95: int
 
 
-def envelopes(runs: Sequence[ProtocolRun]) -> list[Envelope]:
+def envelopes(records: Sequence[Record]) -> list[Envelope]:
     """Return what the envelopes cover, data set by data set."""
-    held: dict[str, list[ProtocolRun]] = {}
-    for run in runs:
-        if run.task.model == "baseline":
-            held.setdefault(run.task.dataset, []).append(run)
     out = []
-    for dataset, baselines in held.items():
-        test = [r.picp for run in baselines for r in run.records if r.model == "baseline"]
-        # covered by some plane
-        calibration = np.array([np.mean(run.critical_alpha > 0) for run in baselines])
-        out.append(
-            Envelope(
-                dataset.upper(),
-                spread(100 * np.array(test)),
-                spread(100 * calibration),
-                100 * float(calibration.min()),
-                int((calibration < max(LEVELS)).sum()),
-            )
-        )
+    for dataset in dict.fromkeys(r.dataset for r in records):
+        level = MODELS["baseline"]
+        test = cell_values(records, "picp", dataset, "baseline", level, "trained")
+        short = [
+            cell_values(records, "alpha", dataset, "calibrated", level, "exact") < ALPHA_0
+            for level in LEVELS
+        ]
+        counts = (int(runs.sum()) for runs in short)
+        out.append(Envelope(dataset.upper(), spread(100 * test), test.size, *counts))
     return out
 
 

@@ -1,14 +1,21 @@
 """How our numbers compare with the published ones, cell by cell.
 
-The rules of comparison stand here, fixed before any run:
+The rules of comparison stand here, fixed before the run of 50 seeds. Two verdicts are given on
+each published result, and neither implies the other:
 
-- A cell **agrees** where a Welch t-test of our mean, spread and number of seeds against
-  theirs does not reject at 5 % with Holm's correction over the 48 cells. Otherwise ours is
-  **better** (lower RMSE or PINAW, or PICP nearer to its level) or it **differs**.
-- With five seeds that test is weak. The plain difference and the difference in pooled
-  standard deviations stand beside it, so that it cannot hide a bad number.
-- The winner of a row is the lower RMSE or PINAW, or the mean PICP nearer to the level. Ours
-  is within chance where a paired t-test over the seeds, Holm over the 24 rows, does not reject.
+- **Refuted** or not. Theirs are compared with what five of our seeds would show by chance
+  (`gt2lite.study.samples.exchange`), two-sided, with Holm's correction over the 44 distinct
+  results: the RMSE of a calibrated model stands in both tables. A result that is refuted is
+  *better* (lower RMSE or PINAW, or PICP nearer to its level) or *worse* here. Spreads are
+  compared in the same way, in a family of their own.
+- **Shown to be equivalent** or not: Welch's two one-sided tests at 5 % show that the means are
+  nearer than a margin, 5 % of their RMSE or PINAW and 1 point of PICP (`MARGINS`). The smallest
+  margin that would pass stands beside it, and so does the smallest that any reproduction could
+  reach, given their five runs and their spread.
+
+The winner of a row is the lower RMSE or PINAW, or the mean PICP nearer to the level. Ours is
+within chance where a t-test over the seeds, with the variance for re-splits of one table and Holm
+over the 24 rows, does not reject.
 
 All values here are in the paper's units: RMSE and PINAW times 100, PICP in per cent. The
 claims of its text are judged in `gt2lite.study.claims`.
@@ -20,15 +27,21 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from gt2lite._checks import Array
-from gt2lite.study.design import METHODS
+from gt2lite.study.design import METHODS, TEST_OVER_TRAIN
 from gt2lite.study.paper import PublishedCell, published_cells, settings
 from gt2lite.study.records import Cell, Record, Runs
-from gt2lite.study.statistics import SIGNIFICANCE, holm, paired_p, welch, welch_half
+from gt2lite.study.samples import equal_means_p, exchange, smallest_margin, welch_half
+from gt2lite.study.statistics import SIGNIFICANCE, corrected_t, holm, welch
+
+MARGINS = ((5.0, 1.0), (10.0, 2.0))
+"""What counts as equivalent: per cent of RMSE or PINAW, and points of PICP. The first is ours."""
 
 
-class Verdict(NamedTuple):
-    """A published cell against ours. `p_holm` is the p-value corrected over all 48."""
+class Compared(NamedTuple):
+    """A published cell beside ours."""
 
     dataset: str
     level: float
@@ -41,10 +54,41 @@ class Verdict(NamedTuple):
     n: int
     difference: float
     difference_in_std: float
-    p: float
+
+
+class Verdict(NamedTuple):
+    """A published cell against ours; `p_*_holm` are corrected over the distinct results.
+
+    Margins are in points for PICP, and per cent of the published mean elsewhere.
+    """
+
+    dataset: str
+    level: float
+    metric: str
+    model: str
+    paper_mean: float
+    paper_std: float
+    our_mean: float
+    our_std: float
+    n: int
+    difference: float
+    difference_in_std: float
+    repeated: bool  # it stands in the other table already
+    p: float  # could their mean be that of five of ours
     p_holm: float
-    verdict: str
-    reason: str
+    p_spread: float  # could their spread
+    p_spread_holm: float
+    margin: float  # the smallest within which the means are shown to be equal
+    best: float  # the smallest that could be shown, given their runs
+    p_equal: tuple[float, ...]  # for each of MARGINS
+    p_equal_holm: tuple[float, ...]
+    p_best_holm: tuple[float, ...]  # of a reproduction without any difference or spread of its own
+    refuted: str  # "no", "better" or "worse"
+
+    @property
+    def equivalent(self) -> bool:
+        """Whether the means are shown to be equal within the first of `MARGINS`."""
+        return self.p_equal[0] < SIGNIFICANCE
 
 
 class BoldRow(NamedTuple):
@@ -72,58 +116,114 @@ class Winner(NamedTuple):
     bold: str
     winner: str
     difference: float
+    half: float  # of the 95 % interval for new tables of this kind
     p: float
     p_holm: float
     agrees: bool
     within_chance: bool
 
 
-def verdicts(records: Iterable[Record], mode: str = "default") -> list[Verdict]:
-    """Return the verdict on each of the 48 published cells, by the rule of this module.
+def compared(records: Iterable[Record], mode: str = "default") -> list[Compared]:
+    """Return the 48 published cells beside ours, without a verdict.
 
     Args:
         records: of all data sets, models, levels and seeds.
         mode: which records count, "default" or "authors".
     """
     cells = published_cells()
-    runs = Runs(records, _needed(cells), mode)
-    n_paper = round(settings()["repetitions"])
-    ours = [100 * runs.values(c.metric, c.dataset, c.model, c.level) for c in cells]
-    stats = [(float(y.mean()), float(y.std(ddof=1)), y.size) for y in ours]
-    p = [welch(*s, c.mean, c.std, n_paper) for c, s in zip(cells, stats, strict=True)]
-    out = []
-    for c, (mean, std, n), p_raw, p_holm in zip(cells, stats, p, holm(p), strict=True):
-        pooled = _pooled(std, n, c.std, n_paper)
-        gap = mean - c.mean
-        in_std = gap / pooled if pooled else (math.copysign(math.inf, gap) if gap else 0.0)
-        word, reason = _judge(c, mean, p_holm)
-        out.append(
-            Verdict(
-                *(c.dataset, c.level, c.metric, c.model, c.mean, c.std, mean, std, n),
-                *(gap, in_std, p_raw, p_holm, word, reason),
-            )
+    return [_beside(c, y) for c, y in zip(cells, _ours(records, cells, mode), strict=True)]
+
+
+def verdicts(records: Iterable[Record], mode: str = "default") -> list[Verdict]:
+    """Return the verdicts on each of the 48 published cells, by the rules of this module.
+
+    Args:
+        records: of all data sets, models, levels and seeds, more than six of them.
+        mode: which records count, "default" or "authors".
+    """
+    cells = published_cells()
+    ours = _ours(records, cells, mode)
+    which = _distinct(cells)
+    first = [which.index(i) for i in range(max(which) + 1)]  # a cell for each distinct result
+    n_theirs = round(settings()["repetitions"])
+    theirs = [np.array([getattr(cells[i], name) for i in first]) for name in ("mean", "std")]
+    p = exchange(np.array([ours[i] for i in first]), *theirs, n_theirs)
+    p_holm, p_spread_holm = holm(p.mean), holm(p.spread)
+    beside = [_beside(c, y) for c, y in zip(cells, ours, strict=True)]
+    equal = [_equivalence(beside[i], n_theirs) for i in first]
+    equal_holm, best_holm = (
+        list(zip(*(holm(side) for side in zip(*(e[k] for e in equal), strict=True)), strict=True))
+        for k in (2, 3)
+    )
+    return [
+        Verdict(
+            *beside[i],
+            i != first[k],
+            *(float(p.mean[k]), p_holm[k], float(p.spread[k]), p_spread_holm[k]),
+            *equal[k][:3],
+            *(equal_holm[k], best_holm[k]),
+            _refuted(beside[i], p_holm[k]),
         )
-    return out
+        for i, k in enumerate(which)
+    ]
 
 
-def _pooled(std: float, n: int, std_2: float, n_2: int) -> float:
+def _ours(records: Iterable[Record], cells: Sequence[PublishedCell], mode: str) -> list[Array]:
+    runs = Runs(records, _needed(cells), mode)
+    return [100 * runs.values(c.metric, c.dataset, c.model, c.level) for c in cells]
+
+
+def _distinct(cells: Sequence[PublishedCell]) -> list[int]:
+    """Return for each cell the number of its result: calibration leaves the RMSE as it is."""
+    names = [
+        (c.dataset, c.metric, c.model, None if (c.metric, c.model) == _TWICE else c.level)
+        for c in cells
+    ]
+    order = list(dict.fromkeys(names))
+    return [order.index(name) for name in names]
+
+
+_TWICE = ("rmse", "calibrated")
+
+
+def _beside(cell: PublishedCell, ours: Array) -> Compared:
+    mean, std = float(ours.mean()), float(ours.std(ddof=1))
+    gap, pooled = mean - cell.mean, _pooled(std, ours.size, cell.std)
+    in_std = gap / pooled if pooled else (math.copysign(math.inf, gap) if gap else 0.0)
+    return Compared(*cell[1:7], mean, std, ours.size, gap, in_std)
+
+
+def _pooled(std: float, n: int, std_2: float) -> float:
+    n_2 = round(settings()["repetitions"])
     return math.sqrt(((n - 1) * std**2 + (n_2 - 1) * std_2**2) / (n + n_2 - 2))
 
 
-def _judge(cell: PublishedCell, mean: float, p_holm: float) -> tuple[str, str]:
+def _equivalence(c: Compared, n_theirs: int) -> tuple[float, float, tuple[float, ...], list[float]]:
+    """Return the smallest margin, the best possible one, and p-values for `MARGINS` of both."""
+    share = 1.0 if c.metric == "picp" else 100 / c.paper_mean  # from units to those of a margin
+    samples = c.our_std, c.n, c.paper_std, n_theirs
+    perfect = 0.0, math.inf, c.paper_std, n_theirs
+    margins = [margin[c.metric == "picp"] / share for margin in MARGINS]
+    return (
+        share * smallest_margin(c.difference, *samples),
+        share * smallest_margin(0.0, *perfect),
+        tuple(equal_means_p(c.difference, margin, *samples) for margin in margins),
+        [equal_means_p(0.0, margin, *perfect) for margin in margins],
+    )
+
+
+def _refuted(c: Compared, p_holm: float) -> str:
     if p_holm >= SIGNIFICANCE:
-        return "agrees", f"within chance (Holm p {p_holm:.2g})"
-    theirs, ours = _cost(cell.metric, cell.mean, cell.level), _cost(cell.metric, mean, cell.level)
-    what = "distance from the level" if cell.metric == "picp" else cell.metric.upper()
-    reason = f"{what} {ours:.2f}, theirs {theirs:.2f} (Holm p {p_holm:.2g})"
-    return "better" if ours < theirs else "differs", reason
+        return "no"
+    ours, theirs = (_cost(c.metric, mean, c.level) for mean in (c.our_mean, c.paper_mean))
+    return "better" if ours < theirs else "worse"
 
 
-def half_in_std(verdict: Verdict) -> float:
+def half_in_std(cell: Compared | Verdict) -> float:
     """Return half the length of Welch's 95 % interval of a difference, in pooled spreads."""
     n_paper = round(settings()["repetitions"])
-    pooled = _pooled(verdict.our_std, verdict.n, verdict.paper_std, n_paper)
-    return welch_half(verdict.our_std, verdict.n, verdict.paper_std, n_paper) / pooled
+    pooled = _pooled(cell.our_std, cell.n, cell.paper_std)
+    return welch_half(cell.our_std, cell.n, cell.paper_std, n_paper) / pooled
 
 
 def bold_rows() -> list[BoldRow]:
@@ -152,13 +252,12 @@ def winners(records: Iterable[Record]) -> list[Winner]:
     rows = bold_rows()
     runs = Runs(records, _needed(published_cells()))
     gaps = [paired_gap(runs, row.metric, row.dataset, row.level) for row in rows]
-    p = [paired_p(gap) for gap in gaps]
+    tests = [corrected_t(gap, TEST_OVER_TRAIN) for gap in gaps]
     out = []
-    for row, gap, p_raw, p_holm in zip(rows, gaps, p, holm(p), strict=True):
-        mean = float(gap.mean())
+    for row, (mean, half, p), p_holm in zip(rows, tests, holm([t[2] for t in tests]), strict=True):
         winner = _which(mean < 0, mean > 0)
         chance = p_holm >= SIGNIFICANCE
-        out.append(Winner(*row[:4], winner, mean, p_raw, p_holm, winner == row.bold, chance))
+        out.append(Winner(*row[:4], winner, mean, half, p, p_holm, winner == row.bold, chance))
     return out
 
 

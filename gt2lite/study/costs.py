@@ -22,10 +22,10 @@ Stored = Mapping[str, Any]
 
 WAYS = {
     "retrain": "train for each",
-    "all levels": "learn all at once",
+    "all levels": "level as an input",
     "aligned": "calibrate, aligned",
     "search": "calibrate, search",
-    "table": "calibrate, table",
+    "table": "calibrate, lookup table",
     "exact": "calibrate, exact",
     "conformal": "calibrate, conformal",
 }

@@ -18,6 +18,9 @@ METHODS = {"baseline": "trained", "trained": "trained", "calibrated": "search"}
 PAPER_TABLE = (0.1, "linear")
 """Step and interpolation of the paper's look-up table."""
 
+TEST_OVER_TRAIN = 15 / 70
+"""Rows to test on for each row to learn from: how much re-splits of one table overlap."""
+
 
 @functools.cache
 def n_values(dataset: str) -> int:

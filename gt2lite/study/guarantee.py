@@ -16,7 +16,7 @@ import numpy as np
 
 from gt2lite._checks import Array
 from gt2lite.calibration import ConformalCalibrator, Scores, covers, find_cuts, rank
-from gt2lite.datasets import Prepared
+from gt2lite.datasets import Dataset, Prepared, Split
 from gt2lite.memberships import ALPHA_0
 from gt2lite.study.report import NO_BREAK, count, percent
 from gt2lite.study.statistics import redraws
@@ -257,4 +257,53 @@ def group_facts(shares: Array, ends: tuple[Array, Array]) -> Groups:
         full=count(int((shares == 1).sum()), "patient has", "patients have"),
         spread=100 * float(shares.std()),
         width=float((upper - lower).mean()),
+    )
+
+
+# ---------------------------------------------------------------------------- exchangeability
+
+
+class Order(NamedTuple):
+    """A data set: twins among its rows, and coverage by the order of the rows, in per cent."""
+
+    name: str
+    twins: float  # test rows that stand in the training part too, inputs and target alike
+    dealt: float  # coverage where calibration and test rows are dealt at random
+    filed: float  # where the first rows of the file calibrate and the others are new
+    ranked: float  # where the rows are sorted by their target
+
+
+def twins(dataset: Dataset, split: Split) -> float:
+    """Return the share of test rows of which the training part has a copy, target included."""
+    rows = np.column_stack([dataset.X, dataset.y]) + 0.0  # no minus before 0
+    known = {row.tobytes() for row in rows[split.train]}
+    return float(np.mean([row.tobytes() in known for row in rows[split.test]]))
+
+
+def in_order(scores: Scores, key: Array, n_cal: int, level: float) -> float:
+    """Return what is covered of the last rows if the first `n_cal`, sorted by `key`, calibrate."""
+    rows = np.argsort(key, kind="stable")
+    cut, _ = find_cuts(scores.take(rows[:n_cal]), level, "conformal")
+    return float(scores.take(rows[n_cal:]).covered(cut).mean())
+
+
+def orders(dataset: Dataset, data: Prepared, scores: Scores, level: float, dealt: Array) -> Order:
+    """Return what the order of the rows does to coverage.
+
+    Args:
+        dataset: the rows in the order of their file.
+        data: its parts.
+        scores: those of the calibration part, followed by those of the test part.
+        level: the coverage asked for.
+        dealt: coverages over redraws (R,).
+    """
+    n_cal = data.y_cal.size
+    place = np.concatenate([data.split.calibration, data.split.test])
+    target = np.concatenate([data.y_cal, data.y_test])
+    return Order(
+        dataset.name.upper(),
+        100 * twins(dataset, data.split),
+        100 * float(dealt.mean()),
+        100 * in_order(scores, place, n_cal, level),
+        100 * in_order(scores, target, n_cal, level),
     )

@@ -12,7 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from gt2lite._checks import Array
+from gt2lite.datasets import Prepared
 from gt2lite.losses import Objective
+from gt2lite.memberships import ALPHA_0
 from gt2lite.metrics import picp
 from gt2lite.recipe import Recipe
 from gt2lite.study.field.fuzzy import trained_system
@@ -22,6 +24,7 @@ from gt2lite.study.field.setting import Setting
 from gt2lite.study.report import NO_BREAK, compared, count, p_value
 from gt2lite.study.runner import Runnable, run
 from gt2lite.study.store import Store
+from gt2lite.study.widths import Beside, Pair, Side, beside_margin
 from gt2lite.system import Planes
 
 
@@ -122,28 +125,76 @@ def judge(rows: Sequence[FieldRecord], a: str, b: str) -> Verdict:
     )
 
 
-def covered_by_planes(
-    recipe: Recipe, settings: Iterable[Setting], alphas: Array, store: Store | None = None
-) -> Array:
-    """Return what planes cover of the test part before any calibration (K,), mean over settings.
+def trained_planes(
+    recipe: Recipe, setting: Setting, store: Store | None = None
+) -> tuple[Planes, Prepared]:
+    """Return a system at the rows of the test part, and the parts of the data.
 
     Args:
         recipe: of the system; it is trained where the store does not have it.
-        settings: the splits.
-        alphas: the planes (K,).
+        setting: the split.
         store: where trained systems are kept.
     """
 
     def get(task: Runnable[object]) -> object:
         return run([task], store, n_jobs=1, progress=False)[0]
 
+    data = setting.prepare()
+    return Planes(trained_system(recipe, setting, get).params, data.X_test), data
+
+
+def covered_by_planes(
+    recipe: Recipe, settings: Iterable[Setting], alphas: Array, store: Store | None = None
+) -> Array:
+    """Return what planes cover of the test part before any calibration (K,), mean over settings.
+
+    Args:
+        recipe: of the system.
+        settings: the splits.
+        alphas: the planes (K,).
+        store: where trained systems are kept.
+    """
     covered = []
     for setting in settings:
-        data = setting.prepare()
-        planes = Planes(trained_system(recipe, setting, get).params, data.X_test)
+        planes, data = trained_planes(recipe, setting, store)
         ends = planes.ends(alphas)  # (2, K, N)
         covered.append([picp(data.y_test, *ends[:, k]) for k in range(len(alphas))])
     return np.asarray(np.mean(covered, axis=0))
+
+
+def relative_widths(
+    recipe: Recipe, settings: Iterable[Setting], alphas: Array, store: Store | None = None
+) -> Array:
+    """Return the mean width of planes in units of that of the envelope (K,), mean over settings.
+
+    Where the ends moved in proportion to the memberships, this would be kappa.
+    """
+    found = []
+    for setting in settings:
+        planes, _ = trained_planes(recipe, setting, store)
+        lower, upper = planes.ends(np.append(alphas, ALPHA_0))
+        widths = (upper - lower).mean(axis=1)
+        found.append(widths[:-1] / widths[-1])
+    return np.asarray(np.mean(found, axis=0))
+
+
+def beside_constant(
+    recipe: Recipe, settings: Sequence[Setting], level: float, store: Store | None = None
+) -> Beside:
+    """Return how the planes of systems compare with a constant margin around their output.
+
+    Args:
+        recipe: of the systems.
+        settings: the splits, all of one data set.
+        level: the coverage asked for.
+        store: where trained systems are kept.
+    """
+    pairs = []
+    for setting in settings:
+        planes, data = trained_planes(recipe, setting, store)
+        side = Side(planes, ALPHA_0)
+        pairs.append(Pair(setting.dataset, level, data, side, side))
+    return beside_margin(pairs, recipe.planes.alphas)
 
 
 def _wider(percent: float) -> str:

@@ -50,9 +50,10 @@ class Slip(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """A checkable claim of the paper, in our words."""
+    """A checkable claim of the paper, in our words; claims of a group say the same thing."""
 
     id: str
+    group: str
     place: str
     claim: str
 

@@ -13,6 +13,15 @@ from gt2lite.study.records import Record
 SEEDS = (0, 1, 2, 3, 4)
 """One split, start and order of batches for each: as many as the paper has."""
 
+ALL_SEEDS = tuple(range(50))
+"""Those that verdicts rest on. The first five are `SEEDS`, which every build runs again."""
+
+NUDGES = {"": (1, 2, 3, 4), "sse4": (0, 1, 2, 3)}
+"""Units in the last place by which starts are moved, by what the processor is held to.
+
+With the five seeds of `SEEDS` these are 20 runs of each system for each processor.
+"""
+
 
 def tasks(
     datasets: Sequence[str] = DATASETS,
@@ -22,6 +31,7 @@ def tasks(
     mode: str = "default",
     recipe: Recipe | None = None,
     nudge: int = 0,
+    processor: str = "",
 ) -> list[Task]:
     """Return the tasks of a protocol; by default the paper's 60.
 
@@ -31,11 +41,20 @@ def tasks(
     0.99
     """
     return [
-        Task(dataset, seed, model, mode, recipe or Recipe(), nudge)
+        Task(dataset, seed, model, mode, recipe or Recipe(), nudge, processor)
         for dataset in datasets
         for seed in seeds
         for model in models
     ]
+
+
+def nudged(processor: str = "") -> list[Task]:
+    """Return the tasks that tell what rounding does: the paper's 60 with every nudge.
+
+    >>> len(nudged()), len(nudged("sse4"))
+    (240, 240)
+    """
+    return [task for n in NUDGES[processor] for task in tasks(nudge=n, processor=processor)]
 
 
 def records(runs: Iterable[ProtocolRun]) -> list[Record]:

@@ -18,13 +18,15 @@ import numpy as np
 
 from gt2lite._checks import Array, one_of, whole
 from gt2lite._threads import one_blas_thread
-from gt2lite.calibration import CALIBRATORS, CoverageError, critical_alpha
+from gt2lite.calibration import CALIBRATORS, RANKED, Calibrator, CoverageError, critical_alpha
 from gt2lite.datasets import DATASETS, Prepared, checksum, load_dataset, prepare
 from gt2lite.memberships import ALPHA_0
-from gt2lite.metrics import Quality, interval_quality, rmse
+from gt2lite.metrics import interval_quality, rmse
 from gt2lite.recipe import Recipe
 from gt2lite.starts import init_params
+from gt2lite.study import processors
 from gt2lite.study.design import LEVELS, MODELS, PAPER_TABLE, n_values
+from gt2lite.study.interpolations import CURVES, CurveTable
 from gt2lite.study.records import Record
 from gt2lite.system import Params, Planes
 from gt2lite.training import Trained, train
@@ -40,7 +42,7 @@ CALIBRATIONS: tuple[tuple[str, dict[str, Any]], ...] = (
     # the paper's table, and others: it names step and interpolation as its two weak points
     ("table", dict(zip(("step", "interpolation"), PAPER_TABLE, strict=True))),
     *(("table", {"step": s, "interpolation": "linear"}) for s in (0.2, 0.05, 0.02, 0.01)),
-    ("table", {"step": 0.1, "interpolation": "pchip"}),
+    *(("table", {"step": 0.1, "interpolation": kind}) for kind in ("pchip", *CURVES)),
     ("exact", {}),
     ("conformal", {}),
 )
@@ -66,12 +68,14 @@ class Task:
     mode: str = "default"
     recipe: Recipe = field(default_factory=Recipe)
     nudge: int = 0  # units in the last place by which start values are moved, to see what comes
+    processor: str = ""  # what instructions it is held to, see `gt2lite.study.processors`
 
     def __post_init__(self) -> None:
         one_of("dataset", self.dataset, DATASETS)
         whole("seed", self.seed, low=0)
         one_of("model", self.model, MODELS)
         one_of("mode", self.mode, MODES)
+        one_of("processor", self.processor, processors.HELD)
 
     @property
     def full_recipe(self) -> Recipe:
@@ -107,6 +111,7 @@ class Task:
 
     def execute(self, get: Any = None) -> ProtocolRun:
         """Train one system, calibrate it where it is a baseline, and judge it on the test part."""
+        processors.check(self.processor)
         with one_blas_thread():
             data = self.prepare()
             trained, times = self._train(data)
@@ -160,7 +165,8 @@ def _judge(
     level = MODELS[task.model]
     trained = Record(
         **common,
-        **_measured(data.y_test, test, ALPHA_0, level),
+        **interval_quality(data.y_test, *test(ALPHA_0), level)._asdict(),
+        level=level,
         model="baseline" if task.model == "baseline" else "trained",
         method="trained",
         alpha=ALPHA_0,
@@ -173,47 +179,43 @@ def _judge(
     calibrated = [
         Record(
             **common,
-            **found,
             **options,
-            **_measured(data.y_test, test, found["alpha"], level),
+            **_calibrated(params, data, test, method, options, level),
             model="calibrated",
+            level=level,
             method=method,
         )
         for method, options in CALIBRATIONS
         for level in LEVELS
-        for found in [_calibrate(params, data, method, options, level)]
     ]
     return [trained, *calibrated], critical_alpha(Planes(params, data.X_cal), data.y_cal)
 
 
-def _calibrate(
-    params: Params, data: Prepared, method: str, options: dict[str, Any], level: float
+def _calibrated(
+    params: Params, data: Prepared, test: Planes, method: str, options: dict[str, Any], level: float
 ) -> dict[str, Any]:
-    """Return the plane that a method finds for a level, and what finding it took."""
+    """Return what a method finds for a level, what finding it took, and what it is worth."""
+    kind = CurveTable if options.get("interpolation") in CURVES else CALIBRATORS[method]
     clock = time.perf_counter()
     # memberships are computed anew for each, so that their cost is counted
-    planes = Planes(params, data.X_cal)
-    fitted = CALIBRATORS[method](**options).fit(planes, data.y_cal)
+    fitted: Calibrator = kind(**options).fit(Planes(params, data.X_cal), data.y_cal)
     try:
-        alpha = fitted.alpha(level)
+        alpha, margin = fitted.alpha(level), fitted.margin(level)
     except CoverageError:
-        alpha = np.nan
-    if not alpha >= ALPHA_0:
-        # Beyond the envelope, where the paper has no planes. Its methods end at the widest
-        # one, the nearest there is, and here the exact one does, too; `reached`
-        # shows the miss. A guarantee has no nearest.
-        alpha = np.nan if method == "conformal" else ALPHA_0
+        # The paper's methods have no answer here. They end at the widest plane, the nearest
+        # there is; `reached` shows the miss.
+        alpha, margin = ALPHA_0, 0.0
+    seconds = time.perf_counter() - clock
+    n_evaluations = fitted.n_evaluations  # before `coverage` adds one
+    if method in RANKED:  # these go on beyond the envelope, so that every run has an answer
+        ends, reached = fitted.intervals(test, level), fitted.reached(level)
+    else:
+        ends, reached = test(alpha), fitted.coverage(alpha)
     return {
-        "alpha": alpha,
-        "calibrate_seconds": time.perf_counter() - clock,
-        "n_evaluations": fitted.n_evaluations,  # before `coverage` adds one
-        "reached": fitted.max_coverage if np.isnan(alpha) else fitted.coverage(alpha),
+        "alpha": 0.0 if np.isnan(alpha) else alpha,
+        "margin": margin,
+        "reached": reached,
+        "n_evaluations": n_evaluations,
+        "calibrate_seconds": seconds,
+        **interval_quality(data.y_test, *ends, level)._asdict(),
     }
-
-
-def _measured(y: Array, planes: Planes, alpha: float, level: float) -> dict[str, Any]:
-    """Return level and quality of an interval; NaN where there is none."""
-    found = Quality(np.nan, np.nan, np.nan)
-    if not np.isnan(alpha):
-        found = interval_quality(y, *planes(alpha), level)
-    return {"level": level, **found._asdict()}

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gt2lite._checks import Array
-from gt2lite.calibration.base import rank
+from gt2lite.memberships import ALPHA_0
 from gt2lite.study.design import METHODS, PAPER_TABLE
 
 Cell = tuple[str, str, float, str]
@@ -24,8 +24,9 @@ Cell = tuple[str, str, float, str]
 class Record:
     """One interval of one system, judged on the test part; RMSE and score of the scaled target.
 
-    `step` and `interpolation` belong to the method "table" and are None elsewhere. `reached` is
-    the coverage of the calibration part; NaN where nothing was calibrated.
+    `step` and `interpolation` belong to the method "table" and are None elsewhere. `alpha` is 0
+    where no plane covers enough: the interval is the lowest plane with a `margin` then. `reached`
+    is the coverage of the calibration part; NaN where nothing was calibrated.
     """
 
     dataset: str
@@ -39,6 +40,7 @@ class Record:
     n_cal: int
     n_test: int
     alpha: float
+    margin: float = 0.0
     reached: float
     n_evaluations: int
     rmse: float
@@ -112,11 +114,8 @@ class Runs:
         return self.values(name, *cell)
 
     def out_of_reach(self, dataset: str, level: float) -> NDArray[np.bool_]:
-        """Return for which seeds (seeds,) no plane covers enough of the calibration set."""
-        cell = dataset, "calibrated", level, "exact"
-        n_cal = self.values("n_cal", *cell)
-        wanted = [rank(level, int(n)) for n in n_cal]
-        return np.rint(n_cal * self.values("reached", *cell)) < wanted
+        """Return for which seeds (seeds,) no plane of the envelope covers enough."""
+        return self.values("alpha", dataset, "calibrated", level, "exact") < ALPHA_0
 
     def _add(self, record: Record) -> None:
         by_seed = self._cells.setdefault(record.cell, {})

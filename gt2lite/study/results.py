@@ -7,8 +7,9 @@ code is of *older code*, and pages that show it say so, see `gt2lite.study.store
 
 A new run is compared with the reference number by number. Runs on the same machine are equal to
 the last bit; another machine rounds otherwise, and training carries such a difference on. How
-far it grows was measured by moving the start values by one unit in the last place
-(`nudged.csv`), and that measurement sets the tolerance.
+far it grows was measured by moving the start values by a few units in the last place, with the
+instructions that the processor has and without the newer ones (`nudged.csv`, `nudged_sse4.csv`).
+The largest difference that this made sets the tolerance.
 
 What `make bench` measured lies in `bench/`: a JSON file for each script, provenance inside.
 """
@@ -56,6 +57,26 @@ class Stored(Generic[T]):
         return found
 
 
+@dataclass(frozen=True, kw_only=True)
+class Moved:
+    """What a record came to when its run was nudged, or its processor held back."""
+
+    dataset: str
+    seed: int
+    mode: str
+    model: str
+    level: float
+    method: str
+    step: float | None = None
+    interpolation: str | None = None
+    nudge: int
+    processor: str
+    rmse: float
+    picp: float
+    pinaw: float
+    interval_score: float
+
+
 class Difference(NamedTuple):
     """The largest differences of a metric between a run and its reference."""
 
@@ -63,7 +84,9 @@ class Difference(NamedTuple):
     n: int  # numbers compared
     n_equal: int  # of them the same to the last bit
     largest: float
-    tolerance: float  # the largest difference that one unit in the last place was seen to make
+    where: str  # the largest is
+    tolerance: float  # the largest difference that rounding was seen to make
+    n_beyond: int  # numbers that differ by more
 
 
 # ------------------------------------------------------------------------- rows and their keys
@@ -174,38 +197,51 @@ def commit_of(folder: Path) -> str:
 
 
 def compare(
-    run: Iterable[Record], base: Iterable[Record], nudged: Iterable[Record]
+    run: Iterable[Record], base: Iterable[Record], moved: Iterable[Moved]
 ) -> list[Difference]:
     """Return how far a run is from the reference, metric by metric.
 
     Args:
         run: records of a run; those without a counterpart in `base` are left out.
         base: records of the reference.
-        nudged: records of runs whose start was moved by one unit in the last place.
+        moved: what they came to in runs that differ from the reference by rounding only.
     """
-    run, nudged = list(run), list(nudged)
+    run, moved = list(run), list(moved)
     by_key = {_key(row): row for row in base}
     differences = []
     for metric in METRICS:
         found = _gaps(run, by_key, metric)
-        allowed = _gaps(nudged, by_key, metric)
+        tolerance = max((gap for gap, _ in _gaps(moved, by_key, metric)), default=0.0)
+        largest, where = max(found, default=(0.0, ""), key=lambda pair: pair[0])
         differences.append(
             Difference(
                 metric,
                 len(found),
-                sum(gap == 0 for gap in found),
-                max(found, default=0.0),
-                max(allowed, default=0.0),
+                sum(gap == 0 for gap, _ in found),
+                largest,
+                where if largest else "",
+                tolerance,
+                sum(gap > tolerance for gap, _ in found),
             )
         )
     return differences
 
 
-def _key(row: Record) -> tuple[Any, ...]:
+def _key(row: Record | Moved) -> tuple[Any, ...]:
     return tuple(getattr(row, name) for name in _IDENTITY)
 
 
-def _gaps(run: Iterable[Record], base: dict[tuple[Any, ...], Record], metric: str) -> list[float]:
+def _gaps(
+    run: Iterable[Record | Moved], base: dict[tuple[Any, ...], Record], metric: str
+) -> list[tuple[float, str]]:
+    """Return by how much each number differs, and which number that is."""
     pairs = [(row, base[_key(row)]) for row in run if _key(row) in base]
-    gaps = [abs(getattr(row, metric) - getattr(other, metric)) for row, other in pairs]
-    return [gap for gap in gaps if gap == gap]  # a level out of reach has no number
+    gaps = [
+        (abs(getattr(row, metric) - getattr(other, metric)), _name(row)) for row, other in pairs
+    ]
+    return [(gap, name) for gap, name in gaps if gap == gap]  # what has no number is left out
+
+
+def _name(row: Record | Moved) -> str:
+    table = f" {row.interpolation} {row.step:g}" if row.step is not None else ""
+    return f"{row.dataset} seed {row.seed}, {row.model} {100 * row.level:g} %, {row.method}{table}"

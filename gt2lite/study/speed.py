@@ -152,7 +152,8 @@ class ProtocolCost(NamedTuple):
     """All trainings of the paper, and importing what they need."""
 
     trainings: int
-    minutes: float
+    core: float  # minutes of one core
+    minutes: float  # by the clock
     jobs: int
     calibrating: float  # per cent of the work
     import_ours: float  # milliseconds
@@ -172,6 +173,7 @@ def protocol_cost(stored: Stored, imports: Stored) -> ProtocolCost:
     work = found["training_seconds"] + found["calibration_seconds"]
     return ProtocolCost(
         trainings=found["n_trainings"],
+        core=work / 60,
         minutes=found["seconds"] / 60,
         jobs=found["jobs"],
         calibrating=100 * found["calibration_seconds"] / work,

@@ -74,20 +74,54 @@ def paired_p(differences: Array) -> float:
     return float(2 * _scipy_stats().t.sf(abs(mean) / (std / math.sqrt(n)), n - 1))
 
 
-def equal_p(differences: Array, margin: float) -> float:
+def equal_p(differences: Array, margin: float, test_over_train: float = 0.0) -> float:
     """Return the p-value against a mean of differences (n,) that is `margin` or more from 0.
 
     Two one-sided t-tests, the larger p-value of which counts: where it is small, the mean is shown
     to be nearer to 0 than the margin. Differences without any spread are nearer (0) or not (1).
 
+    Args:
+        differences: one for each run (n,).
+        margin: what still counts as 0.
+        test_over_train: for re-splits of one table, see `corrected_t`.
+
     >>> round(equal_p(np.array([-1.0, 0.0, 1.0]), 2.0), 4)  # t = 2 / (1 / sqrt(3)), one tail
     0.0371
     """
-    n, mean, std = differences.size, float(differences.mean()), float(differences.std(ddof=1))
-    room = margin - abs(mean)
-    if _only_rounding(std, mean):
-        return float(room <= 0)
-    return float(_scipy_stats().t.sf(room / (std / math.sqrt(n)), n - 1))
+    return beyond_p(margin, differences, abs(float(differences.mean())), test_over_train)
+
+
+def beyond_p(value: float, differences: Array, limit: float, test_over_train: float = 0.0) -> float:
+    """Return the one-sided p-value against a value that is at most `limit`.
+
+    The error of the value is that of the mean of differences (n,). Without any spread the value
+    is above the limit (0) or not (1).
+
+    >>> round(beyond_p(2.0, np.array([1.0, 2.0, 3.0]), 0.0), 4)  # half of the two-sided 0.0742
+    0.0371
+    """
+    error = _error(differences, test_over_train)
+    if error == 0:
+        return float(value <= limit)
+    return float(_scipy_stats().t.sf((value - limit) / error, differences.size - 1))
+
+
+def upper_bound(differences: Array, test_over_train: float = 0.0) -> float:
+    """Return the one-sided 95 % upper bound of the mean of differences (n,).
+
+    >>> round(upper_bound(np.array([1.0, 2.0, 3.0])), 4)  # 2 + 2.92 / sqrt(3)
+    3.6859
+    """
+    t = _scipy_stats().t.isf(SIGNIFICANCE, differences.size - 1)
+    return float(differences.mean() + t * _error(differences, test_over_train))
+
+
+def _error(differences: Array, test_over_train: float) -> float:
+    """Return the standard error of a mean, 0 where the differences have rounding only."""
+    std = float(differences.std(ddof=1))
+    if _only_rounding(std, float(differences.mean())):
+        return 0.0
+    return std * math.sqrt(1 / differences.size + test_over_train)
 
 
 def paired_half(differences: Array, confidence: float = 0.95) -> float:
@@ -143,18 +177,6 @@ def corrected_t(
     t = _scipy_stats().t(n - 1)
     reach = float(t.ppf((1 + between("confidence", confidence, 0, 1)) / 2))
     return Corrected(mean, reach * error, float(2 * t.sf(abs(mean) / error)))
-
-
-def welch_half(std: float, n: int, std_2: float, n_2: int, confidence: float = 0.95) -> float:
-    """Return half the length of Welch's t-interval of the difference of two means.
-
-    >>> round(welch_half(1.0, 5, 1.0, 5), 4)  # 2.306, t with 8 degrees, times sqrt(2 / 5)
-    1.4584
-    """
-    a, b = std**2 / n, std_2**2 / n_2
-    degrees = (a + b) ** 2 / (a**2 / (n - 1) + b**2 / (n_2 - 1))
-    t = _scipy_stats().t.ppf((1 + between("confidence", confidence, 0, 1)) / 2, degrees)
-    return float(t * math.sqrt(a + b))
 
 
 def expected_gap(n: int) -> float:

@@ -19,13 +19,15 @@ from typing import Any, NamedTuple
 from gt2lite.datasets import DATASETS, data_path
 from gt2lite.recipe import Recipe
 from gt2lite.study import plans, runner
+from gt2lite.study.ablation import AblationRecord, ablations
 from gt2lite.study.field.plans import whole_field
 from gt2lite.study.field.records import BinCount, ChosenSettings, FieldRecord
 from gt2lite.study.field.runs import FieldRun
 from gt2lite.study.protocol import ProtocolRun
 from gt2lite.study.records import Record
-from gt2lite.study.results import Stored, read, write
+from gt2lite.study.results import Moved, Stored, read, write
 from gt2lite.study.runner import Runnable, key_of
+from gt2lite.study.sqr_runs import RaceRecord, races
 from gt2lite.study.store import Store
 from gt2lite.study.tuning.trial import Trial, TrialResult
 from gt2lite.study.tuning.walk import TrialRecord, Walk
@@ -63,6 +65,12 @@ def _records(run: ProtocolRun) -> list[Any]:
     return list(run.records)
 
 
+def _moved(run: ProtocolRun) -> list[Moved]:
+    names = [field.name for field in fields(Moved) if field.name not in ("nudge", "processor")]
+    how = {"nudge": run.task.nudge, "processor": run.task.processor}
+    return [Moved(**{name: getattr(row, name) for name in names}, **how) for row in run.records]
+
+
 def _field_records(run: FieldRun) -> list[FieldRecord]:
     """Return the records with eight digits: further ones say nothing, and files stay small."""
     return [replace(row, **_rounded(row)) for row in run.records]
@@ -85,7 +93,9 @@ def _shown_bins(run: FieldRun) -> list[BinCount]:
 
 STUDIES = {
     "reference": Study(
-        "the paper's protocol", plans.tasks, {"reference.csv": File(Record, _records)}
+        "the paper's protocol with 50 seeds",
+        functools.partial(plans.tasks, seeds=plans.ALL_SEEDS),
+        {"reference.csv": File(Record, _records)},
     ),
     "authors": Study(
         "the protocol in the authors' mode",
@@ -93,10 +103,19 @@ STUDIES = {
         {"authors.csv": File(Record, _records)},
     ),
     "nudged": Study(
-        "the protocol with nudged starts",
-        functools.partial(plans.tasks, nudge=1),
-        {"nudged.csv": File(Record, _records)},
+        "the protocol with nudged starts", plans.nudged, {"nudged.csv": File(Moved, _moved)}
     ),
+    "nudged_sse4": Study(
+        "the same without newer instructions",
+        functools.partial(plans.nudged, "sse4"),
+        {"nudged_sse4.csv": File(Moved, _moved)},
+    ),
+    "ablation": Study(
+        "the authors' mode taken apart",
+        ablations,
+        {"ablation.csv": File(AblationRecord, lambda row: [row])},
+    ),
+    "sqr": Study("simultaneous quantile regression", races, {"sqr.csv": File(RaceRecord, list)}),
     "field": Study(
         "the field",
         whole_field,
@@ -115,6 +134,11 @@ KINDS: dict[str, Callable[..., Any]] = {
     "tuning_repeat.csv": TrialRecord,
 }
 """What the rows of each file are."""
+
+
+def moved_rows() -> list[Moved]:
+    """Return all that is stored of runs that differ from the reference by rounding only."""
+    return [*rows_of("nudged.csv"), *rows_of("nudged_sse4.csv")]
 
 
 def rows_of(name: str) -> list[Any]:

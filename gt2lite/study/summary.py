@@ -13,28 +13,41 @@ from gt2lite.study.field.verdicts import by_table, overall, ratios, targets
 from gt2lite.study.paper import claims
 from gt2lite.study.records import Record
 from gt2lite.study.results import Difference
+from gt2lite.study.tallies import agreement, count_winners, margins, tally
 
 
 def protocol_lines(rows: list[Record]) -> Iterator[str]:
-    """Yield the verdict on each cell and claim of the paper."""
+    """Yield the verdicts on each cell and claim of the paper."""
     cells = verdicts(rows)
     yield "Published against ours (mean ± std over the seeds; RMSE and PINAW times 100)"
     for v in cells:
+        unit = "points" if v.metric == "picp" else "%"
         yield (
             f"  {v.dataset:4} {100 * v.level:.0f} % {v.metric:5} {v.model:10} "
             f"{v.paper_mean:7.2f} ±{v.paper_std:5.2f}   {v.our_mean:7.2f} ±{v.our_std:5.2f}   "
-            f"{v.difference:+6.2f} = {v.difference_in_std:+5.2f} std   p {v.p:.3f}   {v.verdict}"
+            f"p {v.p:.3f}, Holm {v.p_holm:.3f}   refuted: {v.refuted:6}   "
+            f"equal within {v.margin:.1f} {unit}, at best {v.best:.1f}"
         )
-    words = ("agrees", "better", "differs")
-    counted = ", ".join(f"{sum(v.verdict == word for v in cells)} {word}" for word in words)
-    yield f"  {len(cells)} cells: {counted}"
-    won = winners(rows)
-    beyond = sum(not w.agrees and not w.within_chance for w in won)
-    same = sum(w.agrees for w in won)
-    yield f"  bold winners: {same} of {len(won)} the same, {beyond} others beyond chance"
-    yield "Claims"
+    found = agreement(cells)
+    yield (
+        f"  {found.results} distinct results: {found.kept} not refuted, {found.refuted} refuted "
+        f"({found.better} better, {found.worse} worse); {found.spreads} spreads refuted"
+    )
+    for m in margins(cells):
+        yield (
+            f"  shown to be equal within {m.margin}: {m.shown}, with Holm {m.shown_holm}; "
+            f"possible at best {m.best}, with Holm {m.best_holm}"
+        )
+    won = count_winners(winners(rows))
+    yield f"  bold winners: {won.same} of {won.rows} the same, {won.beyond} others beyond chance"
+    checked = check_claims(rows)
+    counts = tally(checked)
+    yield (
+        f"{counts.entries} entries, {counts.claims} different claims: {counts.hold} hold, "
+        f"{counts.fail} do not, {counts.chance} within chance, {counts.untested} not testable"
+    )
     told = {claim.id: claim.claim for claim in claims()}
-    for c in check_claims(rows):
+    for c in checked:
         yield f"  {c.verdict:14} {told[c.id]}\n{'':17}{c.explanation}"
 
 
@@ -55,9 +68,10 @@ def field_lines(rows: list[FieldRecord]) -> Iterator[str]:
 
 def difference_lines(differences: Iterable[Difference]) -> Iterator[str]:
     """Yield how far a run is from the reference."""
-    yield "This run against the stored one (tolerance: what the last bit of the start does)"
+    yield "This run against the stored one (tolerance: the most that rounding was seen to do)"
     for d in differences:
         yield (
             f"  {d.metric:14} {d.n} numbers, {d.n_equal} equal to the last bit, "
-            f"largest difference {d.largest:.3g}, tolerance {d.tolerance:.3g}"
+            f"largest difference {d.largest:.3g}{f' ({d.where})' if d.where else ''}, "
+            f"tolerance {d.tolerance:.3g}, beyond it {d.n_beyond}"
         )

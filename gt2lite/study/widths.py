@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from gt2lite._checks import Array
-from gt2lite.calibration import Interval
-from gt2lite.calibration.oracle import planes_at_coverage
+from gt2lite.calibration import ConformalCalibrator, Interval, rank
+from gt2lite.calibration.oracle import margins_at_coverage, planes_at_coverage
 from gt2lite.datasets import Prepared
 from gt2lite.memberships import ALPHA_0
-from gt2lite.metrics import interval_quality, picp
+from gt2lite.metrics import interval_quality, interval_score, picp
 from gt2lite.recipe import Recipe
 from gt2lite.study.protocol import ProtocolRun, Task
 from gt2lite.study.reproduction import row_name
@@ -186,4 +186,78 @@ def summarise(rows: Sequence[Excess]) -> ExcessSummary:
         score=float(np.mean([row.score.mean() for row in rows])),
         wider=len(wider),
         clear=sum(paired_p(row.fair) < SIGNIFICANCE for row in wider),
+    )
+
+
+class Beside(NamedTuple):
+    """Planes and a constant margin around the same output: means over the seeds of a row."""
+
+    row: str
+    planes: float  # mean width at equal coverage, in standard deviations of the target
+    margin: float
+    excess: float  # by how many per cent planes are wider
+    planes_score: float  # interval score, both calibrated with the guarantee
+    margin_score: float
+    score_excess: float  # by how many per cent that of planes is larger
+
+
+def beside_margin(pairs: Sequence[Pair], alphas: Sequence[float] | Array) -> Beside:
+    """Return how the planes of the calibrated system compare with a margin around its output.
+
+    Widths are compared where both cover the level of the test part. For the interval score both
+    are calibrated by the conformal rank on the calibration part.
+
+    Args:
+        pairs: one for each seed, of one data set and level.
+        alphas: planes that make up the output.
+    """
+    dataset, level = pairs[0][:2]
+    found = []
+    for one in pairs:
+        data, planes = one.data, one.calibrated.planes
+        old, output = Planes(planes.params, data.X_cal), planes.output(alphas)
+        moved = (
+            planes_at_coverage(planes, data.y_test, level),
+            margins_at_coverage(output, output, data.y_test, level),
+        )
+        errors = np.sort(np.abs(data.y_cal - old.output(alphas)))
+        margin = errors[rank(level, errors.size + 1) - 1]
+        calibrated = (
+            ConformalCalibrator().fit(old, data.y_cal).intervals(planes, level),
+            (output - margin, output + margin),
+        )
+        widths = [float((upper - lower).mean()) for lower, upper in moved]
+        found.append(widths + [interval_score(data.y_test, *ends, level) for ends in calibrated])
+    wide, narrow, score, other = np.mean(found, axis=0)
+    return Beside(
+        row_name(dataset, level),
+        *(float(x) for x in (wide, narrow, 100 * (wide / narrow - 1))),
+        *(float(x) for x in (score, other, 100 * (score / other - 1))),
+    )
+
+
+class BesideSummary(NamedTuple):
+    """In how many rows a constant margin is narrower and scores better, and by how much."""
+
+    rows: int
+    narrower: int  # rows in which the margin is narrower at equal coverage
+    better: int  # rows in which its interval score is smaller
+    sets: str  # data sets on which it is narrower at every level
+    mean: float  # by how many per cent planes are wider, on average over the rows
+    score: float  # and by how many their interval score is larger
+
+
+def summarise_beside(rows: Sequence[Beside]) -> BesideSummary:
+    """Return what a constant margin does over all rows."""
+    by_set: dict[str, list[bool]] = {}
+    for row in rows:
+        by_set.setdefault(row.row.split()[0], []).append(row.excess > 0)
+    won = [name for name, narrower in by_set.items() if all(narrower)]
+    return BesideSummary(
+        rows=len(rows),
+        narrower=sum(row.excess > 0 for row in rows),
+        better=sum(row.score_excess > 0 for row in rows),
+        sets=f"{'all' if len(won) == len(by_set) else len(won) or 'none'} of the {len(by_set)}",
+        mean=float(np.mean([row.excess for row in rows])),
+        score=float(np.mean([row.score_excess for row in rows])),
     )

@@ -70,10 +70,11 @@ def test_the_linter_lets_no_tag_stand_for_a_commit():
     assert config == {"policies": {"*": "hash-pin"}}
 
 
-def test_the_benchmarks_pin_their_versions():
+@pytest.mark.parametrize("extra", ["bench", "lab"])
+def test_extras_outside_the_lock_pin_their_versions(extra):
     with (ROOT / "pyproject.toml").open("rb") as file:
         extras = tomllib.load(file)["project"]["optional-dependencies"]
     lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
-    names = [wanted for wanted in extras["bench"] if "==" not in wanted]
+    names = [wanted for wanted in extras[extra] if not re.search("==|^gt2lite", wanted)]
     locked = [re.split(r"[<>=~!]", name)[0] for name in names]
     assert all(re.search(rf"^{name}==", lock, re.MULTILINE) for name in locked)

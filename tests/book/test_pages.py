@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+import phone
 import pytest
 from tinybook import ROOT
 
@@ -27,7 +28,7 @@ source = importlib.import_module("press.source")
 
 CHAPTERS = source.chapters(ROOT)
 PAGES = [p.relative_to(ROOT).with_suffix("").as_posix() for p in source.documents(ROOT)]
-MOVES = re.compile(r"\b(alpha_slider|set_3d|switch_point)\(")
+MOVES = re.compile(r"\b(alpha_slider|set_3d|switch_point|calibration_play|switch_drag|rank_play)\(")
 MOVING = [chapter.document for chapter in CHAPTERS if MOVES.search("\n".join(chapter.code))]
 
 pytestmark = [
@@ -51,6 +52,9 @@ class Visit:
     raw: list[str]
     unset: int
     overflow: list[int]  # pixels, at 390, 768 and 1400
+    cut: list[str]  # on a phone, without a visible way to the rest
+    tiny: list[str]  # on a phone, text below 9 pixels
+    off_paper: list[str]  # wider than a printed page
     light: list[str]
     dark: list[str]
 
@@ -70,6 +74,11 @@ RAW_LATEX = r"""() => {
 UNSET_MATHS = """() => [...document.querySelectorAll(".math")].filter(
   (node) => !node.querySelector("mjx-container")).length
   + document.querySelectorAll("[data-mjx-error], mjx-merror").length"""
+PHONE, PAPER = 390, 673  # pixels; A4 without its margins
+UNFOLDED = """() => new Promise((done) => {
+  for (const node of document.querySelectorAll("details")) node.open = true;
+  requestAnimationFrame(() => requestAnimationFrame(done));
+})"""
 STILL = "*, ::before, ::after { transition: none !important; animation: none !important; }"
 WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 
@@ -117,13 +126,21 @@ def look(chromium, url) -> dict[str, Any]:
     for width in (390, 768, 1400):
         tab.set_viewport_size({"width": width, "height": 900})
         overflow.append(tab.evaluate("document.documentElement.scrollWidth") - width)
+        if width == PHONE:
+            tab.evaluate(UNFOLDED)
+            cut, tiny = tab.evaluate(phone.CUT), tab.evaluate(phone.TINY, phone.FIGURE_FONT)
+    tab.set_viewport_size({"width": PAPER, "height": 900})
+    tab.emulate_media(media="print")
+    off_paper = tab.evaluate(phone.OFF_PAPER)
+    tab.emulate_media(media="screen")
+    tab.set_viewport_size({"width": 1400, "height": 900})
     tab.evaluate(THINNED)
     light = axe(tab, WCAG)
     tab.emulate_media(color_scheme="dark")
     tab.wait_for_function("document.documentElement.dataset.theme === 'dark'")
     dark = axe(tab, ["color-contrast"])
     tab.close()
-    return asdict(Visit(errors, raw, unset, overflow, light, dark))
+    return asdict(Visit(errors, raw, unset, overflow, cut, tiny, off_paper, light, dark))
 
 
 # pages of the reference come from one template and are long: two stand for all
@@ -156,6 +173,18 @@ def test_a_page_is_accessible_in_light_and_dark(visit):
 
 def test_a_page_does_not_scroll_sideways_on_a_phone(visit):
     assert visit.overflow == [0, 0, 0]
+
+
+def test_on_a_phone_nothing_is_cut_without_a_visible_way_to_it(visit):
+    assert visit.cut == []
+
+
+def test_on_a_phone_no_text_is_below_nine_pixels(visit):
+    assert visit.tiny == []
+
+
+def test_on_paper_nothing_is_cut(visit):
+    assert visit.off_paper == []
 
 
 # Between pages

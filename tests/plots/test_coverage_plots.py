@@ -20,7 +20,10 @@ SCORES = Scores(
 LAW = np.arange(5) / 4, np.array([0.1, 0.2, 0.4, 0.2, 0.1])
 SEEN = np.array([0.25, 0.5, 0.5, 1.0])
 TWO = np.array([0.8, 0.9])
+PLACES = np.array([0.0, 1.0, 2.0, 3.0])
+ENDS = np.stack([-PLACES, PLACES])
 FIGURES = {
+    "family_ends": lambda ax: plots.family_ends(ax, PLACES, ENDS, np.array([0, 0, 1, 2]), 1.5),
     "critical_ranks": lambda ax: plots.critical_ranks(ax, SCORES, [0.5]),
     "coverage_histogram": lambda ax: plots.coverage_histogram(ax, SEEN, LAW, 0.5),
     "coverage_by_size": lambda ax: plots.coverage_by_size(
@@ -127,3 +130,16 @@ def test_bands_and_targets_stand_in_the_order_of_the_targets_or_of_what_is_given
     by_target, as_given = ax.lines
     assert_allclose(by_target.get_ydata(), [1, 2])
     assert_allclose(as_given.get_ydata(), [2, 1])
+
+
+def test_the_score_of_a_target_is_where_the_family_first_covers_it():
+    _, ax = matplotlib.pyplot.subplots()
+    plots.family_ends(ax, PLACES, ENDS, np.array([0, 0, 1, 2]), y=-1.5)
+    marked = [line for line in ax.lines if line.get_label() == "its score"]
+    assert_array_equal(marked[0].get_xydata(), [[2.0, -1.5]])
+
+
+def test_a_target_that_no_member_covers_has_no_score():
+    _, ax = matplotlib.pyplot.subplots()
+    plots.family_ends(ax, PLACES, ENDS, np.zeros(4), y=9.0)
+    assert "its score" not in [line.get_label() for line in ax.lines]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -58,3 +60,14 @@ def test_without_matplotlib_the_error_says_what_to_install():
     code = "import sys; sys.modules['matplotlib'] = None; import gt2lite.plots"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "pip install 'gt2lite[plot]'" in done.stderr
+
+
+def test_no_figure_has_letters_smaller_than_the_style_says():
+    """A page at 390 pixels halves a figure: 13 points are 9 pixels there, and less is not read."""
+    assert plots.STYLE["font.size"] >= 13
+    small = []
+    for path in Path(plots.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.keyword) and node.arg in ("fontsize", "labelsize"):
+                small.append(f"{path.name}:{node.value.lineno}")
+    assert small == []

@@ -74,6 +74,7 @@ def world(edit=None, *, tables=()):
                 calibrated |= {"interval_score": 1.9 + SHIFTED[seed], "reached": level}
                 records.append(calibrated | {"method": "search", "n_evaluations": 9})
                 records.append(calibrated | {"method": "exact", "n_evaluations": 42})
+                records.append(calibrated | {"method": "conformal", "n_evaluations": 42})
                 off = {"method": "table", "reached": level + 0.01 + NOISE[seed]}
                 off |= {"step": 0.1, "interpolation": "linear"}
                 records.append(calibrated | off | {"n_evaluations": 11})
@@ -110,10 +111,10 @@ def finer(error, n=101):
     return table
 
 
-def pchip(error):
+def curve(error, kind="spline"):
     """A table of another interpolation that misses its level by about `error`."""
 
     def table(level, seed):
-        return {"step": 0.1, "interpolation": "pchip", "reached": level + error + SHIFTED[seed] / 2}
+        return {"step": 0.1, "interpolation": kind, "reached": level + error + NOISE[seed]}
 
     return table

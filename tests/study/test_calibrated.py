@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from types import SimpleNamespace
-
-import numpy as np
 import pytest
 from made_up import record
 
@@ -14,28 +10,21 @@ from gt2lite.study.calibrated import envelopes, farthest_search, ways
 NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
-def baseline(dataset, seed, picp, critical):
-    task = SimpleNamespace(dataset=dataset, model="baseline", seed=seed)
-    own = record(dataset=dataset, model="baseline", level=0.99, picp=picp, seed=seed)
-    cut = record(dataset=dataset, model="calibrated", method="search", picp=0.1, seed=seed)
-    return SimpleNamespace(task=task, records=[own, cut], critical_alpha=np.array(critical))
-
-
-def test_an_envelope_is_what_some_plane_covers():
-    other = SimpleNamespace(
-        task=SimpleNamespace(dataset="pp", model="trained_90"), records=[record(picp=0.0)]
-    )
-    runs = [
-        baseline("pp", 0, 0.98, [0.5, 0.1, 0.2, 0.0]),
-        other,
-        baseline("pp", 1, 0.96, [0.5, 0.1, 0.2, 0.3]),
+def test_an_envelope_is_too_small_where_the_exact_plane_lies_below_it():
+    records = [record(dataset="pp", model="baseline", level=0.99, picp=p, seed=s)
+               for s, p in enumerate((0.98, 0.96))]  # fmt: skip
+    records += [
+        record(dataset="pp", model="calibrated", method=method, level=level, seed=seed, alpha=alpha)
+        for method, floor in (("exact", 0.0), ("search", 0.01))
+        for level, planes in ((0.9, (0.5, 0.01)), (0.95, (0.1, floor)))
+        for seed, alpha in enumerate(planes)
     ]
-    (found,) = envelopes(runs)
-    assert (found.set, found.least, found.short) == ("PP", 75, 1)
-    assert (found.test.mean, found.calibration.mean) == (pytest.approx(97), 87.5)
+    (found,) = envelopes(records)
+    assert (found.set, found.runs, found.short_90, found.short_95) == ("PP", 2, 0, 1)
+    assert found.test.mean == pytest.approx(97)
 
 
-def test_ways_are_of_standard_tables_and_leave_out_what_has_no_answer():
+def test_ways_are_of_standard_tables():
     records = [
         record(model="calibrated", method=method, seed=seed, level=level, picp=share,
                **({"step": step, "interpolation": "linear"} if step else {}))
@@ -43,13 +32,13 @@ def test_ways_are_of_standard_tables_and_leave_out_what_has_no_answer():
         for seed in (0, 1)
         for method, step, share in (
             ("table", 0.1, 0.8), ("table", 0.05, 0.1), ("search", None, 0.9),
-            ("exact", None, level), ("conformal", None, math.nan if seed else 1.0),
+            ("exact", None, level), ("conformal", None, level + 0.01 * seed),
         )
     ]  # fmt: skip
     low, high = ways(records, "picp")
     assert (low.row, high.row) == (f"WW 90{NO_BREAK}%", f"WW 95{NO_BREAK}%")
     assert [side.mean for side in low[1:4]] == pytest.approx([80, 90, 90])
-    assert high.exact.mean == pytest.approx(95) and high.conformal.lacking == 1
+    assert high.exact.mean == pytest.approx(95) and high.conformal.mean == pytest.approx(95.5)
     assert ways(records, "picp", scale=1)[0].search.mean == pytest.approx(0.9)
 
 

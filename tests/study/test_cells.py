@@ -11,11 +11,14 @@ from made_up import find, record
 
 from gt2lite.study import cells as module
 from gt2lite.study import paper
-from gt2lite.study.cells import bold_rows, verdicts, winners
-from gt2lite.study.statistics import paired_p, welch
+from gt2lite.study.cells import bold_rows, compared, verdicts, winners
+from gt2lite.study.samples import Exchange, equal_means_p, smallest_margin
+from gt2lite.study.statistics import corrected_t, welch
 
-# Five seeds with mean 0 and std (ddof 1) 1.
-SPREAD = np.array([-2.0, -1.0, 0.0, 1.0, 2.0]) / math.sqrt(2.5)
+# Fifty seeds with mean 0 and std (ddof 1) 1.
+N = 50
+SPREAD = (np.arange(N) - (N - 1) / 2) / np.arange(N).std(ddof=1)
+MIXED = np.random.default_rng(0).permutation(SPREAD)
 
 
 def made_up(change=None):
@@ -36,7 +39,7 @@ def made_up(change=None):
             **{metric: values[seed] for metric, values in metrics.items()},
         )
         for (dataset, model, level), metrics in cells.items()
-        for seed in range(5)
+        for seed in range(N)
     ]
 
 
@@ -51,23 +54,36 @@ def moved(metric, model, level, new_mean, dataset="ww"):
 
 def test_the_published_numbers_agree_with_themselves():
     judged = verdicts(made_up())
-    assert [v.verdict for v in judged] == ["agrees"] * 48
+    assert [v.refuted for v in judged] == ["no"] * 48
     for v in judged:
         assert v.our_mean == pytest.approx(v.paper_mean) and v.our_std == pytest.approx(v.paper_std)
-        assert v.difference == pytest.approx(0, abs=1e-9) and v.p_holm == 1 and v.n == 5
+        assert v.difference == pytest.approx(0, abs=1e-9) and v.p_holm == 1 and v.n == N
+        assert v.p_spread > 0.1 and v.best < v.margin < 1.2 * v.best
+
+
+def test_the_calibrated_rmse_counts_once():
+    judged = verdicts(made_up())
+    again = [v for v in judged if v.repeated]
+    assert len(again) == 4 and {(v.metric, v.model, v.level) for v in again} == {
+        ("rmse", "calibrated", 0.95)
+    }
+    for v in again:
+        first = find(judged, dataset=v.dataset, metric="rmse", model="calibrated", level=0.90)
+        assert v[11:] == (True, *first[12:]) and not first.repeated
 
 
 @pytest.mark.parametrize("metric", ["rmse", "pinaw"])
-@pytest.mark.parametrize("model", ["trained", "calibrated"])
-@pytest.mark.parametrize(("sigmas", "word"), [(-10, "better"), (10, "differs")])
-def test_ten_sigmas_are_better_or_differ(metric, model, sigmas, word):
-    cell = find(paper.published_cells(), dataset="ww", level=0.90, metric=metric, model=model)
-    judged = verdicts(made_up(moved(metric, model, 0.90, cell.mean + sigmas * cell.std)))
-    verdict = find(judged, dataset="ww", level=0.90, metric=metric, model=model)
-    assert verdict.verdict == word and verdict.p_holm < 0.05
+@pytest.mark.parametrize(("sigmas", "word"), [(-10, "better"), (10, "worse")])
+def test_ten_sigmas_are_better_or_worse(metric, sigmas, word):
+    cell = find(paper.published_cells(), dataset="ww", level=0.90, metric=metric, model="trained")
+    judged = verdicts(made_up(moved(metric, "trained", 0.90, cell.mean + sigmas * cell.std)))
+    verdict = find(judged, dataset="ww", level=0.90, metric=metric, model="trained")
+    assert verdict.refuted == word and verdict.p_holm < 0.05 and not verdict.equivalent
     assert verdict.difference_in_std == pytest.approx(sigmas)
-    assert metric.upper() in verdict.reason
-    assert sum(v.verdict != "agrees" for v in judged) == 1
+    assert verdict.p == pytest.approx(2 / 100_001) and verdict.p_holm == pytest.approx(
+        44 * verdict.p
+    )
+    assert sum(v.refuted != "no" for v in judged) == 1
 
 
 @pytest.mark.parametrize(
@@ -75,10 +91,10 @@ def test_ten_sigmas_are_better_or_differ(metric, model, sigmas, word):
     [
         (80.0, 89.0, "better"),  # nearer from below
         (80.0, 91.0, "better"),  # on the other side, and nearer
-        (80.0, 70.0, "differs"),
+        (80.0, 70.0, "worse"),
         (99.0, 91.0, "better"),  # nearer from above
-        (99.0, 80.0, "differs"),  # beyond the level, and farther
-        (89.0, 99.0, "differs"),
+        (99.0, 80.0, "worse"),  # beyond the level, and farther
+        (89.0, 99.0, "worse"),
     ],
 )
 def test_coverage_is_better_where_it_is_nearer_to_the_level(monkeypatch, printed, new, word):
@@ -88,67 +104,62 @@ def test_coverage_is_better_where_it_is_nearer_to_the_level(monkeypatch, printed
     monkeypatch.setattr(module, "published_cells", lambda: cells)
     judged = verdicts(made_up(moved("picp", "trained", 0.90, new)))
     verdict = find(judged, dataset="ww", level=0.90, metric="picp", model="trained")
-    assert verdict.verdict == word
+    assert verdict.refuted == word
     assert verdict.difference == pytest.approx(new - printed)
-    assert f"{abs(new - 90):.2f}, theirs {abs(printed - 90):.2f}" in verdict.reason
 
 
-@pytest.mark.parametrize(("sigmas", "word"), [(2, "agrees"), (2.8, "agrees"), (3.4, "differs")])
-def test_the_line_is_at_5_per_cent_with_holm_over_all_48(sigmas, word):
-    # Alone, all three would be beyond chance.
-    key = {"dataset": "pp", "level": 0.95, "metric": "rmse", "model": "trained"}
-    cell = find(paper.published_cells(), **key)
-    change = moved("rmse", "trained", 0.95, cell.mean + sigmas * cell.std, dataset="pp")
-    verdict = find(verdicts(made_up(change)), **key)
-    assert verdict.p < 0.05 and verdict.p_holm == pytest.approx(48 * verdict.p)
-    assert (verdict.p_holm < 0.05) == (word == "differs")
-    assert verdict.verdict == word and verdict.difference_in_std == pytest.approx(sigmas)
+@pytest.mark.parametrize(("p", "word"), [(0.00113, "worse"), (0.00114, "no")])
+def test_the_line_is_at_5_per_cent_with_holm_over_the_44(monkeypatch, p, word):
+    def exchanged(ours, means, spreads, n_theirs):
+        assert ours.shape == (44, N) and means.shape == spreads.shape == (44,) and n_theirs == 5
+        found = np.ones(44)
+        found[0] = p  # 0.05 / 44 is 0.001136
+        return Exchange(found, np.ones(44))
+
+    monkeypatch.setattr(module, "exchange", exchanged)
+    first = verdicts(made_up(lambda c, y: y + 1))[0]
+    assert first.p_holm == pytest.approx(44 * p) and first.refuted == word
 
 
-@pytest.mark.parametrize(("p_holm", "word"), [(0.0499, "differs"), (0.0501, "agrees")])
-def test_a_hair_beside_the_line(p_holm, word):
-    optimize = pytest.importorskip("scipy.optimize")
-    key = {"dataset": "pp", "level": 0.95, "metric": "rmse", "model": "trained"}
-    cell = find(paper.published_cells(), **key)
+def test_spreads_are_judged_in_a_family_of_their_own(monkeypatch):
+    judged = verdicts(made_up(lambda c, y: c.mean + (y - c.mean) * (4 if c.dataset == "pp" else 1)))
+    for v in judged:
+        assert v.refuted == "no" and (v.p_spread_holm < 0.05) == (v.dataset == "pp")
 
-    def beside(gap):  # of the only cell that has any
-        return 48 * welch(cell.mean + gap, cell.std, 5, cell.mean, cell.std, 5) - p_holm
 
-    gap = optimize.brentq(beside, 0, 10 * cell.std)
-    change = moved("rmse", "trained", 0.95, cell.mean + gap, dataset="pp")
-    verdict = find(verdicts(made_up(change)), **key)
-    assert verdict.p_holm == pytest.approx(p_holm) and verdict.verdict == word
-    assert f"(Holm p {p_holm:.2g})" in verdict.reason
+@pytest.mark.parametrize(("metric", "unit"), [("rmse", 100), ("picp", None), ("pinaw", 100)])
+def test_equivalent_is_what_two_one_sided_tests_show(metric, unit):
+    key = {"dataset": "pp", "level": 0.95, "metric": metric, "model": "trained"}
+    v = find(verdicts(made_up(lambda c, y: y + 0.1)), **key)
+    share = 1 if unit is None else unit / v.paper_mean
+    assert v.margin == pytest.approx(share * smallest_margin(0.1, v.our_std, N, v.paper_std, 5))
+    assert v.best == pytest.approx(share * smallest_margin(0, 0, math.inf, v.paper_std, 5))
+    for k, margin in enumerate([5, 10] if unit else [1, 2]):
+        assert (v.p_equal[k] < 0.05) == (v.margin < margin)
+        p = equal_means_p(0.1, margin / share, v.our_std, N, v.paper_std, 5)
+        assert v.p_equal[k] == pytest.approx(p) <= v.p_equal_holm[k]
+        assert v.p_best_holm[k] <= v.p_equal_holm[k]
+    assert v.equivalent == (v.p_equal[0] < 0.05)
 
 
 def test_a_difference_is_in_pooled_spreads_of_both():
-    # Ours 3 times theirs: the pooled variance of five and five runs is (9 + 1) / 2 of it.
-    judged = verdicts(made_up(lambda c, y: c.mean + c.std * (2 + 3 * SPREAD)))
-    assert all(v.difference_in_std == pytest.approx(2 / math.sqrt(5)) for v in judged)
-    assert [(v.dataset, v.level, v.metric, v.model) for v in judged] == [
-        c[1:5] for c in paper.published_cells()
-    ]
+    # Ours 3 times theirs: the pooled variance of fifty and five runs is (49 * 9 + 4) / 53 of it.
+    judged = compared(made_up(lambda c, y: c.mean + c.std * (2 + 3 * SPREAD)))
+    assert all(v.difference_in_std == pytest.approx(2 / math.sqrt(445 / 53)) for v in judged)
+    assert [v[:4] for v in judged] == [c[1:5] for c in paper.published_cells()]
 
 
 def test_without_any_spread_a_difference_is_infinite_or_none(monkeypatch):
     cells = [c._replace(std=0.0) for c in paper.published_cells()]
     monkeypatch.setattr(module, "published_cells", lambda: cells)
     sizes = {"rmse": -16.0, "picp": 0.0, "pinaw": 16.0}
-    for v in verdicts(made_up(lambda c, y: np.full(5, 64.0 + sizes[c.metric]))):
+    for v in verdicts(made_up(lambda c, y: np.full(N, 64.0 + sizes[c.metric]))):
         gap = 64.0 + sizes[v.metric] - v.paper_mean
-        assert v.difference_in_std == math.copysign(math.inf, gap)
+        assert v.difference_in_std == math.copysign(math.inf, gap) and v.refuted != "no"
     cells = [c._replace(mean=64.0) for c in cells]
     monkeypatch.setattr(module, "published_cells", lambda: cells)
-    judged = verdicts(made_up(lambda c, y: np.full(5, 64.0)))
-    assert {(v.difference_in_std, v.verdict) for v in judged} == {(0.0, "agrees")}
-
-
-def test_runs_without_any_spread_are_judged_too():
-    judged = verdicts(made_up(lambda c, y: np.full(5, c.mean)))
-    assert {v.verdict for v in judged} == {"agrees"}
-    assert all(v.our_std == pytest.approx(0, abs=1e-9) for v in judged)
-    judged = verdicts(made_up(lambda c, y: np.full(5, c.mean + 20 * c.std)))
-    assert all(v.verdict == "differs" for v in judged if v.metric != "picp")
+    judged = verdicts(made_up(lambda c, y: np.full(N, 64.0)))
+    assert {(v.difference_in_std, v.refuted, v.equivalent) for v in judged} == {(0.0, "no", True)}
 
 
 def test_only_the_default_mode_and_the_search_count():
@@ -159,9 +170,9 @@ def test_only_the_default_mode_and_the_search_count():
         for r in records
         if r.model == "calibrated"
     ]
-    assert verdicts(records + noise) == verdicts(records)
+    assert compared(records + noise) == compared(records)
     authors = [dataclasses.replace(r, mode="authors") for r in records]
-    assert verdicts(authors + records[:3], mode="authors") == verdicts(records)
+    assert compared(authors + records[:3], mode="authors") == compared(records)
 
 
 # ------------------------------------------------------------------------- the winners
@@ -219,7 +230,7 @@ def test_a_win_by_a_hair_is_within_chance():
     def change(cell, values):
         if (cell.dataset, cell.metric, cell.level) != ("pp", "rmse", 0.90):
             return values
-        return 23.0 + (SPREAD if cell.model == "trained" else SPREAD[[3, 0, 4, 1, 2]] - 0.01)
+        return 23.0 + (SPREAD if cell.model == "trained" else MIXED - 0.01)
 
     row = find(winners(made_up(change)), dataset="pp", metric="rmse", level=0.90)
     assert (row.winner, row.agrees, row.within_chance) == ("calibrated", False, True)
@@ -228,8 +239,8 @@ def test_a_win_by_a_hair_is_within_chance():
 @pytest.mark.parametrize(("p_holm", "chance"), [(0.0499, False), (0.0501, True)])
 def test_a_win_a_hair_beside_the_line_with_holm_over_all_24(p_holm, chance):
     optimize = pytest.importorskip("scipy.optimize")
-    noise = SPREAD[[3, 0, 4, 1, 2]]
-    gap = optimize.brentq(lambda gap: 24 * paired_p(noise + gap) - p_holm, 0, 50)
+    noise = MIXED
+    gap = optimize.brentq(lambda gap: 24 * corrected_t(noise + gap, 15 / 70)[2] - p_holm, 0, 50)
 
     def change(cell, values):  # all rows tie but one
         alone = cell[1:5] == ("aids", 0.95, "rmse", "calibrated")
@@ -238,6 +249,7 @@ def test_a_win_a_hair_beside_the_line_with_holm_over_all_24(p_holm, chance):
     judged = winners(made_up(change))
     row = find(judged, dataset="aids", metric="rmse", level=0.95)
     assert row.winner == "trained" and row.difference == pytest.approx(gap)
+    assert row.half == pytest.approx(corrected_t(noise + gap, 15 / 70)[1])
     assert row.p_holm == pytest.approx(p_holm) and row.within_chance is chance
     assert {w.winner for w in judged if w is not row} == {"tie"}
 

@@ -111,7 +111,7 @@ def test_the_break_even_is_where_calibrating_is_cheaper_on_all_sets_by_clock_and
 def test_worth_is_a_mean_over_the_seeds_by_level_and_way(stored: dict[str, Any]) -> None:
     rows = costs.worth(stored, "ww")
     assert [(row.level, row.way) for row in rows[3:5]] == [
-        (90.0, "learn all at once"),
+        (90.0, "level as an input"),
         (95.0, "calibrate, conformal"),
     ]
     assert rows[4] == Worth(
@@ -126,7 +126,7 @@ def test_against_says_by_how_much_and_how_surely(stored: dict[str, Any]) -> None
     assert found.width.replace("\xa0", " ") == "20.0 % narrower"
     assert (found.width_clear, found.score, found.score_clear, found.pairs) == (4, "equal", 0, 4)
     assert rows["train for each"].score.replace("\xa0", " ") == "100.0 % larger"
-    assert "learn all at once" not in rows
+    assert "level as an input" not in rows
     assert isinstance(found, Against)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
-from gt2lite.calibration import ConformalCalibrator, critical_scores
+from gt2lite.calibration import ConformalCalibrator, Scores, critical_scores
 from gt2lite.datasets import Prepared, load_dataset, prepare
 from gt2lite.memberships import kappa_of
 from gt2lite.recipe import Recipe
@@ -135,3 +137,27 @@ def test_groups_are_counted_by_label() -> None:
     shares = guarantee.group_shares(y, ends, groups)
     np.testing.assert_array_equal(shares, [1.0, 0.5])  # of group 3, and of group 7
     assert guarantee.group_facts(shares, ends) == Groups(50.0, "1 patient has", 25.0, 1.5)
+
+
+def test_twins_are_rows_with_the_same_inputs_and_target() -> None:
+    rows = np.array([[1.0, 0.0], [1.0, 1.0], [2.0, 0.0], [1.0, -0.0], [1.0, 0.0], [2.0, 5.0]])
+    dataset = SimpleNamespace(X=rows[:, :1], y=rows[:, 1])
+    split = SimpleNamespace(train=np.array([0, 2]), test=np.array([1, 3, 4, 5]))
+    assert guarantee.twins(dataset, split) == 0.5  # the rows 3 and 4
+
+
+def test_sorted_rows_are_covered_by_what_came_first() -> None:
+    """Scores 1 to 10 that rise along the key: what calibrates is smaller than all that is new."""
+    numbers = np.arange(1.0, 11.0)
+    scores = Scores(np.zeros(10), numbers, np.ones(10), 0.01)
+    assert guarantee.in_order(scores, numbers, n_cal=4, level=0.8) == 0
+    assert guarantee.in_order(scores, -numbers, n_cal=4, level=0.8) == 1
+
+
+def test_orders_of_a_real_set(data: Prepared, params: dict[str, np.ndarray]) -> None:
+    X, y = np.vstack([data.X_cal, data.X_test]), np.concatenate([data.y_cal, data.y_test])
+    scores = critical_scores(Planes(params, X), y)
+    found = guarantee.orders(load_dataset("aids"), data, scores, 0.9, np.array([0.88, 0.92]))
+    assert (found.name, found.dealt) == ("AIDS", pytest.approx(90))
+    assert found.ranked != found.filed
+    assert found.twins == 0

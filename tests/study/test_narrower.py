@@ -102,3 +102,19 @@ def test_planes_cover_more_the_lower_they_are() -> None:
     one = narrower.covered_by_planes(Recipe(), settings[:1], np.array([0.01]))
     two = narrower.covered_by_planes(Recipe(), settings[1:], np.array([0.01]))
     assert covered[0] == pytest.approx((one[0] + two[0]) / 2)
+
+
+def test_planes_are_narrower_than_the_envelope_and_it_is_one() -> None:
+    settings = [Setting("aids", 0, effort=0.02)]
+    found = narrower.relative_widths(Recipe(), settings, np.array([0.01, 0.5, 0.99]))
+    assert found[0] == 1
+    assert (np.diff(found) < 0).all() and found[-1] > 0
+
+
+def test_planes_beside_a_constant_margin() -> None:
+    settings = [Setting("aids", 0, effort=0.02)]
+    found = narrower.beside_constant(Recipe(), settings, 0.9)
+    planes, data = narrower.trained_planes(Recipe(), settings[0])
+    errors = np.sort(np.abs(data.y_test - planes.output(Recipe().planes.alphas)))
+    assert found.row == "AIDS 90\N{NO-BREAK SPACE}%"
+    assert found.margin == pytest.approx(2 * errors[int(np.ceil(0.9 * errors.size)) - 1], rel=1e-6)

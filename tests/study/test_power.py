@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gt2lite.study.power import power_of_welch, runs_needed
+from gt2lite.study.power import power_of_runs, runs_needed
 
 stats = pytest.importorskip("scipy.stats")
 
@@ -19,7 +19,7 @@ def exact(effect, n, threshold):
 
 def test_simulated_power_is_about_that_of_the_t_test():
     effect = [0.0, 0.5, 1.0, 1.5]
-    found = power_of_welch(effect, 20, 48, 4000, np.random.default_rng(0))
+    found = power_of_runs(effect, 20, 20, 48, 4000, np.random.default_rng(0))
     for i, size in enumerate(effect):
         assert found.one[i] == pytest.approx(exact(size, 20, 0.05), abs=0.02)
         assert found.first[i] == pytest.approx(exact(size, 20, 0.05 / 48), abs=0.02)
@@ -28,7 +28,7 @@ def test_simulated_power_is_about_that_of_the_t_test():
 
 def test_what_is_found_four_times_out_of_five_is_read_off_the_curves():
     effect = np.linspace(0, 4, 9)
-    found = power_of_welch(effect, 6, 10, 500, np.random.default_rng(1))
+    found = power_of_runs(effect, 6, 6, 10, 500, np.random.default_rng(1))
     assert np.interp(found.single, effect, found.one) == pytest.approx(0.8)
     assert np.interp(found.many, effect, found.first) == pytest.approx(0.8)
     assert found.many > found.single
@@ -38,3 +38,13 @@ def test_what_is_found_four_times_out_of_five_is_read_off_the_curves():
 def test_needed_runs_are_the_fewest(effect, n_tests):
     n = runs_needed(effect, n_tests)
     assert exact(effect, n, 0.05 / n_tests) >= 0.8 > exact(effect, n - 1, 0.05 / n_tests)
+
+
+def test_more_runs_of_ours_help_only_so_far():
+    effect = np.array([0.0, 1.5])
+    few, many = (power_of_runs(effect, 5, n, 1, 4000, np.random.default_rng(2)) for n in (5, 50))
+    assert many.one[1] > few.one[1] + 0.1
+    degrees, shift = 53, 1.5 / np.sqrt(1 / 5 + 1 / 50)
+    exact_power = stats.nct.sf(stats.t.isf(0.025, degrees), degrees, shift)
+    assert many.one[1] == pytest.approx(exact_power, abs=0.02)
+    assert runs_needed(1.5, 1, n_ours=50) < runs_needed(1.5, 1)

@@ -23,7 +23,7 @@ def complete():
     return [
         record(dataset=dataset, seed=seed, model=model, level=level, method=METHOD[model])
         for dataset, model, level in cells
-        for seed in range(5)
+        for seed in range(7)
     ]
 
 
@@ -93,14 +93,12 @@ def test_a_mode_is_by_itself():
         Runs(rows, (), "other")
 
 
-def test_a_level_is_out_of_reach_to_the_sample():
+def test_a_level_is_out_of_reach_below_the_envelope():
     rows = [
-        record(
-            model="calibrated", method="exact", seed=seed, n_cal=321, level=0.95, reached=k / 321
-        )
-        for seed, k in enumerate((305, 304, 306))  # 95 % of 321 are 304.95
+        record(model="calibrated", method="exact", seed=seed, level=0.95, alpha=alpha)
+        for seed, alpha in enumerate((0.01, 0.0099, 0.0, 0.5))
     ]
-    assert Runs(rows, ()).out_of_reach("ww", 0.95).tolist() == [False, True, False]
+    assert Runs(rows, ()).out_of_reach("ww", 0.95).tolist() == [False, True, True, False]
 
 
 def test_what_is_not_a_number_is_named_with_its_seed():

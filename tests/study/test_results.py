@@ -8,7 +8,7 @@ import pytest
 from gt2lite.study import results
 from gt2lite.study.field.records import FieldRecord
 from gt2lite.study.records import Record
-from gt2lite.study.results import METRICS, Stored, compare, read, write, write_provenance
+from gt2lite.study.results import METRICS, Moved, Stored, compare, read, write, write_provenance
 
 
 def a_record(**changes):
@@ -28,6 +28,12 @@ def a_record(**changes):
         **dict.fromkeys(("train_seconds", "train_cpu_seconds", "calibrate_seconds"), 1.5),
     }
     return Record(**base | changes)
+
+
+def moved(**changes):
+    base = {"dataset": "ww", "seed": 0, "mode": "default", "model": "calibrated", "level": 0.9}
+    base |= {"method": "exact", "nudge": 1, "processor": "", **dict.fromkeys(METRICS, 0.1)}
+    return Moved(**base | changes)
 
 
 def test_rows_come_back_as_they_were_with_their_keys(tmp_path):
@@ -82,11 +88,18 @@ def test_a_run_is_compared_number_by_number():
         a_record(seed=1, rmse=0.1 + 2**-4),  # 1/16 off
         a_record(seed=2, method="table", step=0.2, rmse=9.0),  # has no counterpart
     ]
-    nudged = [a_record(seed=1, rmse=0.1 + 2**-3)]
-    rmse, picp, *_ = compare(run, base, nudged)
-    assert (rmse.metric, rmse.n, rmse.n_equal) == ("rmse", 2, 1)
-    assert rmse.largest == pytest.approx(2**-4) and rmse.tolerance == pytest.approx(2**-3)
-    assert (picp.n, picp.n_equal, picp.largest, picp.tolerance) == (2, 2, 0, 0)
+    for size, n_beyond in ((2**-3, 0), (2**-5, 1)):
+        rmse, picp, *_ = compare(run, base, [moved(seed=1, nudge=3, rmse=0.1 + size), moved()])
+        assert (rmse.metric, rmse.n, rmse.n_equal, rmse.n_beyond) == ("rmse", 2, 1, n_beyond)
+        assert rmse.largest == pytest.approx(2**-4) and rmse.tolerance == pytest.approx(size)
+        assert rmse.where == "ww seed 1, calibrated 90 %, exact"
+        assert (picp.n, picp.n_equal, picp.largest, picp.where, picp.tolerance) == (2, 2, 0, "", 0)
+
+
+def test_a_table_is_named_by_its_settings():
+    kind = {"method": "table", "step": 0.05, "interpolation": "pchip"}
+    (rmse, *_) = compare([a_record(**kind, rmse=0.5)], [a_record(**kind)], [])
+    assert rmse.where.endswith("calibrated 90 %, table pchip 0.05") and rmse.n_beyond == 1
 
 
 def test_a_level_out_of_reach_is_not_compared():

@@ -10,7 +10,9 @@ import pytest
 
 from gt2lite.calibration import CALIBRATORS, Scores, critical_scores
 from gt2lite.memberships import kappa_of
+from gt2lite.study.samples import welch_half
 from gt2lite.study.statistics import (
+    beyond_p,
     corrected_t,
     coverage_p_value,
     equal_p,
@@ -20,8 +22,8 @@ from gt2lite.study.statistics import (
     paired_p,
     redrawn_coverage,
     redraws,
+    upper_bound,
     welch,
-    welch_half,
     worst_by_chance,
 )
 
@@ -101,6 +103,30 @@ def test_equal_to_within_a_margin_by_hand():
     assert equal_p(np.array([-1.0, 3.0]), 0.5) > 0.5  # the mean itself lies outside
     flat = np.full(4, 0.5)
     assert (equal_p(flat, 0.6), equal_p(flat, 0.5), equal_p(flat, 0.4)) == (0, 1, 1)
+
+
+def test_re_splits_of_one_table_add_to_the_variance():
+    stats = pytest.importorskip("scipy.stats")
+    gaps = np.array([0.3, -0.1, 0.4, 0.2, 0.1])
+    mean, half, p = corrected_t(gaps, 15 / 70)
+    error = gaps.std(ddof=1) * math.sqrt(1 / 5 + 15 / 70)
+    assert mean == pytest.approx(0.18)
+    assert half == pytest.approx(stats.t.isf(0.025, 4) * error)
+    assert p == pytest.approx(2 * stats.t.sf(0.18 / error, 4))
+    assert corrected_t(gaps, 0.0) == pytest.approx((0.18, paired_half(gaps), paired_p(gaps)))
+    assert corrected_t(np.zeros(4), 0.2) == (0, 0, 1) and corrected_t(np.ones(4), 0.2) == (1, 0, 0)
+
+
+def test_one_sided_bounds_are_of_the_same_test():
+    stats = pytest.importorskip("scipy.stats")
+    gaps = np.array([0.3, -0.1, 0.4, 0.2, 0.1])
+    for ratio in (0.0, 0.2):
+        bound = upper_bound(gaps, ratio)
+        assert beyond_p(bound, gaps, float(gaps.mean()), ratio) == pytest.approx(0.05)
+        assert equal_p(gaps, bound, ratio) == pytest.approx(0.05)
+    test = stats.ttest_1samp(gaps, 0.1, alternative="greater")
+    assert beyond_p(float(gaps.mean()), gaps, 0.1) == pytest.approx(test.pvalue)
+    assert (beyond_p(1.0, np.ones(3), 0.9), beyond_p(1.0, np.ones(3), 1.0)) == (0, 1)
 
 
 def test_half_of_welchs_interval_is_where_its_test_turns():

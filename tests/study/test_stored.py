@@ -14,7 +14,7 @@ from gt2lite.study.field.records import FieldRecord
 from gt2lite.study.results import Stored, read, reference_provenance, write
 from gt2lite.study.runner import key_of
 from gt2lite.study.store import Store
-from gt2lite.study.stored import KINDS, STUDIES, renew, rows_of, staleness
+from gt2lite.study.stored import KINDS, STUDIES, moved_rows, renew, rows_of, staleness
 
 FAST = Recipe(n_rules=2, epochs=1)
 
@@ -88,13 +88,26 @@ def test_a_study_does_not_know_another_study_for_its_own():
 # ------------------------------------------------------------------------ what is committed
 
 
-@pytest.mark.parametrize("name", ["reference.csv", "authors.csv", "nudged.csv"])
-def test_the_stored_studies_hold_the_whole_protocol(name):
+@pytest.mark.parametrize(
+    ("name", "n_trainings"),
+    [("reference.csv", 600), ("authors.csv", 60), ("nudged.csv", 60), ("nudged_sse4.csv", 60)],
+)
+def test_the_stored_studies_hold_the_whole_protocol(name, n_trainings):
     rows = rows_of(name)
     trainings = {(r.dataset, r.seed, r.model, r.level) for r in rows if r.model != "calibrated"}
-    assert len(trainings) == 60
+    assert len(trainings) == n_trainings
     assert {r.mode for r in rows} == {"authors" if name == "authors.csv" else "default"}
     assert reference_provenance()["command"] == "make study"
+
+
+def test_every_training_was_nudged_four_times_on_each_processor():
+    seen = {}
+    for row in moved_rows():
+        if row.model != "calibrated":
+            place = row.dataset, row.seed, row.model, row.level, row.processor
+            seen.setdefault(place, []).append(row.nudge)
+    assert len(seen) == 120
+    assert all(tuple(sorted(found)) == plans.NUDGES[place[-1]] for place, found in seen.items())
 
 
 def test_the_stored_field_holds_all_contestants_on_all_splits_and_every_row_in_its_bins():

@@ -8,18 +8,23 @@ import numpy as np
 import pytest
 
 from gt2lite.memberships import ALPHA_0, alpha_of, kappa_of
+from gt2lite.metrics import interval_score
 from gt2lite.recipe import Recipe
+from gt2lite.starts import init_params
 from gt2lite.study.plans import tasks
 from gt2lite.study.runner import run
 from gt2lite.study.widths import (
+    Beside,
     Excess,
     Held,
     Pair,
     Side,
+    beside_margin,
     compare_row,
     count_misses,
     pair,
     summarise,
+    summarise_beside,
     trained_on_fewer,
     widths_at_equal_coverage,
 )
@@ -110,3 +115,32 @@ def test_a_pair_is_the_search_against_the_lowest_plane():
     data = found.data
     params = train(data.X_train, data.y_train, asked, seed=3, progress=False).params
     assert (fewer(0.5)[1] == Planes(params, found.data.X_test)(0.5)[1]).all()
+
+
+def test_a_margin_around_the_output_by_hand():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(280, 2))
+    params = init_params(X, 3, rng) | {"a0": np.array([-1.0, 0.0, 2.0])}
+    alphas, y = [0.01, 1.0], rng.normal(size=280)
+    data = SimpleNamespace(X_cal=X[:120], y_cal=y[:120], X_test=X[120:], y_test=y[120:])
+    side = Side(Planes(params, data.X_test), 0.5)
+    found = beside_margin([Pair("pp", 0.75, data, side, side)], alphas)
+    errors = [np.abs(y[rows] - Planes(params, X[rows]).output(alphas)) for rows in (
+        slice(0, 120), slice(120, 280))]  # fmt: skip
+    assert found.margin == pytest.approx(2 * np.sort(errors[1])[119], abs=1e-9)  # 120 of 160
+    margin = np.sort(errors[0])[90]  # rank 91: at least 0.75 of 121
+    output = side.planes.output(alphas)
+    wanted = interval_score(data.y_test, output - margin, output + margin, 0.75)
+    assert found.margin_score == pytest.approx(wanted)
+    assert found.excess == pytest.approx(100 * (found.planes / found.margin - 1))
+    assert found.score_excess == pytest.approx(100 * (found.planes_score / found.margin_score - 1))
+
+
+def test_rows_in_which_the_margin_wins_are_counted():
+    def row(name, excess, score):
+        return Beside(name, 1.0, 1.0, excess, 1.0, 1.0, score)
+
+    rows = [row("WW 90 %", 5.0, -1.0), row("WW 95 %", 1.0, 3.0), row("PP 90 %", -2.0, 4.0)]
+    assert summarise_beside(rows) == (3, 2, 2, "1 of the 2", pytest.approx(4 / 3), pytest.approx(2))
+    assert summarise_beside(rows[:2]).sets == "all of the 1"
+    assert summarise_beside(rows[2:]).sets == "none of the 1"

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from cases import Tally
 
-from gt2lite import GT2Regressor, load_dataset
+from gt2lite import GT2Regressor, IntervalHead, load_dataset
 from gt2lite._checks import Array
 
 CASES = 1000
@@ -35,7 +35,7 @@ class Pool:
     """A trained system and rows that it has not seen."""
 
     name: str
-    reg: GT2Regressor
+    reg: GT2Regressor | IntervalHead
     X: Array
     y: Array
 
@@ -70,6 +70,19 @@ def power_plant(seed: int) -> Pool:
     table = np.unique(np.column_stack([data.X, data.y]), axis=0)  # no row twice: no ties
     table = np.random.default_rng([seed, 2]).permutation(table)
     return _pool("PP", table[:, :-1], table[:, -1], 2000)
+
+
+def headed(seed: int) -> Pool:
+    """Return the first pool with a head on a model that knows its training rows by heart."""
+    from sklearn.neighbors import KNeighborsRegressor
+
+    pool = synthetic(seed)
+    rng = np.random.default_rng([seed, 5])
+    use = rng.permutation(len(pool.y))
+    few, rest = use[:400], use[400:]
+    system = GT2Regressor(n_rules=4, epochs=20, learning_rate=0.01, objective="aligned")
+    head = IntervalHead(KNeighborsRegressor(1), system).fit(pool.X[few], pool.y[few])
+    return Pool("head", head, pool.X[rest], pool.y[rest])
 
 
 def _pool(name: str, X: Array, y: Array, n_train: int) -> Pool:
@@ -140,6 +153,7 @@ def by_groups(pool: Pool, cases: int, seed: int) -> list[str]:
     return [agrees(np.array(count), Fraction(9, 10), N) for count in counts]
 
 
+POOLS = (synthetic, power_plant, headed)
 Setting = Callable[[Pool, int, int], list[str]]
 SETTINGS: tuple[Setting, ...] = (both_sides, each_side, by_groups)
 
@@ -185,7 +199,7 @@ def run(cases: int, seed: int, jobs: int = 1) -> list[Tally]:
     """Redraw so often for each setting; controls must be found out."""
     from joblib import Parallel, delayed
 
-    tasks = [(make, setting) for make in (synthetic, power_plant) for setting in SETTINGS]
+    tasks = [(make, setting) for make in POOLS for setting in SETTINGS]
     settings = (delayed(_setting)(make, setting, cases, seed) for make, setting in tasks)
     controls = (delayed(_control)(control, cases, seed) for control in CONTROLS)
     return list(Parallel(n_jobs=jobs)([*settings, *controls]))

@@ -20,6 +20,7 @@ import yaml
 from press.address import Address, configure, how_to_run
 from press.execute import write_notebook
 from press.processes import run
+from press.solutions import part_solutions
 from press.source import (
     BookError,
     Notebook,
@@ -68,6 +69,7 @@ def stage(
     target: Path,
     banner: str | None = None,
     address: Address | None = None,
+    solutions: bool = True,
 ) -> None:
     """Lay out the book in `target`, ready to be compiled.
 
@@ -77,6 +79,7 @@ def stage(
         target: the stage; what was there is replaced.
         banner: a line to show on every page, if any.
         address: where the project lives on the web, if that is known.
+        solutions: whether the pages hold the solutions of exercises.
     """
     shutil.rmtree(target, ignore_errors=True)
     ignored = shutil.ignore_patterns("*.ipynb", "profiles.yml", ".*", "__pycache__")
@@ -90,7 +93,8 @@ def stage(
         if path.suffix == ".ipynb":
             chapter = read_chapter(root, path)
             done = merge(chapter.notebook, read_notebook(executed / path.relative_to(root)))
-            write_notebook(place, with_note(done, how_to_run(chapter, address)))
+            noted = with_note(done, how_to_run(chapter, address))
+            write_notebook(place, part_solutions(noted, solutions))
         else:
             shutil.copy(path, place)
     (target / "chapters" / RUN_TIMES).write_text(_run_times(root, executed), encoding="utf-8")

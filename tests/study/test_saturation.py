@@ -1,0 +1,85 @@
+"""Planes with many inputs: the bounds hold, the rate is that of the theorem, small shares help."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gt2lite.memberships import alpha_of
+from gt2lite.recipe import Recipe
+from gt2lite.study.saturation import (
+    lacking,
+    lower_factor,
+    made_up,
+    saturated,
+    shortfall,
+    small_shares,
+    trial,
+    trials,
+)
+from gt2lite.system import Planes, sigmoid
+
+KAPPAS = (0.05, 0.3, 1.0)
+
+
+@pytest.mark.parametrize("n_inputs", [1, 4, 23])
+@pytest.mark.parametrize("kappa", KAPPAS)
+def test_ends_stay_between_the_bounds_of_the_theorem(n_inputs: int, kappa: float) -> None:
+    least, ends, most = shortfall(*made_up(n_inputs, n_rows=50), kappa)
+    assert ends.shape == (2, 50)
+    assert (least <= ends * (1 + 1e-9)).all()
+    assert (ends <= most * (1 + 1e-9)).all()
+    assert least.max() > 0
+
+
+def test_the_shortfall_is_the_distance_of_the_ends_from_the_outermost_consequents() -> None:
+    params, X = made_up(3, n_rows=20)
+    y = X @ params["a"].T + params["a0"]
+    lower, upper = Planes(params, X)(float(alpha_of(0.7)))
+    wanted = np.stack([lower - y.min(axis=1), y.max(axis=1) - upper])
+    np.testing.assert_allclose(shortfall(params, X, 0.7).ends, wanted, atol=1e-9)
+
+
+def test_the_factor_of_equal_shares_is_a_power() -> None:
+    params, _ = made_up(6)
+    assert lower_factor(params, 0.5) == pytest.approx(0.75**6)
+
+
+def test_what_is_lacking_falls_geometrically_with_the_inputs() -> None:
+    """Ten inputs more at kappa = 1 and shares of a half: 2**10 times less, give or take."""
+    few, many = (lacking(*made_up(n), [1.0])[0] for n in (20, 30))
+    assert 2**8 < few / many < 2**12
+
+
+def test_with_small_shares_it_hardly_does() -> None:
+    found = []
+    for n in (5, 50):
+        params, X = made_up(n)
+        found.append(lacking(small_shares(params), X, [1.0])[0])
+    assert 0.5 < found[0] / found[1] < 2
+    assert found[1] > 0.05
+
+
+def test_small_shares_are_a_half_over_the_number_of_inputs() -> None:
+    params, _ = made_up(7)
+    np.testing.assert_allclose(sigmoid(small_shares(params)["raw_l"]), 1 / 14)
+    assert (params["raw_l"] == 0).all()  # those of the system itself stay
+
+
+def test_planes_run_together_sooner_with_more_inputs() -> None:
+    few, many = (saturated(str(n), *made_up(n)) for n in (10, 40))
+    assert (few.inputs, few.shares) == (10, pytest.approx(5))
+    assert many.short < few.short
+    assert float(many.together) > float(few.together)
+    assert saturated("one", *made_up(1)).together == "none"
+
+
+def test_a_trial_with_small_shares_leaves_planes_apart() -> None:
+    recipe = Recipe(epochs=2, n_rules=3)
+    usual, small = (trial("aids", 0, recipe, 0.9, small=way) for way in (False, True))
+    assert usual.lacking < small.lacking
+    assert usual.score != small.score
+    found = trials("aids", [0], recipe, 0.9)
+    assert (found.name, found.inputs) == ("AIDS", 23)
+    assert (found.usual_score, found.small_rmse) == (usual.score, small.rmse)
+    assert found.score_change == pytest.approx(100 * (small.score / usual.score - 1))

@@ -1,0 +1,101 @@
+"""Simultaneous quantile regression: its gradient, what it learns, and when it stops."""
+
+import autograd.numpy as anp
+import numpy as np
+import pytest
+from autograd import grad
+from numpy.testing import assert_allclose, assert_array_equal
+
+from gt2lite.losses import pinball
+from gt2lite.memberships import kappa_of
+from gt2lite.recipe import Recipe
+from gt2lite.starts import init_params
+from gt2lite.study import sqr
+from gt2lite.system import PARAM_NAMES, reference_ends
+
+
+def noisy(n=120, M=2, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, M))
+    return X, X[:, 0] + rng.normal(size=n)
+
+
+def moved_system(X, smf, seed=3):
+    """Return a system whose rules, shares and consequents all differ."""
+    rng = np.random.default_rng(seed)
+    params = init_params(X, 5, rng, smf=smf)
+    return {name: value + rng.normal(0, 0.4, value.shape) for name, value in params.items()}
+
+
+def reference_loss(params, X, y, alpha):
+    """The loss straight from the formulas, row by row, for autograd."""
+    total = 0.0
+    for i, level in enumerate(alpha):
+        ends = reference_ends(params, X[i : i + 1], [kappa_of(level)])  # (2, 1, 1)
+        total = total + anp.mean(pinball(y[i] - (ends[0, 0] + ends[1, 0]) / 2, level))
+    return total / len(alpha)
+
+
+@pytest.mark.parametrize("smf", ["scalar", "per_input"])
+@pytest.mark.parametrize("M", [1, 4])
+def test_the_gradient_is_that_of_the_formulas(smf, M):
+    X, y = noisy(40, M)
+    params = moved_system(X, smf)
+    alpha = np.random.default_rng(1).uniform(0.01, 1, len(y))
+    value, gradient = sqr.loss_and_gradient(params, X, y, alpha)
+    assert value == pytest.approx(reference_loss(params, X, y, alpha), rel=1e-12)
+    by_autograd = grad(reference_loss)(params, X, y, alpha)
+    wanted = np.concatenate([by_autograd[name].ravel() for name in PARAM_NAMES])
+    assert np.abs(wanted).min() > 0
+    assert_allclose(gradient, wanted, rtol=1e-9, atol=1e-14)
+
+
+def test_a_quantile_is_the_middle_of_its_plane():
+    X, _ = noisy(30)
+    params = moved_system(X, "scalar")
+    lower, upper = reference_ends(params, X, [kappa_of(0.05), kappa_of(0.95)])
+    assert_allclose(sqr.quantiles(params, X, np.array([0.05, 0.95])), (lower + upper) / 2)
+    assert_allclose(sqr.quantiles(params, X, 0.05), sqr.interval(params, X, 0.9)[0], rtol=1e-12)
+
+
+def test_the_calibration_error_counts_targets_at_their_quantile_as_below():
+    found = np.array([[0.0, 0.0, 0.0, 0.0]])
+    assert sqr.calibration_error(found, np.array([-1.0, 0.0, 1.0, 2.0]), np.array([0.25])) == 0.25
+
+
+@pytest.mark.parametrize("coverage", [0.99, 1.0, -0.1])
+def test_a_level_that_no_pair_of_planes_has_is_an_error(coverage):
+    X, _ = noisy(5)
+    with pytest.raises(ValueError, match="coverage must be"):
+        sqr.interval(moved_system(X, "scalar"), X, coverage)
+
+
+def test_training_ends_by_patience_and_keeps_the_best_epoch():
+    settings = {"n_rules": 3, "smf": "scalar", "learning_rate": 0.05, "keep": "validation"}
+    found = sqr.train_sqr(*noisy(), Recipe(**settings, epochs=200, patience=7))
+    assert len(found.history) < 200
+    assert len(found.history) == found.best_epoch + 7
+    assert found.history[found.best_epoch - 1] == found.history.min()
+    assert (found.history[: found.best_epoch - 1] > found.history.min()).all()
+    short = sqr.train_sqr(*noisy(), Recipe(**settings, epochs=found.best_epoch))
+    for name, value in short.params.items():
+        assert_array_equal(value, found.params[name])
+
+
+def test_the_same_seed_gives_the_same_bits_and_another_one_does_not():
+    recipe = Recipe(n_rules=3, epochs=3)
+    one, again, other = (sqr.train_sqr(*noisy(), recipe, seed=seed).params for seed in (0, 0, 1))
+    for name, value in one.items():
+        assert_array_equal(value, again[name])
+    assert (one["a"] != other["a"]).any()
+
+
+@pytest.mark.slow
+def test_it_learns_the_quantiles_of_noise():
+    X, y = noisy(4000, 1)
+    recipe = Recipe(n_rules=5, smf="scalar", learning_rate=0.01, epochs=60)
+    params = sqr.train_sqr(X, y, recipe).params
+    X_new, y_new = noisy(4000, 1, seed=9)
+    for level in (0.1, 0.5, 0.9):
+        share = np.mean(y_new <= sqr.quantiles(params, X_new, level))
+        assert share == pytest.approx(level, abs=0.05)

@@ -1,0 +1,60 @@
+// What is wider than its place scrolls there, and shows that it does: it fades out on the side where
+// more is to come, a word stands below it, and the keyboard reaches it.
+(() => {
+  "use strict";
+  const BOXES = ".pst-scrollable-table-container, .bd-article .math mjx-container, .bd-article pre";
+  const WORD = "\u21c6 scroll sideways";
+
+  // A formula brings words for screen readers along, which have no width to the eye.
+  const content = (box) => {
+    const picture = box.matches("mjx-container") && box.querySelector("svg");
+    return picture ? picture.getBoundingClientRect().width : box.scrollWidth;
+  };
+  const shade = (box) => {
+    const rest = box.scrollWidth - box.clientWidth - box.scrollLeft;
+    box.classList.toggle("press-more-right", rest > 2);
+    box.classList.toggle("press-more-left", box.scrollLeft > 2);
+  };
+  const cue = (box, wanted) => {
+    const place = box.closest("div.math") ?? box;
+    const there = place.nextElementSibling?.matches(".press-cue") ? place.nextElementSibling : null;
+    if (!wanted) there?.remove();
+    else if (!there && !box.closest("span.math")) {
+      const word = document.createElement("span");
+      word.className = "press-cue";
+      word.setAttribute("aria-hidden", "true");
+      word.textContent = WORD;
+      place.after(word);
+    }
+  };
+  const look = () => {
+    for (const box of document.querySelectorAll(BOXES)) {
+      if (!box.clientWidth) continue;
+      const wide = content(box) > box.clientWidth + 1;
+      if (wide === box.classList.contains("press-scrolls")) continue;
+      box.classList.toggle("press-scrolls", wide);
+      cue(box, wide);
+      if (wide) {
+        box.tabIndex = 0;
+        box.addEventListener("scroll", () => shade(box), { passive: true });
+        shade(box);
+      } else {
+        box.classList.remove("press-more-right", "press-more-left");
+        box.removeAttribute("tabindex");
+      }
+    }
+  };
+  const start = () => {
+    look();
+    window.MathJax?.startup?.promise?.then(look);
+    let waiting = 0;
+    window.addEventListener("resize", () => {
+      cancelAnimationFrame(waiting);
+      waiting = requestAnimationFrame(look);
+    });
+    document.addEventListener("toggle", look, true);  // what was folded has a width now
+    document.addEventListener("click", () => requestAnimationFrame(look));
+  };
+  if (document.readyState === "complete") start();
+  else window.addEventListener("load", start);
+})();

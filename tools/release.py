@@ -1,0 +1,93 @@
+"""Make what can be handed out: the book to read offline, the PDF, wheel and sdist, checksums.
+
+python tools/release.py
+
+All of it goes into dist/, which is made anew. A release shows results, so it is refused where a
+stored result is of older code than the one that is released. The PDF needs Chromium and is left
+out, with a word, where there is none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import sys
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+
+import book
+from press import browser
+from press.processes import finish
+from press.source import BookError
+from wheel import WheelError, try_out
+
+ROOT = Path(__file__).resolve().parents[1]
+SUMS = "SHA256SUMS"
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # the first date that a zip knows: the same book, the same bytes
+
+
+class ReleaseError(Exception):
+    """Why there is no release."""
+
+
+def check_results() -> None:
+    """Raise a `ReleaseError` where a stored result is of older code."""
+    from gt2lite.study.stored import KINDS, staleness
+
+    if told := staleness(*KINDS):
+        raise ReleaseError(f"{told} `make study` brings them up to date; then call this again")
+
+
+def pack(folder: Path, target: Path) -> None:
+    """Write all files of `folder` into one zip, below a folder called like the zip.
+
+    Args:
+        folder: the pages.
+        target: the zip.
+    """
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+            name = f"{target.stem}/{path.relative_to(folder).as_posix()}"
+            entry = zipfile.ZipInfo(name, _EPOCH)
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED)
+
+
+def write_sums(folder: Path, paths: Iterable[Path]) -> Path:
+    """Write the SHA-256 of each file, as `sha256sum --check` reads them, and return the list."""
+    lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}" for path in paths]
+    (folder / SUMS).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return folder / SUMS
+
+
+def release(root: Path, solutions: bool) -> None:
+    """Build everything into dist/ and say what is there."""
+    from gt2lite import __version__
+
+    check_results()
+    dist, name = root / "dist", f"gt2lite-{__version__}"
+    try_out(root, dist)  # which empties the folder
+    pages = book.build_book(root, "full", solutions)
+    pack(pages, dist / f"{name}-book{'' if solutions else '-without-solutions'}.zip")
+    if browser.find_chromium() is None:
+        print("release: no PDF, which needs Chromium")
+    else:
+        shutil.copy(book.print_book(root, "full", solutions), dist / f"{name}.pdf")
+    shutil.copy(root / "chapters" / "lab.ipynb", dist / f"{name}-lab.ipynb")
+    made = sorted(path for path in dist.iterdir() if path.is_file())
+    for path in [*made, write_sums(dist, made)]:
+        print(f"release: {path.relative_to(root)}, {path.stat().st_size / 1e6:.2f} MB")
+
+
+def main(root: Path = ROOT) -> int:
+    """Make the release; return 0 if all went well."""
+    wanted = os.environ.get("SOLUTIONS") or "1"
+    kept = "stopped; chapters that had finished are kept, and there is no release"
+    errors = (BookError, ReleaseError, WheelError)
+    return finish("release", lambda: release(root, book.yes_or_no(wanted)), kept, *errors)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
