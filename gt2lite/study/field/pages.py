@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gt2lite.study.design import LEVELS
-from gt2lite.study.field.contestant import FORMS
+from gt2lite.study.field.contestant import FORMS, answer_name
 from gt2lite.study.field.contestants import BOOSTED, CONTESTANTS
 from gt2lite.study.field.parts import PARTS, Gain, mean_gain
 from gt2lite.study.field.plans import seeds_of
