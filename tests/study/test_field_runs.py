@@ -35,8 +35,7 @@ from gt2lite.system import Planes
 pytest.importorskip("sklearn", reason="needs the extra `sklearn`")
 
 SHORT = 0.02  # of the effort
-HEAD = hasattr(estimator, "IntervalHead")
-NAMES = tuple(name for name in CONTESTANTS if name != "head" or HEAD)
+NAMES = tuple(CONTESTANTS)
 
 pytestmark = pytest.mark.slow  # contestants of all kinds are trained
 

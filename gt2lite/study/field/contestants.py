@@ -9,12 +9,14 @@ from gt2lite.study.field.forest import Forest
 from gt2lite.study.field.fuzzy import Direct, It2
 from gt2lite.study.field.head import Head
 from gt2lite.study.field.linear import Linear
+from gt2lite.study.field.simultaneous import Simultaneous
 
 _ALL: tuple[Contestant, ...] = (
     Estimated("paper", "GT2-FLS"),
     Estimated("aligned", "GT2-FLS, aligned", "aligned"),
     Strong("strong", "GT2-FLS, strong"),
     Head("head", "GT2-FLS head"),
+    Simultaneous("sqr", "GT2-FLS, SQR"),
     It2("it2", "IT2-FLS per level"),
     Direct("direct", "GT2-FLS per level"),
     Direct("direct_85", "GT2-FLS per level, 85 %", calibrated=False),
