@@ -40,7 +40,7 @@ CHANGES = [
      LEVELWISE | {"shared"}),
     ("study/field/boosted.py", "PATIENCE = 50", "PATIENCE = 51",
      RIVALS | {"head", "mean"}),
-    ("study/field/forest.py", "N_TREES, N_TRIAL_TREES = 150", "N_TREES, N_TRIAL_TREES = 151",
+    ("study/field/forest.py", "N_TREES, N_TRIAL_TREES = 200", "N_TREES, N_TRIAL_TREES = 201",
      {"forest"}),
     ("study/field/linear.py", "PENALTIES = (0.0, 0.003", "PENALTIES = (0.0, 0.004", {"linear_cqr"}),
     ("study/field/margins.py", "FLOOR = 0.05", "FLOOR = 0.2", set(CONTESTANTS) | {"mean"}),

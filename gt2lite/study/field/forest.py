@@ -29,7 +29,7 @@ from gt2lite.study.field.contestant import Chosen, Contestant, Entered, Get
 from gt2lite.study.field.margins import GRID, Parts, Shape, answer, pinball
 from gt2lite.study.field.setting import Setting
 
-N_TREES, N_TRIAL_TREES = 150, 30
+N_TREES, N_TRIAL_TREES = 200, 50
 LEAVES = (5, 15)
 FEATURES = (1 / 3, 1.0)
 _TAUS = tuple(sorted({t for phi in (*LEVELS, *GRID) for t in ((1 - phi) / 2, (1 + phi) / 2)}))
