@@ -6,6 +6,8 @@ import numpy as np
 
 from gt2lite import GT2Regressor
 from gt2lite.datasets import Scaler
+from gt2lite.estimator._fitting import Fitted
+from gt2lite.estimator._systems import System
 from gt2lite.recipe import Recipe
 
 
@@ -19,7 +21,7 @@ def planted(c, sigma, a, a0, *, names=None, x_mean=15.0, x_std=5.0, y_mean=100.0
     c = np.array(c, dtype=float)
     M = c.shape[1]
     reg = GT2Regressor(n_rules=len(c))
-    reg.params_ = {
+    params = {
         "c": c,
         "raw_sigma": np.array(sigma, dtype=float),
         "raw_l": np.full(M, raw(0.2)),
@@ -27,8 +29,8 @@ def planted(c, sigma, a, a0, *, names=None, x_mean=15.0, x_std=5.0, y_mean=100.0
         "a": np.array(a, dtype=float),
         "a0": np.array(a0, dtype=float),
     }
-    reg.recipe_ = Recipe(n_rules=len(c))
-    reg.history_ = np.array([1.0, 0.5])
+    system = System(params, Recipe(n_rules=len(c)), np.array([1.0, 0.5]))
+    reg._keep(Fitted((system,), None, None))
     reg.scaler_ = Scaler(np.full(M, x_mean), np.full(M, x_std), y_mean, y_std)
     reg.n_features_in_ = M
     if names is not None:

@@ -132,6 +132,8 @@ def read_model(path: files.Location) -> Model:
 def _read(header: dict[str, Any], arrays: dict[str, Array]) -> Model:
     _refuse_unknown(header, arrays)
     settings = complete(header["settings"])
+    if isinstance(settings["alphas"], list):  # JSON knows no tuples
+        settings["alphas"] = tuple(settings["alphas"])
     recipe = make_recipe(settings, 1)  # checks them
     plan = make_plan(settings)
     if settings["random_state"] is not None:

@@ -2,7 +2,8 @@ r"""One system for all levels: the level is an input, and drawn at random in tra
 
 One of the ways that calibration competes with: a level as an input is the idea of Tagasovska and
 Lopez-Paz (2019), teaching it to both ends of a plane is ours. What the authors of the paper made
-of that idea is `gt2lite.study.sqr`. The inputs get one more column, which tells the level :math:`\phi` of each row.
+of that idea is `gt2lite.study.sqr`. The inputs get one more column, which tells the level
+:math:`\phi` of each row.
 In training it is drawn anew for every row and epoch from U(0.01, 0.99), and the two ends of
 the plane alpha_0 learn the quantiles ``(1 - phi)/2`` and ``(1 + phi)/2`` of whatever was drawn; the
 output learns as always. Afterwards the interval at a level is that of the plane alpha_0 with the

@@ -145,7 +145,7 @@ def test_what_is_wrong_is_told_before_training(data, bad, named, monkeypatch):
     def train(*args, **options):
         raise AssertionError("it was trained")
 
-    monkeypatch.setattr("gt2lite.estimator._regressor.train", train)
+    monkeypatch.setattr("gt2lite.estimator._fitting.train", train)
     with pytest.raises((TypeError, ValueError), match=named):
         GT2Regressor(**FAST).fit_calibrate(*data, **bad)
 

@@ -237,7 +237,7 @@ def test_no_pandas_is_said_kindly(monkeypatch):
     [
         ({"top": 0}, "top must be a whole number of at least 1"),
         ({"top": 2.5}, "top must be a whole number"),
-        ({"system": 1}, "this estimator has one system, got 1"),
+        ({"system": 1}, "system must be at most 0: there is one system, got 1"),
         ({"system": "a"}, "system must be a whole number"),
         ({"X": [[1.0, 2.0]]}, "X has 2 features"),
         ({"X": [[np.nan]]}, "X contains NaN"),
