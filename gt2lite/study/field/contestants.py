@@ -33,6 +33,9 @@ CONTESTANTS = {contestant.name: contestant for contestant in _ALL}
 OF_CHAPTER = ("direct", "direct_85")
 """Systems of the chapter on narrower planes, which trains them itself: not in the stored field."""
 
+LONG = ("sqr",)
+"""Whose trainings are too long for the stored field: they take part where asked for by name."""
+
 BOOSTED = ("gb_cqr", "gb_split", "gb_normalised")
 """The rivals of the targets: the best of them, by mean over the seeds, is the one to beat."""
 
