@@ -100,7 +100,7 @@ def test_the_stored_studies_hold_the_whole_protocol(name, n_trainings):
     assert reference_provenance()["command"] == "make study"
 
 
-def test_every_training_was_nudged_four_times_on_each_processor():
+def test_every_training_was_nudged_twice_on_each_processor():
     seen = {}
     for row in moved_rows():
         if row.model != "calibrated":
