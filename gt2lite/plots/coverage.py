@@ -72,15 +72,15 @@ def family_ends(ax: Axes, t: Array, ends: Array, stage: Array, y: float) -> Axes
         if here.size:
             here = np.concatenate([here, here[-1:] + 1])[: t.size - here[0]]  # up to the next
             ax.fill_between(t[here], *ends[:, here], color=color, alpha=0.4, label=name)
-            ax.plot(t[here], ends[:, here].T, color=color, linewidth=1.5)
+            ax.plot(t[here], ends[:, here].T, color=color, linestyle="-", linewidth=1.5)
     ax.axhline(y, color=BLACK, linestyle="--", linewidth=1.2, label="target")
     covered = (ends[0] <= y) & (y <= ends[1])
     if covered.any():
         score = t[covered.argmax()]
-        ax.plot([score, score], [ax.get_ylim()[0], y], color=VERMILION, linewidth=1.5)
+        ax.axvline(score, color=VERMILION, linestyle=":", linewidth=1.5)
         ax.plot(score, y, "o", color=VERMILION, markersize=6, label="its score")
     ax.margins(x=0.01)
-    ax.legend(loc="best")
+    ax.legend(loc="upper left")
     return labelled(ax, "place in the family $t$", "target")
 
 

@@ -118,7 +118,7 @@ def judge(rows: Sequence[FieldRecord], a: str, b: str) -> Verdict:
     everywhere = all(pair.mean < 0 for pair in pairs)
     rmse = paired(rows, a, b, "rmse")
     return Verdict(
-        f"{'narrower' if everywhere else 'not narrower'} in every row",
+        f"{'narrower' if everywhere else 'not narrower'} in every case",
         _tested(paired(rows, a, b, "interval_score"), "less"),
         _tested(rmse, "more"),
         _tested(rmse, "less"),
@@ -202,15 +202,15 @@ def _wider(percent: float) -> str:
 
 
 def _tested(pairs: Sequence[Paired], verdict: str) -> str:
-    return count(sum(pair.verdict == verdict for pair in pairs), "row", "rows")
+    return count(sum(pair.verdict == verdict for pair in pairs), "case", "cases")
 
 
 def _of(n: int, rows: int) -> str:
     """Return how many of some rows, in words that fit.
 
     >>> [_of(n, 8) for n in (0, 3, 8)]
-    ['none of the 8 rows', '3 of the 8 rows', 'all 8 rows']
+    ['none of the 8 cases', '3 of the 8 cases', 'all 8 cases']
     """
     if n == rows:
-        return f"all {rows} rows"
-    return f"{n or 'none'} of the {rows} rows"
+        return f"all {rows} cases"
+    return f"{n or 'none'} of the {rows} cases"

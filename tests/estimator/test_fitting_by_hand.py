@@ -12,8 +12,8 @@ SETTINGS = {"n_rules": 3, "epochs": 30, "learning_rate": 0.03}
 @pytest.fixture(scope="module")
 def table():
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 2))
-    return X, X[:, 0] + 0.3 * rng.normal(size=300)
+    X = rng.normal(size=(400, 2))
+    return X, X[:, 0] + 0.3 * rng.normal(size=400)
 
 
 class Heard:

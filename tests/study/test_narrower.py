@@ -76,22 +76,22 @@ def test_widths_are_told_from_best_to_least(rows: list[Any]) -> None:
         "10 % wider",
     ]
     assert found.best_set == "PP"
-    assert found.less == "1 of the 2 rows"
-    assert (found.less_clear, found.more_clear) == ("no rows", "no rows")
+    assert found.less == "1 of the 2 cases"
+    assert (found.less_clear, found.more_clear) == ("no cases", "no cases")
 
 
 def test_the_verdict_needs_every_row(rows: list[Any]) -> None:
-    assert narrower.judge(rows, "aligned", "paper").verdict == "not narrower in every row"
+    assert narrower.judge(rows, "aligned", "paper").verdict == "not narrower in every case"
     only_pp = [row for row in rows if row.dataset == "pp"]
-    assert narrower.judge(only_pp, "aligned", "paper").verdict == "narrower in every row"
+    assert narrower.judge(only_pp, "aligned", "paper").verdict == "narrower in every case"
 
 
 def test_score_and_rmse_are_counted_by_their_sign(rows: list[Any]) -> None:
     found = narrower.judge(rows, "aligned", "paper")
-    assert found.score_less == "1 row"  # on PP it scatters
-    assert (found.rmse_more, found.rmse_less) == ("1 row", "no rows")
+    assert found.score_less == "1 case"  # on PP it scatters
+    assert (found.rmse_more, found.rmse_less) == ("1 case", "no cases")
     turned = narrower.judge(rows, "paper", "aligned")
-    assert (turned.rmse_more, turned.rmse_less) == ("no rows", "1 row")
+    assert (turned.rmse_more, turned.rmse_less) == ("no cases", "1 case")
 
 
 def test_planes_cover_more_the_lower_they_are() -> None:
