@@ -146,8 +146,8 @@ def verdicts(records: Iterable[Record], mode: str = "default") -> list[Verdict]:
     which = _distinct(cells)
     first = [which.index(i) for i in range(max(which) + 1)]  # a cell for each distinct result
     n_theirs = round(settings()["repetitions"])
-    theirs = [np.array([getattr(cells[i], name) for i in first]) for name in ("mean", "std")]
-    p = exchange(np.array([ours[i] for i in first]), *theirs, n_theirs)
+    mean, std = (np.array([getattr(cells[i], name) for i in first]) for name in ("mean", "std"))
+    p = exchange(np.array([ours[i] for i in first]), mean, std, n_theirs)
     p_holm, p_spread_holm = holm(p.mean), holm(p.spread)
     beside = [_beside(c, y) for c, y in zip(cells, ours, strict=True)]
     equal = [_equivalence(beside[i], n_theirs) for i in first]

@@ -67,7 +67,7 @@ def _records(run: ProtocolRun) -> list[Any]:
 
 def _moved(run: ProtocolRun) -> list[Moved]:
     names = [field.name for field in fields(Moved) if field.name not in ("nudge", "processor")]
-    how = {"nudge": run.task.nudge, "processor": run.task.processor}
+    how: dict[str, Any] = {"nudge": run.task.nudge, "processor": run.task.processor}
     return [Moved(**{name: getattr(row, name) for name in names}, **how) for row in run.records]
 
 

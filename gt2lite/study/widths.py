@@ -227,7 +227,9 @@ def beside_margin(pairs: Sequence[Pair], alphas: Sequence[float] | Array) -> Bes
             (output - margin, output + margin),
         )
         widths = [float((upper - lower).mean()) for lower, upper in moved]
-        found.append(widths + [interval_score(data.y_test, *ends, level) for ends in calibrated])
+        found.append(
+            widths + [interval_score(data.y_test, low, high, level) for low, high in calibrated]
+        )
     wide, narrow, score, other = np.mean(found, axis=0)
     return Beside(
         row_name(dataset, level),
