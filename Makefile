@@ -36,7 +36,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check test lint type book pdf chapter lab own reproduce field tune study long bench wheel release data lock clean distclean
+.PHONY: help setup check test lint type book pdf slides chapter lab own reproduce field tune study long bench wheel release data lock clean distclean
 
 help: ## List the commands
 	@echo "Usage: make COMMAND"
@@ -53,6 +53,9 @@ book: $(VENV)/.stamp ## Run all chapters and build the book: _build/html/index.h
 
 pdf: $(VENV)/.stamp ## Print the whole book: _build/gt2lite.pdf (needs Chromium)
 	@$(PY) tools/book.py pdf
+
+slides: $(VENV)/.stamp ## Make slides of the chapters, for a beamer without a network: _build/slides/
+	@$(PY) tools/book.py slides
 
 chapter: $(VENV)/.stamp ## Run one chapter: NAME=01_type2_sets PARAMS="sigma=2 s_r=0.5"
 	@$(PY) tools/book.py chapter

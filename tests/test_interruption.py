@@ -101,7 +101,7 @@ def test_an_interrupted_fit_keeps_the_model_that_was_there(monkeypatch):
     def struck(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("gt2lite.estimator.train", struck)
+    monkeypatch.setattr("gt2lite.estimator._fitting.train", struck)
     with pytest.raises(KeyboardInterrupt):
         reg.fit(X, -y)
     assert np.array_equal(reg.predict(X), old)

@@ -8,6 +8,8 @@ python tools/book.py chapter NAME --params "seed=3 epochs=5"
     runs one chapter with changed parameters: _build/runs/
 python tools/book.py lab --profile full|quick
     opens JupyterLab on executed copies of the chapters: _build/lab/
+python tools/book.py slides --profile full|quick
+    builds the book and makes slides of its chapters: _build/slides/
 
 What the command line leaves open the variables PROFILE, NAME, PARAMS and SOLUTIONS may say: so make
 hands them on, whatever characters they hold. SOLUTIONS=0 leaves the solutions of exercises out of
@@ -30,7 +32,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from press import browser, lab, pages
+from press import browser, lab, pages, slides
 from press.address import find_address
 from press.execute import ChapterRun, Job, run_all
 from press.outside import outside_fetches
@@ -143,6 +145,14 @@ def print_book(root: Path, profile: str, solutions: bool = True) -> Path:
     return target
 
 
+def make_slides(root: Path, profile: str) -> None:
+    """Build the book and make slides of its chapters, for a beamer."""
+    html = build_book(root, profile)
+    names = [chapter.name for chapter in chapters(root)]
+    made = slides.write_slides(html, root / "_build" / "slides", names)
+    _say(f"slides: {len(made)} files, such as {_shown(made[0])}; arrow keys walk through one")
+
+
 def open_lab(root: Path, profile: str, words: Sequence[str] = ()) -> None:
     """Execute what has to be executed, copy it for the reader, and open JupyterLab there.
 
@@ -197,7 +207,8 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     pdf = commands.add_parser("pdf", help="the same as one PDF (needs Chromium)")
     lab_ = commands.add_parser("lab", help="open JupyterLab on executed copies")
     lab_.add_argument("words", nargs="*", help="for JupyterLab, after --: such as --no-browser")
-    for command in (build, pdf, lab_):
+    slides_ = commands.add_parser("slides", help="make slides of the chapters")
+    for command in (build, pdf, lab_, slides_):
         profile = os.environ.get("PROFILE") or "full"
         command.add_argument("--profile", default=profile, help="full (default) or quick")
     for command in (build, pdf):
@@ -211,6 +222,7 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     work = {
         "build": lambda: build_book(root, options.profile, yes_or_no(options.solutions)),
         "pdf": lambda: print_book(root, options.profile, yes_or_no(options.solutions)),
+        "slides": lambda: make_slides(root, options.profile),
         "lab": lambda: open_lab(root, options.profile, options.words),
         "chapter": lambda: run_chapter(root, options.name, parse_parameters(options.params)),
     }

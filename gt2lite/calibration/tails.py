@@ -111,7 +111,7 @@ class TailCalibrator(TwoSidedCalibrator):
     ...     kappa = np.broadcast_to(kappa_of(alpha), y.shape)
     ...     return -kappa, kappa
     >>> lower, upper = TailCalibrator("exact", (1, 0)).fit(interval, y).intervals(interval, 0.9)
-    >>> int((y < lower).sum()), upper[0]  # a tenth of 201 is left out below, none above
+    >>> int((y < lower).sum()), float(upper[0])  # a tenth of 201 is left out below, none above
     (20, inf)
     """
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,23 +76,38 @@ def quality(seen: Seen, power: float | None = None) -> Quality:
 
 
 def _families(seen: Seen, power: float | None) -> Iterator[Quality]:
+    y = seen.y
     if power is None:
-        yield Quality(_score(seen.ends, seen.y), None)
+        radius = _radius(seen.ends, y)
+        yield Quality(_score(y, radius, lambda r: _interval(seen.ends, r)), None)
     width = seen.ends[1, -1] - seen.ends[0, -1]
     usual = float(np.mean(width)) or 1.0  # planes may have no width at all
     for tried in POWERS if power is None else (power,):
         margins = Margins(tried, usual)
-        yield Quality(_score(margins.given(seen.output, width).ends(_GRID), seen.y), margins)
+        centre, half = seen.output, margins.given(seen.output, width).half
+        radius = np.abs(y - centre) / half
+        score = _score(y, radius, partial(_symmetric, centre, half))
+        yield Quality(score, margins)
 
 
-def _score(ends: Array, y: Array) -> float:
-    """Return the score of nested intervals (2, G, n), each level by the one that just covers it."""
-    needed = np.sort(_radius(ends, y))
+def _score(y: Array, radius: Array, interval: Callable[[float], tuple[Array, Array]]) -> float:
+    """Return the score of nested intervals, each level by the one that just covers its share.
+
+    Args:
+        y: targets (n,).
+        radius: how far out in its family each row is first covered (n,).
+        interval: the ends (n,) of the member that lies so far out.
+    """
+    needed = np.sort(radius)
     found = []
     for level in LEVELS:
-        lower, upper = _interval(ends, float(needed[rank(level, y.size) - 1]))
+        lower, upper = interval(float(needed[rank(level, y.size) - 1]))
         found.append(interval_score(y, lower, upper, level))
     return math.exp(np.mean(np.log(np.maximum(found, np.finfo(float).tiny))))
+
+
+def _symmetric(centre: Array, half: Array, radius: float) -> tuple[Array, Array]:
+    return centre - radius * half, centre + radius * half
 
 
 def _radius(ends: Array, y: Array) -> Array:

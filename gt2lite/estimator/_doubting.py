@@ -35,8 +35,8 @@ class Doubting:
 
         Args:
             X: rows (N, M) to weigh the rules on, such as those of training.
-            coverage: the level of the intervals, 0.9 where none is named; without a
-                calibration, the trained envelope.
+            coverage: the level of the intervals, 0.9 where none is named; the trained
+                envelope without a calibration, or where intervals have one end only.
             top: how many rules; None for all that have 1 % of the weight or more.
             system: whose rules, where the head has several systems: 0 is the first. Widths are
                 those of the whole head.
@@ -54,12 +54,12 @@ class Doubting:
             )
         table, values = head._read(X)
         inputs = head._inputs(values, predict_base(head.base_, table))
-        if coverage is None and not hasattr(head.head_, "calibrator_"):
-            ends, kind = head.head_.predict_interval(inputs, alpha=ALPHA_0), "trained envelopes"
-        else:
-            level = float(USUAL_COVERAGE) if coverage is None else coverage
+        level = float(USUAL_COVERAGE) if coverage is None else coverage
+        ends, kind = None, f"{100 * level:.4g} % intervals"
+        if coverage is not None or hasattr(head.head_, "calibrator_"):
             ends = head.head_.predict_interval(inputs, level, groups=groups)
-            kind = f"{100 * level:.4g} % intervals"
+        if ends is None or not np.isfinite(ends).all():  # intervals of one end have no width
+            ends, kind = head.head_.predict_interval(inputs, alpha=ALPHA_0), "trained envelopes"
         rules = head.head_.rules(inputs, top=None, system=system, target=said)
         weights = head.head_.rule_weights(inputs, system=system)
         return read_doubts(rules, weights, ends[1] - ends[0], kind, top, name)

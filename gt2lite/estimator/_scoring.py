@@ -139,7 +139,8 @@ def cross_val_intervals(
         y: targets (N,).
         coverage: the level, or L of them.
         cv: number of folds, drawn at random by the seed 0, or a splitter of scikit-learn's
-            whose test folds have every row once.
+            whose test folds have every row once. For whole families in a fold hand in
+            ``list(GroupKFold(5).split(X, y, families))``.
         share: the part of the training folds that calibrates.
         groups: a name or whole number for each row (N,), for a calibration by groups.
         options: how to calibrate, see `GT2Regressor.calibrate`.
@@ -154,7 +155,7 @@ def cross_val_intervals(
     target = read_target(y, N := n_rows_of(X))
     if isinstance(cv, (int, np.integer)):
         cv = KFold(int(cv), shuffle=True, random_state=0)
-    folds = list(check_cv(cv).split(np.zeros((N, 1)), target, groups))
+    folds = list(check_cv(cv).split(np.zeros((N, 1)), target))
     tested = np.concatenate([rows for _, rows in folds])
     if not np.array_equal(np.sort(tested), np.arange(N)):
         raise ValueError(

@@ -150,7 +150,7 @@ def make_plan(settings: Mapping[str, Any]) -> Plan:
     if verbose is not None and not isinstance(verbose, (bool, np.bool_)):
         raise ValueError(f"verbose must be True, False or None, got {verbose!r}")
     inputs = one_of("inputs", settings["inputs"], INPUTS)
-    return Plan(n_systems, bool(choose), inputs, margins, transform, n_jobs, verbose)
+    return Plan(n_systems, bool(choose), inputs, margins, transform, n_jobs, verbose)  # type: ignore[arg-type]
 
 
 def _enough_epochs(batch_size: Any, n_rows: int) -> int:

@@ -174,8 +174,9 @@ def _number(ax: Axes, places: Array, moves: NDArray[np.intp]) -> None:
         text = f"{group[0]}" if len(group) == 1 else f"{group[0]} to {group[-1]}"
         at_right = places[group[0], 0] > ax.get_xlim()[0] + 0.85 * size[0]
         ax.annotate(
-            text, places[group[0]], xytext=(-6 if at_right else 6, 6), color=VERMILION,
+            text, places[group[0]], xytext=(-6, -5) if at_right else (6, 6), color=VERMILION,
             textcoords="offset points", ha="right" if at_right else "left",
+            va="top" if at_right else "bottom",  # the curve falls: both places are clear of it
         )  # fmt: skip
 
 

@@ -216,14 +216,16 @@
       // The floor, with names along its edges that are near
       shape("gt2-floor", [[from, 0, 0], [to, 0, 0], [to, 1, 0], [from, 1, 0]]);
       const near = { x: Math.sin(t) > 0 ? from : to, u: Math.cos(t) > 0 ? 0 : 1 };
-      const names = (p, q, ticks, place, name, opposite) => {
+      const names = (p, q, all, place, name, opposite) => {
         const [a, b] = [spot(...p), spot(...q)];
-        if (Math.hypot(b[0] - a[0], b[1] - a[1]) < 60) return; // seen from its end
+        const long = Math.hypot(b[0] - a[0], b[1] - a[1]);
+        if (long < 60) return; // seen from its end
+        const ticks = long < 100 ? [all[0], all.at(-1)] : all; // a short edge has no room for more
         const [near, far] = [spot(...place((ticks[0] + ticks.at(-1)) / 2)), spot(...opposite)];
         const [dx, dy] = e < 0.2 ? [0, 1] : [near[0] - far[0], near[1] - far[1]];
         const out = (d) => [dx, dy].map((v) => (d * v) / Math.hypot(dx, dy));
         for (const v of ticks) sign(place(v), number(v), out(12));
-        // The name stands between two ticks: beside them where the edge runs upwards, below them else.
+        // The name stands between two ticks: beside them where the edge runs upwards, else below.
         const middle = Math.floor((ticks.length - 1) / 2);
         const upwards = Math.abs(dx) > Math.abs(dy);
         sign(place((ticks[middle] + ticks[middle + 1]) / 2), name, out(upwards ? 14 : 33));

@@ -58,7 +58,7 @@
   const marked = (svg, X, h, percent, name) => {
     add(svg, "path", { class: "gt2-guide", d: `M${X(percent)} 24V${h - 40}` });
     const end = percent > 50 ? ["end", -4] : ["start", 4];
-    add(svg, "text", { x: X(percent) + end[1], y: 34, "text-anchor": end[0] }, name);
+    add(svg, "text", { x: X(percent) + end[1], y: 20, "text-anchor": end[0] }, name);
   };
 
   // Rows to draw and to move, and the band that they calibrate
@@ -87,13 +87,19 @@
         if (inside(middle)) b = middle;
         else a = middle + 1;
       }
-      return kappas[a];
+      if (a === 0) return kappas[0];
+      // Between two planes the ends go on evenly: a score is where one of them meets the target.
+      const [low, high] = [[a - 1, a].map((k) => at(lower[k], place)), [a - 1, a].map((k) => at(upper[k], place))];
+      const t = y < low[0] ? (low[0] - y) / (low[0] - low[1]) : (y - high[0]) / (high[1] - high[0]);
+      return kappas[a - 1] + t * (kappas[a] - kappas[a - 1]);
     };
     const band = (threshold) => {
-      const last = kappas[K - 1];
-      const k = threshold >= last ? K - 1 : kappas.findIndex((v) => v >= threshold - 1e-12);
-      const margin = Math.max(threshold - last, 0);
-      return [lower[k].map((v) => v - margin), upper[k].map((v) => v + margin)];
+      const k = Math.max(kappas.findIndex((v) => v >= threshold), 1);
+      const t = (threshold - kappas[k - 1]) / (kappas[k] - kappas[k - 1]);
+      const mix = (ends) => ends[k].map((v, i) => ends[k - 1][i] + t * (v - ends[k - 1][i]));
+      const margin = threshold - kappas[K - 1];
+      return margin > 0
+        ? [lower[K - 1].map((v) => v - margin), upper[K - 1].map((v) => v + margin)] : [mix(lower), mix(upper)];
     };
     // What a band covers of new rows whose noise is so many times that of the old ones
     const coverage = ([low, high], times) =>
@@ -223,7 +229,7 @@
       const t = threshold(rows);
       const answer = t === Infinity
         ? `The rank would be ${k}, and there are ${Q} rows: no band can promise this level.`
-        : `The band goes up to the ${k}. smallest of ${Q} scores, ${fixed(t)}, and covers ${now.toFixed(1)} % of new rows.`;
+        : `In rising order the band goes up to score ${k} of ${Q}, which is ${fixed(t)}. It covers ${now.toFixed(1)} % of new rows.`;
       const average = history.reduce((a, b) => a + b, 0) / history.length;
       const past = history.length
         ? ` Mean of ${history.length} ${history.length === 1 ? "draw" : "draws"} before: ${average.toFixed(1)} %.` : "";
@@ -381,7 +387,7 @@
         { from: 0, to: top, name: "how often", ticks: [] },
       );
       law(svg, X, Y, e, Q, "gt2-line");
-      if (c <= Q) law(svg, X, Y, c, Q, "gt2-bar");
+      if (c <= Q) law(svg, X, Y, c, Q, "gt2-law");
       marked(svg, X, h, percent, "level");
     };
     const drawMeans = (svg, w, h) => {

@@ -82,7 +82,7 @@ class Verdict(NamedTuple):
     best: float  # the smallest that could be shown, given their runs
     p_equal: tuple[float, ...]  # for each of MARGINS
     p_equal_holm: tuple[float, ...]
-    p_best_holm: tuple[float, ...]  # of a reproduction without any difference or spread of its own
+    p_best_holm: tuple[float, ...]  # were there no difference, with our runs or any number of them
     refuted: str  # "no", "better" or "worse"
 
     @property
@@ -204,11 +204,15 @@ def _equivalence(c: Compared, n_theirs: int) -> tuple[float, float, tuple[float,
     samples = c.our_std, c.n, c.paper_std, n_theirs
     perfect = 0.0, math.inf, c.paper_std, n_theirs
     margins = [margin[c.metric == "picp"] / share for margin in MARGINS]
+    best = [smallest_margin(0.0, *ours) for ours in (samples, perfect)]
+    p_best = [
+        min(equal_means_p(0.0, margin, *ours) for ours in (samples, perfect)) for margin in margins
+    ]
     return (
         share * smallest_margin(c.difference, *samples),
-        share * smallest_margin(0.0, *perfect),
+        share * min(best),
         tuple(equal_means_p(c.difference, margin, *samples) for margin in margins),
-        [equal_means_p(0.0, margin, *perfect) for margin in margins],
+        p_best,
     )
 
 

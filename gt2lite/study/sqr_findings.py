@@ -62,6 +62,8 @@ class Contest(NamedTuple):
     aligned_seconds: float
     epochs_low: int  # epochs until SQR stopped
     epochs_high: int
+    kept_low: int  # the epochs that it kept
+    kept_high: int
 
 
 class Misses(NamedTuple):
@@ -111,6 +113,7 @@ def contest(records: Iterable[RaceRecord], datasets: Sequence[str] = COMPARED) -
     seconds = 1 / _ratios(rows, "train_cpu_seconds", per_level=False)
     steps = 1 / _ratios(rows, "steps", per_level=False)
     epochs = [row.epochs for row in rows if row.model == "sqr"]
+    kept = [row.best_epoch for row in rows if row.model == "sqr"]
 
     def told(ratios: Array, less: str, more: str) -> str:
         return compared(100 * (float(ratios.mean()) - 1), less, more, digits=1)
@@ -136,6 +139,8 @@ def contest(records: Iterable[RaceRecord], datasets: Sequence[str] = COMPARED) -
         aligned_seconds=mean("aligned"),
         epochs_low=min(epochs),
         epochs_high=max(epochs),
+        kept_low=min(kept),
+        kept_high=max(kept),
     )
 
 

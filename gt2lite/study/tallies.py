@@ -243,6 +243,13 @@ def judged_claims(checked: Iterable[ClaimVerdict]) -> list[JudgedClaim]:
     ]
 
 
+def judged_groups(checked: Sequence[ClaimVerdict]) -> list[JudgedClaim]:
+    """Return each different claim, told by the entry that its group is named after."""
+    verdict = group_verdicts(checked)
+    named = judged_claims(c for c in checked if c.id in verdict)
+    return [one._replace(verdict=verdict[one.group]) for one in named]
+
+
 class GainRow(NamedTuple):
     """The mean gain of a row of a claim, with half of its 95 % intervals."""
 

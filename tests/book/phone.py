@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from gt2lite.plots import STYLE
+
 # Every box of the text whose content is wider than it is, without a visible way to the rest: a box
 # that scrolls, that the keyboard reaches, and that fades out or has a word beside it.
 CUT = """() => {
@@ -45,7 +47,8 @@ TINY = """(figureFont) => {
   return found;
 }"""
 
-FIGURE_FONT = 13 * 100 / 72  # pixels: the size of letters in figures, at 100 dots per inch
+FIGURE_FONT = STYLE["font.size"] * STYLE["figure.dpi"] / 72
+"""The size of letters in figures, in pixels of the figure."""
 
 OFF_PAPER = """() => {
   const found = [];

@@ -43,6 +43,7 @@ INDEXED = re.compile(r"(?:\s*(?:'|\^\s*(?:\{[^{}]*\}|\\[A-Za-z]+|\S)))*\s*_")
 NOUNS = "samples|rows|inputs|rules|planes|seeds|levels|systems|targets|groups|runs|tables|folds"
 COUNTED = re.compile(rf"\$(\w)\$\s+(?:(training|calibration|test|[a-z]+)\s+)??({NOUNS})\b")
 PLAIN = re.compile(r"\$\w\$-(?:test|value|mean|fold|nearest)\w*")
+RANK = re.compile(r"(?<![\w\\])([a-z])\s*=\s*\\lceil|\\?T_\{\(([a-z])\)\}|\$([a-z])\$-th")
 
 
 def formulas(text):
@@ -128,6 +129,8 @@ def complaints(name, text, notation):
         of_part = counts.startswith(part) or part not in ("training", "calibration", "test")
         if re.sub("rows|targets", "samples", noun) not in counts or not of_part:
             found.append(f"{letter} counts {counts}, not {f'{part} {noun}'.strip()}")
+    ranks = {letter for each in RANK.findall(text) for letter in each} - {"", "r", "i"}
+    found += [f"{letter} is no rank, r is" for letter in sorted(ranks)]
     return found + [f"{each} is written in plain letters" for each in PLAIN.findall(text)]
 
 
@@ -158,7 +161,7 @@ def test_the_page_lists_no_symbol_twice():
 
 
 def test_symbols_of_single_chapters_name_chapters_that_exist():
-    names = {chapter.name for chapter in CHAPTERS}
+    names = {path.stem for path in (ROOT / "chapters").glob("*.ipynb")}
     assert NOTATION.homes
     assert all(homes and homes <= names for homes in NOTATION.homes.values())
 
@@ -182,7 +185,9 @@ def test_symbols_of_single_chapters_name_chapters_that_exist():
         ("Over $m$ test samples.", ["m counts nothing, not test samples"]),
         ("There are $Q$ test samples.", ["Q counts calibration samples, not test samples"]),
         ("There are $I$ levels.", ["I counts seeds, not levels"]),
-        ("A switch at $L$.", ["L belongs to 02_inference: L"]),
+        (r"A factor $\gamma$.", [r"\gamma belongs to 04_blueprint: \gamma"]),
+        (r"The $r$-th smallest, $T_{(r)}$, with $r = \lceil Q \varphi \rceil$.", []),
+        (r"With $k = \lceil Q \varphi \rceil$ it is $T_{(k)}$.", ["k is no rank, r is"]),
         ("A t-test and a p-value.", []),
         ("A $t$-test.", ["$t$-test is written in plain letters"]),
         (r"`$L$`, {eq}`eq-$L$`, \$L, $\texttt{raw\_L}$, $\text{or } y$, $s^l_m$", []),

@@ -12,8 +12,8 @@ SETTINGS = {"n_rules": 3, "epochs": 30, "learning_rate": 0.03}
 @pytest.fixture(scope="module")
 def table():
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 2))
-    return X, X[:, 0] + 0.3 * rng.normal(size=300)
+    X = rng.normal(size=(400, 2))
+    return X, X[:, 0] + 0.3 * rng.normal(size=400)
 
 
 class Heard:
@@ -84,3 +84,45 @@ def test_progress_is_shown_where_asked(table, verbose, capsys):
 def test_what_is_no_verbosity_is_named(table):
     with pytest.raises(ValueError, match="verbose must be True, False or None, got 'much'"):
         GT2Regressor(**SETTINGS, verbose="much").fit(*table)
+
+
+class Later(Heard):
+    """A callback that is struck in some epoch of the third system."""
+
+    def __call__(self, epoch, loss, params):
+        self.epochs.append(epoch)
+        if self.epochs.count(epoch) == 3 and epoch == self.epoch:
+            raise KeyboardInterrupt
+
+
+def test_of_several_systems_those_that_are_complete_are_kept(table):
+    X, y = table
+    reg = GT2Regressor(**SETTINGS, n_systems=4)
+    with pytest.warns(InterruptedTrainingWarning, match=r"after 2 of 4 systems.*are kept"):
+        reg.fit(X, y, callback=Later(5))
+    whole = GT2Regressor(**SETTINGS, n_systems=4).fit(X, y)
+    assert len(reg.systems_) == 2
+    for one, other in zip(reg.systems_, whole.systems_[:2], strict=True):
+        np.testing.assert_array_equal(one.params["a"], other.params["a"])
+    assert np.isfinite(reg.predict(X)).all()
+
+
+def test_before_the_first_system_is_complete_there_is_nothing_to_keep(table):
+    X, y = table
+    reg = GT2Regressor(**SETTINGS, n_systems=2).fit(X, y)
+    before = reg.predict(X)
+    with pytest.raises(KeyboardInterrupt):
+        reg.fit(X, -y, callback=Heard(9, error=KeyboardInterrupt))
+    np.testing.assert_array_equal(reg.predict(X), before)
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"n_systems": 2, "choose": True}, "callback must be None where choose=True"),
+        ({"n_systems": 2, "n_jobs": 2}, "callback must be None where n_jobs=2"),
+    ],
+)
+def test_a_callback_that_could_not_be_called_is_refused(table, settings, named):
+    with pytest.raises(ValueError, match=named):
+        GT2Regressor(**SETTINGS, **settings).fit(*table, callback=Heard())

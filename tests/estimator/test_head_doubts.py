@@ -15,7 +15,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from gt2lite import IntervalHead
+from gt2lite import GT2Regressor, IntervalHead
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +87,23 @@ def test_rules_without_rows_or_calibration_say_what_they_can(made, linear):
         fresh.rules(X[:100], coverage=0.9)
 
 
+def test_intervals_of_one_end_are_read_by_their_envelopes(made, linear):
+    X, y = made
+    head = linear.calibrate(X[400:700], y[400:700], sides="upper")
+    lower, upper = head.predict_interval(X)
+    assert (lower == -np.inf).all() and np.isfinite(upper).all()
+    assert "trained envelopes" in str(head.rules(X[:400]))
+
+
+def test_intervals_come_as_a_frame_on_request(made, calibrated):
+    pd = pytest.importorskip("pandas")
+    X, _ = made
+    frame = calibrated.predict_interval(X[:3], [0.5, 0.9], as_frame=True)
+    assert list(frame.columns) == ["lower_50", "upper_50", "lower_90", "upper_90"]
+    np.testing.assert_array_equal(frame["upper_90"], calibrated.predict_interval(X[:3])[1])
+    assert isinstance(calibrated.calibration_report([0.5, 0.9], as_frame=True), pd.DataFrame)
+
+
 @pytest.mark.parametrize("how", [{}, {"coverage": 0.8}, {"alpha": 0.05}])
 def test_an_explanation_adds_up(made, calibrated, how):
     X, _ = made
@@ -143,6 +160,7 @@ def test_a_base_that_predicts_no_numbers_is_told(made, base, words):
         ({"cv": 2.5}, ValueError, "cv must be a whole number"),
         ({"cv": 60}, ValueError, r"cv=60 folds need at least 120 rows, got 100"),
         ({"system": Ridge()}, TypeError, "system must be a GT2Regressor or None"),
+        ({"system": GT2Regressor(target_transform="log")}, ValueError, "errors, which have both"),
         ({"random_state": -1}, ValueError, "random_state must be"),
     ],
 )

@@ -138,7 +138,7 @@ def test_too_few_rows_have_no_band_and_enough_have_one(tab):
     assert "The rank would be 9, and there are 8 rows" in put(
         tab, "calibrate", Calibration_rows_Q=8, Level=90
     )
-    assert "the 9. smallest of 9 scores" in put(tab, "calibrate", Calibration_rows_Q=9, Level=90)
+    assert "goes up to score 9 of 9" in put(tab, "calibrate", Calibration_rows_Q=9, Level=90)
 
 
 @pytest.mark.browser

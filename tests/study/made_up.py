@@ -115,6 +115,7 @@ def curve(error, kind="spline"):
     """A table of another interpolation that misses its level by about `error`."""
 
     def table(level, seed):
-        return {"step": 0.1, "interpolation": kind, "reached": level + error + NOISE[seed]}
+        beside = error + np.copysign(NOISE[seed], error * NOISE[seed])  # the miss is noisy alike
+        return {"step": 0.1, "interpolation": kind, "reached": level + beside}
 
     return table

@@ -46,7 +46,8 @@ def test_patients_apart_are_those_of_the_other_split():
     assert row.width == pytest.approx(100 * np.mean([r.pinaw for r in mine if r not in apart]))
     errors = sorted(row.rmse_apart for row in rows)
     assert findings.apart_facts(rows, errors[-1]).beyond == "none"
-    assert findings.apart_facts(rows, errors[-2]).beyond == "1"
+    last = max(error for error in errors if error < errors[-1])  # several may share an estimate
+    assert findings.apart_facts(rows, last).beyond == str(errors.count(errors[-1]))
     assert findings.apart_facts(rows, 0.0).beyond == "all"
     assert findings.apart_facts(rows, 0.0).best == errors[0]
 

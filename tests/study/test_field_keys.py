@@ -25,7 +25,7 @@ RUNS["mean"] = SharedMean("aids", 0).code
 RUNS["trial"] = Trial("aids", 0, Recipe()).code
 
 ESTIMATED = {"paper", "aligned", "strong"}
-LEVELWISE = {"it2", "direct", "direct_85"}
+LEVELWISE = {"it2", "direct", "direct_85", "sqr"}  # and who takes a function from there
 FUZZY = ESTIMATED | LEVELWISE | {"head"}
 RIVALS = set(CONTESTANTS) - FUZZY
 BOOSTED = {"gb_cqr", "gb_split", "gb_normalised"}

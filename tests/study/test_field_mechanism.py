@@ -37,5 +37,5 @@ def test_an_unknown_law_gets_the_known_ones():
 def test_scores_are_multiples_of_the_best_one():
     found = compare("two regimes", n_train=120, n_cal=100, n_test=300, seeds=[0], epochs=30)
     assert min(found[1:4]) > 0.95  # below 1 only by the luck of 300 rows
-    assert -1 <= found.correlation <= 1
-    assert np.isnan(compare("constant", n_train=60, n_cal=100, seeds=[0], epochs=1).correlation)
+    assert -1 <= float(found.correlation) <= 1
+    assert compare("constant", n_train=60, n_cal=100, seeds=[0], epochs=1).correlation == ""

@@ -106,5 +106,5 @@ def test_all_tables_are_listed_with_their_seeds():
 def test_gains_are_drawn_with_their_mean_last():
     bars = pages.gain_bars([Gain("boom_bikes", 2.0, 1.0, 3.0, -2.0), Gain("ww", 0, 1, 1, -2)])
     assert list(bars) == ["boom bikes", "WW", "mean"]
-    assert bars["mean"]["adaptation to noise"] == (2.0, 0.0)
+    assert bars["mean"]["noise"] == (2.0, 0.0)
     assert pages.gain_bars([]) == {}

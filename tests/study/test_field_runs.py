@@ -19,7 +19,7 @@ from gt2lite.recipe import Recipe
 from gt2lite.study.design import LEVELS
 from gt2lite.study.field import runs
 from gt2lite.study.field.contestant import Answer, Entered
-from gt2lite.study.field.contestants import CONTESTANTS, OF_CHAPTER
+from gt2lite.study.field.contestants import CONTESTANTS, LONG, OF_CHAPTER
 from gt2lite.study.field.estimated import Estimated
 from gt2lite.study.field.fuzzy import shorten, trained_system
 from gt2lite.study.field.plans import counts, entries, records, whole_field
@@ -35,8 +35,7 @@ from gt2lite.system import Planes
 pytest.importorskip("sklearn", reason="needs the extra `sklearn`")
 
 SHORT = 0.02  # of the effort
-HEAD = hasattr(estimator, "IntervalHead")
-NAMES = tuple(name for name in CONTESTANTS if name != "head" or HEAD)
+NAMES = tuple(CONTESTANTS)
 
 pytestmark = pytest.mark.slow  # contestants of all kinds are trained
 
@@ -70,7 +69,7 @@ def test_the_field_is_all_contestants_on_all_sets_and_seeds():
     assert small == 14 and len(TABLES) == 20
     assert len(splits) == 14 * 5 + (6 + 1) * 3
     assert len(every) == len({key_of(e) for e in every})
-    assert {e.contestant.name for e in every} == set(CONTESTANTS) - set(OF_CHAPTER)
+    assert {e.contestant.name for e in every} == set(CONTESTANTS) - {*OF_CHAPTER, *LONG}
     assert {e.dataset for e in every if e.split == "by_group"} == {"pm"}
     assert {e.most_rows for e in every} == {5000}
     fewer = whole_field((*DEVELOPMENT, *DATASETS))

@@ -19,7 +19,7 @@ def row(dataset, seed, model, form, level, **values):
         "calibration_error": 0.02,
         "crossed": 0.25 if model == "sqr" else 0.0,
         "epochs": 300 + seed if model == "sqr" else 100,
-        "best_epoch": 100,
+        "best_epoch": 100 + seed,
         "steps": 600 if model == "sqr" else 200,
         "train_cpu_seconds": 30.0 if model == "sqr" else 3.0,
     }
@@ -56,6 +56,7 @@ def test_the_contest_counts_pairs_without_aids():
     assert (found.crps, found.crps_won) == ("equal", 0)
     assert (found.times, found.steps) == (pytest.approx(10), pytest.approx(3))
     assert (found.epochs_low, found.epochs_high) == (300, 301)
+    assert (found.kept_low, found.kept_high) == (100, 101)
     assert "aids" not in COMPARED
 
 

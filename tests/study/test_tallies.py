@@ -9,6 +9,7 @@ from made_up import world
 
 from gt2lite.study.cells import Compared, Verdict, Winner, compared, half_in_std
 from gt2lite.study.claims import ClaimVerdict, check_claims
+from gt2lite.study.paper import claims
 from gt2lite.study.statistics import welch
 from gt2lite.study.tallies import (
     agreement,
@@ -19,6 +20,7 @@ from gt2lite.study.tallies import (
     group_verdicts,
     in_margins,
     judged_claims,
+    judged_groups,
     margins,
     tally,
     winner_rows,
@@ -123,6 +125,15 @@ def test_claims_that_say_the_same_count_once():
     assert tally(found) == (6, 4, 1, 1, 1, 1)
     every = tally(check_claims(world()))
     assert every.entries == 33 and every.claims == sum(every[2:]) == 24
+
+
+def test_a_group_is_told_by_the_claim_that_it_is_named_after():
+    told = judged_groups(check_claims(world()))
+    ids = {claim.claim: claim.id for claim in claims()}
+    assert [ids[one.claim] for one in told] == [one.group for one in told]
+    assert len(told) == len({claim.group for claim in claims()})
+    verdict = group_verdicts(check_claims(world()))
+    assert {one.group: one.verdict for one in told} == verdict
 
 
 def test_claims_are_told():

@@ -9,12 +9,14 @@ from gt2lite.study.field.forest import Forest
 from gt2lite.study.field.fuzzy import Direct, It2
 from gt2lite.study.field.head import Head
 from gt2lite.study.field.linear import Linear
+from gt2lite.study.field.simultaneous import Simultaneous
 
 _ALL: tuple[Contestant, ...] = (
     Estimated("paper", "GT2-FLS"),
     Estimated("aligned", "GT2-FLS, aligned", "aligned"),
     Strong("strong", "GT2-FLS, strong"),
     Head("head", "GT2-FLS head"),
+    Simultaneous("sqr", "GT2-FLS, SQR"),
     It2("it2", "IT2-FLS per level"),
     Direct("direct", "GT2-FLS per level"),
     Direct("direct_85", "GT2-FLS per level, 85 %", calibrated=False),
@@ -30,6 +32,9 @@ CONTESTANTS = {contestant.name: contestant for contestant in _ALL}
 
 OF_CHAPTER = ("direct", "direct_85")
 """Systems of the chapter on narrower planes, which trains them itself: not in the stored field."""
+
+LONG = ("sqr",)
+"""Whose trainings are too long for the stored field: they take part where asked for by name."""
 
 BOOSTED = ("gb_cqr", "gb_split", "gb_normalised")
 """The rivals of the targets: the best of them, by mean over the seeds, is the one to beat."""

@@ -14,12 +14,12 @@ import numpy as np
 from gt2lite.study.design import LEVELS
 from gt2lite.study.field.contestant import FORMS, answer_name
 from gt2lite.study.field.contestants import BOOSTED, CONTESTANTS
-from gt2lite.study.field.parts import Gain, mean_gain
+from gt2lite.study.field.parts import PARTS, Gain, mean_gain
 from gt2lite.study.field.plans import seeds_of
 from gt2lite.study.field.public import DEVELOPMENT, FROZEN, PUBLIC
 from gt2lite.study.field.records import ChosenSettings, FieldRecord
 from gt2lite.study.field.setting import TABLES, shape_of
-from gt2lite.study.field.tables import title, values_of
+from gt2lite.study.field.tables import printed, title, values_of
 from gt2lite.study.field.verdicts import Overall, by_table, overall, ratios, use_of
 from gt2lite.study.report import count, p_value
 
@@ -117,7 +117,7 @@ def loss_rows(
     order = by_table([*first.values(), *second.values()])
     return [
         LossRow(
-            _name(table),
+            printed(table),
             _WORDS[first[table].verdict],
             first[table].ratio,
             first[table].half,
@@ -185,7 +185,7 @@ def use_rows(rows: Sequence[FieldRecord], ours: str) -> list[UseRow]:
 def table_rows() -> list[TableRow]:
     """Return all tables of the field."""
     return [
-        TableRow(_name(table), use_of(table), *shape_of(table), len(seeds_of(table)))
+        TableRow(printed(table), use_of(table), *shape_of(table), len(seeds_of(table)))
         for table in TABLES
     ]
 
@@ -207,9 +207,9 @@ def field_facts(rows: Sequence[FieldRecord], ours: str) -> FieldFacts:
         verdicts.count("better"),
         verdicts.count("worse"),
         verdicts.count("undecided"),
-        _name(worst_table),
+        printed(worst_table),
         worst,
-        _name(best_table),
+        printed(best_table),
         best,
     )
 
@@ -218,32 +218,21 @@ def cap_facts(settings: Iterable[ChosenSettings]) -> CapFacts:
     """Return how many boosted models ended at the largest number of trees that was allowed."""
     boosted = [one for one in settings if one.contestant in BOOSTED and one.trees is not None]
     bound = [one for one in boosted if one.binds]
-    tables = ", ".join(dict.fromkeys(_name(one.dataset) for one in bound))
+    tables = ", ".join(dict.fromkeys(printed(one.dataset) for one in bound))
     share = 100 * len(bound) / len(boosted) if boosted else 0.0
     return CapFacts(len(boosted), len(bound), share, tables or "no table")
 
 
 def gain_bars(found: Sequence[Gain]) -> dict[str, dict[str, tuple[float, float]]]:
     """Return gains for `gt2lite.plots.forest`, the mean last; they have no bars of their own."""
-    parts = {"estimates": "estimates", "noise": "adaptation to noise", "family": "family"}
     rows = [*found, mean_gain(found)] if found else []
     return {
-        _name(gain.table): {words: (getattr(gain, part), 0.0) for part, words in parts.items()}
-        for gain in rows
+        printed(gain.table): {part: (getattr(gain, part), 0.0) for part in PARTS} for gain in rows
     }
 
 
 def _public(rows: Iterable[FieldRecord]) -> list[FieldRecord]:
     return [row for row in rows if row.dataset in PUBLIC]
-
-
-def _name(table: str) -> str:
-    """Return a table's name as it is printed.
-
-    >>> _name("boom_bikes"), _name("ww")
-    ('boom bikes', 'WW')
-    """
-    return table.upper() if len(table) <= 2 or table == "aids" else table.replace("_", " ")
 
 
 def _told(

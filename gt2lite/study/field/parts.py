@@ -32,6 +32,10 @@ REFERENCE = "gb_split"
 """The boosted mean with one margin for all rows."""
 
 
+PARTS = ("estimates", "noise", "family")
+"""What a gain consists of."""
+
+
 class Gain(NamedTuple):
     """The parts of a gain on one table: 100 times a logarithm, about per cent; below 0 is good."""
 
@@ -44,7 +48,7 @@ class Gain(NamedTuple):
     @property
     def largest(self) -> str:
         """Which part does most for, or against, the contestant."""
-        return max(("estimates", "noise", "family"), key=lambda part: abs(getattr(self, part)))
+        return max(PARTS, key=lambda part: abs(getattr(self, part)))
 
 
 def gains(rows: Iterable[FieldRecord], name: str, *, tables: Sequence[str] = PUBLIC) -> list[Gain]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from gt2lite._checks import one_of
 from gt2lite.datasets import DATASETS
-from gt2lite.study.field.contestants import CONTESTANTS, OF_CHAPTER
+from gt2lite.study.field.contestants import CONTESTANTS, LONG, OF_CHAPTER
 from gt2lite.study.field.records import BinCount, ChosenSettings, FieldRecord
 from gt2lite.study.field.runs import Entry, FieldRun
 from gt2lite.study.field.setting import TABLES, shape_of
@@ -45,7 +45,7 @@ def entries(
 
 def whole_field(tables: Sequence[str] = TABLES) -> list[Entry]:
     """Return every entry of the stored study: all tables, and Parkinson by patient."""
-    names = [name for name in CONTESTANTS if name not in OF_CHAPTER]
+    names = [name for name in CONTESTANTS if name not in (*OF_CHAPTER, *LONG)]
     found: list[Entry] = []
     for table in tables:
         found += entries([table], seeds_of(table), names, most_rows=MOST_ROWS)

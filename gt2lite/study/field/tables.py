@@ -37,6 +37,15 @@ def is_fuzzy(name: str) -> bool:
     return everyone()[name].is_fuzzy
 
 
+def printed(table: str) -> str:
+    """Return a table's name as it is printed.
+
+    >>> printed("boom_bikes"), printed("ww")
+    ('boom bikes', 'WW')
+    """
+    return table.upper() if len(table) <= 2 or table == "aids" else table.replace("_", " ")
+
+
 class Who(NamedTuple):
     """A contestant in words: what it learns, and where its intervals come from."""
 

@@ -22,7 +22,7 @@ from gt2lite.study.design import LEVELS
 from gt2lite.study.field.contestants import BOOSTED
 from gt2lite.study.field.public import DEVELOPMENT, FROZEN, PUBLIC
 from gt2lite.study.field.records import FieldRecord
-from gt2lite.study.field.tables import best_of, title, values_of
+from gt2lite.study.field.tables import best_of, printed, title, values_of
 from gt2lite.study.statistics import SIGNIFICANCE, corrected_t
 
 BEST_MEAN, EACH_MEAN = 0.90, 0.85
@@ -184,7 +184,7 @@ def forest_of(found: Iterable[Ratio]) -> dict[str, dict[str, tuple[float, float]
     bars: dict[str, dict[str, tuple[float, float]]] = {}
     for one in found:
         value = 100 * (one.ratio - 1), 100 * one.half
-        bars.setdefault(one.table, {})[title(one.ours)] = value
+        bars.setdefault(printed(one.table), {})[title(one.ours)] = value
     return bars
 
 
