@@ -110,6 +110,7 @@ def test_every_training_was_nudged_twice_on_each_processor():
     assert all(tuple(sorted(found)) == plans.NUDGES[place[-1]] for place, found in seen.items())
 
 
+@pytest.mark.xfail(strict=True, reason="the field of twenty tables has not been run: make field")
 def test_the_stored_field_holds_all_contestants_on_all_splits_and_every_row_in_its_bins():
     def cells(rows):
         return {(r.dataset, r.split, r.seed, r.contestant) for r in rows}

@@ -159,9 +159,10 @@ def live_facts(runs: Iterable[FieldRun], stored: Iterable[FieldRecord]) -> LiveF
         abs(getattr(row, metric) / getattr(by_cell[cell(row)], metric) - 1)
         for run in runs
         for row in run.records
+        if cell(row) in by_cell
         for metric in ("rmse", "equal_pinaw", "interval_score")
     ]
-    return LiveFacts(len(off), 100 * max(off))
+    return LiveFacts(len(off), 100 * max(off, default=0.0))
 
 
 def wider_than_range(width: Values, dataset: str) -> str:

@@ -214,6 +214,24 @@ def field_facts(rows: Sequence[FieldRecord], ours: str) -> FieldFacts:
     )
 
 
+def what_is_stored(rows: Sequence[FieldRecord]) -> str:
+    """Return a warning where the study is not complete, in Markdown; nothing where it is.
+
+    >>> what_is_stored([])[:35]
+    '**The stored study is not complete.'
+    """
+    there = {row.dataset for row in rows}
+    missing = [name for name in (*DEVELOPMENT, *FROZEN) if name not in there]
+    if not missing:
+        return ""
+    return (
+        f"**The stored study is not complete.** It lacks {len(missing)} of the "
+        f"{len(DEVELOPMENT) + len(FROZEN)} public tables, so that counts over tables are of what "
+        "is there, or of nothing, and no conclusion about the strong system can be drawn from this "
+        "page yet. `make field` runs what is missing, in about an hour and a half on two cores."
+    )
+
+
 def cap_facts(settings: Iterable[ChosenSettings]) -> CapFacts:
     """Return how many boosted models ended at the largest number of trees that was allowed."""
     boosted = [one for one in settings if one.contestant in BOOSTED and one.trees is not None]
