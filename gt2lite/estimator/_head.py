@@ -14,9 +14,9 @@ from typing import Any, Self
 import numpy as np
 
 from gt2lite._checks import Array
-from gt2lite._sklearn import Regressor, not_fitted_error
-from gt2lite._tables import Names, match_table, read_table, read_target
-from gt2lite.calibration import Calibration, ReportRow
+from gt2lite._sklearn import Regressor, need_sklearn, not_fitted_error
+from gt2lite._tables import Names, match_table, read_table, read_target, take_rows
+from gt2lite.calibration import Calibration
 from gt2lite.calibration.groups import read_groups
 from gt2lite.estimator._bases import (
     check_base,
@@ -24,12 +24,11 @@ from gt2lite.estimator._bases import (
     draw_probes,
     hold_out,
     named_table,
-    need_sklearn,
     predict_base,
-    take,
 )
-from gt2lite.estimator._calibrators import make_calibrator
+from gt2lite.estimator._calibrators import make_calibrator, tails_of
 from gt2lite.estimator._doubting import Doubting
+from gt2lite.estimator._frames import interval_frame
 from gt2lite.estimator._head_files import read_head, write_head
 from gt2lite.estimator._head_inputs import HeadInputs, cross_fit, rms
 from gt2lite.estimator._regressor import GT2Regressor
@@ -88,7 +87,7 @@ class IntervalHead(Doubting, Regressor):
     def __init__(
         self, base: Any, system: GT2Regressor | None = None, cv: Any = 5, random_state: Any = 0
     ) -> None:
-        need_sklearn()
+        need_sklearn("IntervalHead")
         self.base = base
         self.system = system
         self.cv = cv
@@ -144,13 +143,13 @@ class IntervalHead(Doubting, Regressor):
         table = values if names is None else X
         target = read_target(y, N := len(values), type(self).__name__)
         labels = None if groups is None else read_groups(groups, N)
-        pool = options.get("small_groups") == "pool"
-        split = draw_split(N, share, self.random_state, labels, sides=sides, pool=pool)
+        pool, tails = options.get("small_groups") == "pool", tails_of(sides, options)
+        split = draw_split(N, share, self.random_state, labels, sides=sides, tails=tails, pool=pool)
         use, rest = split.trained, split.calibrated
-        self._fit(take(table, use), values[use], names, target[use])
+        self._fit(take_rows(table, use), values[use], names, target[use])
         of_rows = None if labels is None else [labels[i] for i in rest]
         self._calibrate(
-            take(table, rest), values[rest], target[rest], of_rows, method, sides, options
+            take_rows(table, rest), values[rest], target[rest], of_rows, method, sides, options
         )
         self.calibration_rows_, self.split_ = rest, split.words
         if not self.out_of_fold_:
@@ -174,7 +173,8 @@ class IntervalHead(Doubting, Regressor):
         *,
         alpha: float | None = None,
         groups: Any = None,
-    ) -> tuple[Array, Array]:
+        as_frame: bool = False,
+    ) -> Any:
         """Return the lower and upper ends of prediction intervals, each (N,) or (N, L).
 
         Arguments as in `GT2Regressor.predict_interval`. The smallest intervals, of low
@@ -185,12 +185,17 @@ class IntervalHead(Doubting, Regressor):
         inputs = self._inputs(values, predicted)
         lower, upper = self.head_.predict_interval(inputs, coverage, alpha=alpha, groups=groups)
         shift = predicted if lower.ndim == 1 else predicted[:, None]
-        return shift + lower, shift + upper
+        lower, upper = shift + lower, shift + upper
+        if as_frame:
+            return interval_frame(X, lower, upper, coverage if alpha is None else None)
+        return lower, upper
 
-    def calibration_report(self, coverage: float) -> list[ReportRow]:
+    def calibration_report(
+        self, coverage: float | Sequence[float], *, as_frame: bool = False
+    ) -> Any:
         """Return what the calibration makes of a level, see `GT2Regressor.calibration_report`."""
         self._check_fitted()
-        return self.head_.calibration_report(coverage)
+        return self.head_.calibration_report(coverage, as_frame=as_frame)
 
     @property
     def calibrator_(self) -> Calibration:
@@ -217,7 +222,7 @@ class IntervalHead(Doubting, Regressor):
             ValueError: where `base` is another one; it says what differs.
             FileFormatError: where the file is damaged, incomplete or another's.
         """
-        need_sklearn()
+        need_sklearn("IntervalHead")
         check_base(base)
         model = read_head(path)
         head = model.head
