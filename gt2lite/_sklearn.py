@@ -78,10 +78,10 @@ def not_fitted_error(owner: str) -> Exception:
 def need_sklearn(owner: str) -> None:
     """Raise an error with the way out where scikit-learn is not installed."""
     try:
-        import sklearn.pipeline  # noqa: F401
+        import sklearn.frozen  # noqa: F401
     except ImportError as error:
         raise ImportError(
-            f"{owner} needs scikit-learn, which is not installed: "
+            f"{owner} needs scikit-learn 1.6 or later, which is not installed: "
             'pip install "gt2lite[sklearn]". GT2Regressor works without it'
         ) from error
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from gt2lite._checks import Array, IntArray, whole
 from gt2lite._progress import progress_bar
-from gt2lite._tables import Names
+from gt2lite._tables import Names, take_rows
 
 PROBES = 32
 """Rows on which a base is asked again when a head is loaded."""
@@ -63,17 +63,6 @@ def base_name(base: Any) -> str:
     return type(base).__name__
 
 
-def need_sklearn() -> None:
-    """Raise an error with the way out where scikit-learn is not installed."""
-    try:
-        import sklearn.frozen  # noqa: F401
-    except ImportError as error:
-        raise ImportError(
-            "IntervalHead needs scikit-learn 1.6 or later, which is not installed: "
-            'pip install "gt2lite[sklearn]". GT2Regressor works without it'
-        ) from error
-
-
 def hold_out(base: Any, table: Any, target: Array, cv: Any, seed: int) -> Held:
     """Train a copy of a base on all rows, and others on all folds but one, for its predictions.
 
@@ -94,9 +83,9 @@ def hold_out(base: Any, table: Any, target: Array, cv: Any, seed: int) -> Held:
     predicted: list[Array] = []
     with progress_bar(len(splits) + 1, "base", "fit") as step:
         for trained, held in splits:
-            one = clone(base).fit(take(table, trained), target[trained])
+            one = clone(base).fit(take_rows(table, trained), target[trained])
             rows.append(np.asarray(held, dtype=np.intp))
-            predicted.append(predict_base(one, take(table, held)))
+            predicted.append(predict_base(one, take_rows(table, held)))
             step("out of fold")
         fitted = clone(base).fit(table, target)
         step("all rows")
@@ -135,11 +124,6 @@ def predict_base(base: Any, table: Any) -> Array:
             f"{len(table)} rows"
         )
     return predicted
-
-
-def take(table: Any, rows: Any) -> Any:
-    """Return some rows of an array or a data frame."""
-    return table.iloc[rows] if hasattr(table, "iloc") else table[rows]
 
 
 def named_table(values: Array, names: Names | None, like: Any = None) -> Any:

@@ -23,7 +23,7 @@ def interval_frame(X: Any, lower: Array, upper: Array, coverage: Any) -> Any:
         upper: likewise.
         coverage: the level or levels; None where a plane was asked for.
 
-    >>> frame = interval_frame(np.zeros((2, 1)), np.zeros(2), np.ones(2), 0.9)
+    >>> frame = interval_frame([[1.0], [2.0]], np.zeros(2), np.ones(2), 0.9)
     >>> list(frame.columns), frame.shape
     (['lower_90', 'upper_90'], (2, 2))
     """
@@ -37,7 +37,7 @@ def interval_frame(X: Any, lower: Array, upper: Array, coverage: Any) -> Any:
             columns |= {f"lower_{percent(level)}": low, f"upper_{percent(level)}": high}
     if hasattr(X, "columns") and not hasattr(X, "iloc"):  # polars: frames without an index
         return type(X)(columns)
-    return _pandas().DataFrame(columns, index=getattr(X, "index", None))
+    return _pandas().DataFrame(columns, index=X.index if hasattr(X, "iloc") else None)
 
 
 def percent(level: float) -> str:

@@ -14,8 +14,8 @@ from typing import Any, Self
 import numpy as np
 
 from gt2lite._checks import Array
-from gt2lite._sklearn import Regressor, not_fitted_error
-from gt2lite._tables import Names, match_table, read_table, read_target
+from gt2lite._sklearn import Regressor, need_sklearn, not_fitted_error
+from gt2lite._tables import Names, match_table, read_table, read_target, take_rows
 from gt2lite.calibration import Calibration
 from gt2lite.calibration.groups import read_groups
 from gt2lite.estimator._bases import (
@@ -24,9 +24,7 @@ from gt2lite.estimator._bases import (
     draw_probes,
     hold_out,
     named_table,
-    need_sklearn,
     predict_base,
-    take,
 )
 from gt2lite.estimator._calibrators import make_calibrator, tails_of
 from gt2lite.estimator._doubting import Doubting
@@ -89,7 +87,7 @@ class IntervalHead(Doubting, Regressor):
     def __init__(
         self, base: Any, system: GT2Regressor | None = None, cv: Any = 5, random_state: Any = 0
     ) -> None:
-        need_sklearn()
+        need_sklearn("IntervalHead")
         self.base = base
         self.system = system
         self.cv = cv
@@ -148,10 +146,10 @@ class IntervalHead(Doubting, Regressor):
         pool, tails = options.get("small_groups") == "pool", tails_of(sides, options)
         split = draw_split(N, share, self.random_state, labels, sides=sides, tails=tails, pool=pool)
         use, rest = split.trained, split.calibrated
-        self._fit(take(table, use), values[use], names, target[use])
+        self._fit(take_rows(table, use), values[use], names, target[use])
         of_rows = None if labels is None else [labels[i] for i in rest]
         self._calibrate(
-            take(table, rest), values[rest], target[rest], of_rows, method, sides, options
+            take_rows(table, rest), values[rest], target[rest], of_rows, method, sides, options
         )
         self.calibration_rows_, self.split_ = rest, split.words
         if not self.out_of_fold_:
@@ -224,7 +222,7 @@ class IntervalHead(Doubting, Regressor):
             ValueError: where `base` is another one; it says what differs.
             FileFormatError: where the file is damaged, incomplete or another's.
         """
-        need_sklearn()
+        need_sklearn("IntervalHead")
         check_base(base)
         model = read_head(path)
         head = model.head

@@ -147,10 +147,12 @@ def make_plan(settings: Mapping[str, Any]) -> Plan:
     transform, verbose = settings["target_transform"], settings["verbose"]
     if transform is not None:
         one_of("target_transform", transform, TRANSFORMS)
-    if verbose is not None and not isinstance(verbose, (bool, np.bool_)):
-        raise ValueError(f"verbose must be True, False or None, got {verbose!r}")
+    if verbose is not None:
+        if not isinstance(verbose, (bool, np.bool_)):
+            raise ValueError(f"verbose must be True, False or None, got {verbose!r}")
+        verbose = bool(verbose)
     inputs = one_of("inputs", settings["inputs"], INPUTS)
-    return Plan(n_systems, bool(choose), inputs, margins, transform, n_jobs, verbose)  # type: ignore[arg-type]
+    return Plan(n_systems, bool(choose), inputs, margins, transform, n_jobs, verbose)
 
 
 def _enough_epochs(batch_size: Any, n_rows: int) -> int:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gt2lite import GT2Regressor
+from gt2lite import GT2Regressor, IntervalHead
 
 pd = pytest.importorskip("pandas")
 
@@ -57,3 +57,16 @@ def test_a_report_of_several_levels(reg):
     assert list(frame["reached"]) == [found[0.5][0].reached, found[0.9][0].reached]
     assert (frame["lower_alpha"] == frame["upper_alpha"]).all()
     assert len(reg.calibration_report(0.9, as_frame=True)) == 1
+
+
+def test_a_head_gives_frames_and_one_end_as_well(frame):
+    linear = pytest.importorskip("sklearn.linear_model")
+    y = frame["a"] + frame["b"] ** 2
+    system = GT2Regressor(n_rules=3, epochs=5, learning_rate=0.03)
+    head = IntervalHead(linear.LinearRegression(), system).fit_calibrate(frame, y, sides="lower")
+    found = head.predict_interval(frame, [0.5, 0.9], as_frame=True)
+    assert list(found.columns) == ["lower_50", "upper_50", "lower_90", "upper_90"]
+    assert found.index.equals(frame.index)
+    assert (found["upper_90"] == np.inf).all() and np.isfinite(found["lower_90"]).all()
+    assert (found["lower_90"] <= found["lower_50"]).all()
+    assert list(head.calibration_report([0.5, 0.9])) == [0.5, 0.9]
