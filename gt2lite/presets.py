@@ -40,4 +40,4 @@ HEAD = Recipe(
     schedule="cosine",
     start="joint",
 )
-"""How a head learns the errors of another model: tried on training rows of concrete, WW, PM, PP."""
+"""How a head learns the errors of another model: tried on training rows of concrete and WW."""
