@@ -11,6 +11,17 @@ FOLDER = Path(__file__).resolve().parents[1] / "benchmarks"
 
 SMALL = {
     "cost": ["--datasets", "pp", "--seeds", "1", "--epochs", "1", "--levels", "3"],
+    "ensembles": [
+        "--rows",
+        "60",
+        "--systems",
+        "2",
+        "--epochs",
+        "1",
+        "--new-rows",
+        "50",
+        "--rounds=1",
+    ],
     "growth": ["--rounds", "1", "--smallest", "2"],
     "imports": ["--rounds", "1", "--names", "reduction"],
     "inference": ["--rows", "200", "--rounds", "1"],
