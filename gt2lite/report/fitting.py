@@ -51,7 +51,7 @@ def describe(regressor: GT2Regressor) -> list[str]:
     for judged in kept:
         settings = {"n_rules": STRONG.n_rules} | judged.settings
         rules, ranks = settings.pop("n_rules"), settings.pop("inputs") == "ranks"
-        others = "".join(f", {name} {value:g}" for name, value in settings.items())
+        others = "".join(f", {name} {value}" for name, value in settings.items())
         form = "ranks of the inputs" if ranks else "the inputs as they are"
         words.append(f"{rules} rules on {form}{others}, {judged.epochs} passes over the rows.")
     if (margins := regressor.margins_) is None:

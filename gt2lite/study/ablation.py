@@ -222,7 +222,7 @@ def step_factor(epoch: Array, steps_per_epoch: int) -> Array:
         steps_per_epoch: how many steps an epoch has.
 
     >>> step_factor(np.array([1, 10, 100]), 53).round(2)
-    array([1.38, 0.24, 0.31])
+    array([1.39, 0.24, 0.31])
     """
 
     def correction(t: Array) -> Array:

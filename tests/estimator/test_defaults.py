@@ -30,11 +30,11 @@ def test_the_coverage_comes_first_and_is_90_percent(data, fitted):
     np.testing.assert_array_equal(plain, fitted.predict_interval(X, 0.9))
     np.testing.assert_array_equal(plain, fitted.predict_interval(X, coverage=0.9))
     assert (plain[0] > fitted.predict_interval(X, 0.95)[0]).any()
-    coverage, alpha, groups = list(
+    coverage, alpha, groups, as_frame = list(
         inspect.signature(GT2Regressor.predict_interval).parameters.values()
     )[2:]
     assert (coverage.name, repr(coverage.default)) == ("coverage", "0.9")
-    assert alpha.kind is groups.kind is inspect.Parameter.KEYWORD_ONLY
+    assert {alpha.kind, groups.kind, as_frame.kind} == {inspect.Parameter.KEYWORD_ONLY}
 
 
 @pytest.mark.parametrize("asked", [{}, {"coverage": 0.9}, {"coverage": [0.5, 0.9]}])
