@@ -73,7 +73,9 @@ def shortfall(params: Params, X: Array, kappa: float) -> Shortfall:
         gaps = side * (y - y[rows, outermost][:, None])  # (N, P), not negative
         end, _ = type_reduce(*weights, gaps)
         pull = factor * (f * gaps).sum(axis=1)
-        found.append([pull / y.shape[1], end, pull / f[rows, outermost]])
+        with np.errstate(divide="ignore", over="ignore"):  # a firing of 0 bounds nothing
+            above = pull / f[rows, outermost]
+        found.append([pull / y.shape[1], end, above])
     return Shortfall(*np.array(found).transpose(1, 0, 2))
 
 
