@@ -148,7 +148,7 @@ def make_plan(settings: Mapping[str, Any]) -> Plan:
     if transform is not None:
         one_of("target_transform", transform, TRANSFORMS)
     if verbose is not None:
-        if not isinstance(verbose, (bool, np.bool_)):
+        if not (isinstance(verbose, (bool, np.bool_)) or verbose in (0, 1)):
             raise ValueError(f"verbose must be True, False or None, got {verbose!r}")
         verbose = bool(verbose)
     inputs = one_of("inputs", settings["inputs"], INPUTS)
