@@ -25,7 +25,7 @@ LEVELS = (0.9, 0.95)
 PATIENCE = 3
 """Moments in a row without a better score, after which a course ends."""
 
-_GRID = np.asarray(alpha_of(np.linspace(0, 1, 9)))
+GRID = np.asarray(alpha_of(np.linspace(0, 1, 9)))
 """Planes at which intervals are known; in between they are interpolated."""
 
 
@@ -40,7 +40,7 @@ class Seen(NamedTuple):
     def at(cls, params: Params, X: Array, y: Array, alphas: Array) -> Seen:
         """Return what a system says of inputs `X` (n, M) with targets `y` (n,)."""
         planes = Planes(params, X)
-        return cls(planes.ends(_GRID), planes.output(alphas), y)
+        return cls(planes.ends(GRID), planes.output(alphas), y)
 
     @classmethod
     def joined(cls, parts: Sequence[Seen]) -> Seen:

@@ -57,6 +57,12 @@ class Fitted(NamedTuple):
         """Return the intervals that are calibrated: the planes, or margins around the output."""
         return planes if self.margins is None else self.margins.around(planes, self.alphas)
 
+    def with_margins(self, power: float, X: Array) -> Fitted:
+        """Return the same with margins; their usual width is that at scaled inputs `X` (N, M)."""
+        lower, upper = self.planes(X)(ALPHA_0)
+        usual = float(np.mean(upper - lower)) or 1.0  # planes may have no width at all
+        return self._replace(margins=Margins(power, usual))
+
 
 class Learnt:
     """What an estimator keeps of its training, as attributes and as one object."""
@@ -75,6 +81,10 @@ class Learnt:
     def learnt(self) -> Fitted:
         """Return systems, ranks and margins as one object, in scaled units; for other modules."""
         return Fitted(self.systems_, self.ranks_, self.margins_, self.chosen_)
+
+    def use_margins(self, power: float, X: Any) -> None:
+        """Calibrate margins instead of planes from now on; `X` (N, M) was trained on; likewise."""
+        self._keep(self.learnt().with_margins(power, self._scaled(X)))
 
     def calibration_inputs(self) -> Array | None:
         """Return the scaled inputs (Q, M) that the calibrator may need again, if any; likewise."""
@@ -145,11 +155,7 @@ def fit_systems(
         return Fitted(tuple(choice.systems), needed, choice.margins, tuple(choice.judged))
     X_learn = X if ranks is None else ranks.transform(X)
     fitted = Fitted(tuple(_train(X_learn, y, recipe, plan, seed, callback)), ranks, None)
-    if plan.margins is None:
-        return fitted
-    lower, upper = fitted.planes(X)(ALPHA_0)
-    usual = float(np.mean(upper - lower)) or 1.0  # planes may have no width at all
-    return fitted._replace(margins=Margins(plan.margins, usual))
+    return fitted if plan.margins is None else fitted.with_margins(plan.margins, X)
 
 
 def _train(

@@ -27,6 +27,7 @@ from gt2lite.estimator._bases import (
     predict_base,
 )
 from gt2lite.estimator._calibrators import make_calibrator, tails_of
+from gt2lite.estimator._courses import quality
 from gt2lite.estimator._doubting import Doubting
 from gt2lite.estimator._frames import interval_frame
 from gt2lite.estimator._head_files import read_head, write_head
@@ -59,7 +60,9 @@ class IntervalHead(Doubting, Regressor):
             rows of `fit`. If the base has seen those, they are too small and planes too narrow,
             which calibration mends at the price of less apt, mostly wider, intervals.
         system: the unfitted `GT2Regressor` that learns the errors; None for the mean of five
-            of 20 rules each (`gt2lite.presets.HEAD`).
+            of 20 rules each (`gt2lite.presets.HEAD`). Of that one, planes or margins that follow
+            their width are calibrated, whichever have the smaller interval score on rows left out
+            (`head_.margins_`).
         cv: number of folds, or a splitter of scikit-learn's, such as `TimeSeriesSplit`.
         random_state: the seed of folds, of the default system, and of the split in
             `fit_calibrate`.
@@ -256,14 +259,16 @@ class IntervalHead(Doubting, Regressor):
         held = hold_out(self.base, table, target, self.cv, fold_seed)
         errors = target[held.rows] - held.predicted
         inputs = HeadInputs(values[held.rows], held.predicted, names)
-        left = cross_fit(system, inputs, errors, rng)
+        seen = cross_fit(system, inputs, errors, rng)
         head = system.fit(inputs, errors)
+        if self.system is None and (best := quality(seen).margins):
+            head.use_margins(best.power, inputs)
         probes = draw_probes(values, probe_seed)
         probed = predict_base(held.base, named_table(probes, names, like=table))
         for name in ("feature_names_in_", "calibration_rows_", "split_"):
             self.__dict__.pop(name, None)
         self.base_, self.head_, self.out_of_fold_ = held.base, head, held.out_of_fold
-        self.rmse_ = {"base": rms(errors), "corrected": rms(left)}
+        self.rmse_ = {"base": rms(errors), "corrected": rms(seen.y - seen.output)}
         self.corrects_ = self.rmse_["corrected"] <= self.rmse_["base"]
         self.marks_ = mark_rows(values, target)
         self.probes_, self.probed_ = probes, probed

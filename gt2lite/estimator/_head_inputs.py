@@ -8,6 +8,7 @@ import numpy as np
 
 from gt2lite._checks import Array, IntArray
 from gt2lite._tables import Names
+from gt2lite.estimator._courses import GRID, Seen
 
 BASE = "base"
 """What the prediction of the base is called among the inputs."""
@@ -34,16 +35,18 @@ class HeadInputs:
         return found
 
 
-def cross_fit(system: Any, inputs: HeadInputs, errors: Array, rng: np.random.Generator) -> Array:
-    """Return what of the errors (N,) is left by systems trained on the other half of them."""
+def cross_fit(system: Any, inputs: HeadInputs, errors: Array, rng: np.random.Generator) -> Seen:
+    """Return what systems say of the errors (N,) that were trained on the other half of them."""
     from sklearn.base import clone
 
     first, second = np.array_split(rng.permutation(len(errors)), 2)
-    left = errors.copy()
+    seen = []
     for held, used in ((first, second), (second, first)):
         trained = clone(system).fit(inputs.take(used), errors[used])
-        left[held] -= trained.predict(inputs.take(held))
-    return left
+        rows = inputs.take(held)
+        ends = [trained.predict_interval(rows, alpha=float(alpha)) for alpha in GRID]
+        seen.append(Seen(np.stack(ends, axis=1), trained.predict(rows), errors[held]))
+    return Seen.joined(seen)
 
 
 def rms(values: Array) -> float:
