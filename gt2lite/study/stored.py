@@ -248,8 +248,15 @@ def renew_walk(
     return best
 
 
-def _there(path: Path, kind: Callable[..., Any]) -> dict[str, list[Any]]:
-    return read(path, kind).by_key() if path.exists() else {}
+def _there(path: Path, kind: Any) -> dict[str, list[Any]]:
+    """Return the rows of a file by key; none where older code gave it other columns."""
+    if not path.exists():
+        return {}
+    with path.open(encoding="utf-8") as file:
+        columns = file.readline().strip().split(",")
+    if columns != [*(field.name for field in fields(kind)), "key"]:
+        return {}
+    return read(path, kind).by_key()
 
 
 def _results(stored: Stored[TrialRecord]) -> dict[str, TrialResult]:
