@@ -132,11 +132,21 @@ def analyse(
         importance=ranked,
         settings=fitting.describe(regressor),
         notes=[*notes, *odd, *warned],
-        doubts=measuring.look_alikes(frame, columns, groups, time),
+        doubts=_doubts(frame, columns, parts_of, groups, time),
         rules=str(regressor.rules(parts["train"][0], target=target)),
         groups=groups,
         time=time,
     )
+
+
+def _doubts(
+    frame: Frame, columns: Columns, parts: Split, groups: str | None, time: str | None
+) -> list[str]:
+    found = measuring.look_alikes(frame, columns, groups, time)
+    if groups is None or time is not None:  # an order in time goes before groups
+        return found
+    labels = kinds.as_text(frame[groups]).fillna("(missing)").to_numpy()
+    return [*measuring.few_groups(labels, parts[:3]), *found]
 
 
 def _checked_levels(levels: Sequence[float]) -> tuple[float, ...]:

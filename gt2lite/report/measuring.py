@@ -193,6 +193,10 @@ def _pieces(values: Array, most: int = 15) -> list[tuple[str, Array]]:
     return [(str(names[i]), text == names[i]) for i in order]
 
 
+ENOUGH_GROUPS = 20
+"""With fewer groups that calibrate, or that judge, the report warns."""
+
+
 def look_alikes(frame: Frame, columns: Columns, groups: str | None, time: str | None) -> list[str]:
     """Return warnings of columns that look like an order in time, or like groups."""
     result = []
@@ -217,3 +221,26 @@ def look_alikes(frame: Frame, columns: Columns, groups: str | None, time: str | 
                     f"try --groups {name!r}."
                 )
     return result
+
+
+def few_groups(labels: Any, parts: Sequence[Any]) -> list[str]:
+    """Return a warning where few groups calibrate or judge: then rows say less than they seem to.
+
+    Args:
+        labels: the group of each row (N,).
+        parts: positions of the rows that train, calibrate and judge.
+
+    >>> rows = np.arange(30)
+    >>> few_groups(rows // 3, (rows[:18], rows[18:24], rows[24:]))[0][:51]
+    'Of 10 groups 6 train, 2 calibrate and 2 judge. Rows'
+    """
+    labels = np.asarray(labels)
+    train, calibrate, judge = (len(set(labels[rows].tolist())) for rows in parts)
+    if min(calibrate, judge) >= ENOUGH_GROUPS:
+        return []
+    return [
+        f"Of {train + calibrate + judge} groups {train} train, {calibrate} calibrate and {judge} "
+        "judge. Rows of a group are alike, so it is groups that count: nothing is promised for a "
+        "new group, and the measured coverage would be another with other groups. More groups "
+        "help; more rows of the same groups do not."
+    ]

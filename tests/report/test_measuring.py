@@ -67,6 +67,15 @@ def test_columns_that_look_like_time_and_groups_are_warned_about():
     assert measuring.look_alikes(frame, columns, "person_id", "day") == []
 
 
+@pytest.mark.parametrize(("n_groups", "n_warnings"), [(11, 1), (95, 1), (100, 0)])
+def test_few_groups_are_warned_about(n_groups, n_warnings):
+    rows = np.arange(3 * n_groups)
+    cuts = [3 * round(0.6 * n_groups), 3 * round(0.8 * n_groups)]
+    found = measuring.few_groups(rows // 3, np.split(rows, cuts))
+    assert len(found) == n_warnings
+    assert all(f"Of {n_groups} groups" in words for words in found)
+
+
 # Splits
 
 
