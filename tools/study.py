@@ -9,13 +9,15 @@ python tools/study.py sqr
     simultaneous quantile regression beside aligned training, written to data/results/sqr.csv
 python tools/study.py ablation
     the settings of the authors' mode one by one, written to data/results/ablation.csv
+python tools/study.py steadiness
+    the systems for practice with nudged targets, written to data/results/steadiness*.csv
 python tools/study.py tune
     the walk to the settings of GT2Regressor.strong, written to data/results/tuning_repeat.csv
 python tools/study.py protocol
     the paper's protocol with 50 seeds, in the authors' mode and with nudged starts, written to
     data/results/
 python tools/study.py study
-    protocol, ablation, sqr, field and tune, one after the other
+    protocol, ablation, sqr, steadiness, field and tune, one after the other
 
 Rows of data/results whose key is that of today's code are kept as they are. Runs are kept in
 _build/store: what was computed is not computed again, and a command that was interrupted or
@@ -116,18 +118,33 @@ def protocol(store: Store, jobs: int) -> None:
     rows = renewed("reference", store, jobs)["reference.csv"].rows
     for name in ("authors", "nudged"):
         renewed(name, store, jobs)
-    # what processors are held to is read when NumPy is loaded: a process of its own
-    words = ["held", "--jobs", str(jobs), "--store", str(store.folder)]
-    command = [sys.executable, str(Path(__file__).resolve()), *words]
-    subprocess.run(command, env=os.environ | HELD["sse4"], check=True)
+    _held("nudged_sse4", store, jobs)
     found = np.show_config(mode="dicts")["SIMD Extensions"]["found"]
     write_provenance(RESULTS, command="make study", instructions=", ".join(found))
     print(*protocol_lines(rows), sep="\n")
 
 
-def held(store: Store, jobs: int) -> None:
-    """Bring the runs without newer instructions up to date."""
-    renewed("nudged_sse4", store, jobs)
+def steadiness(store: Store, jobs: int) -> None:
+    """Bring the systems for practice with nudged targets up to date."""
+    renewed("steadiness", store, jobs)
+    _held("steadiness_sse4", store, jobs)
+    versions = {"scikit-learn": version("scikit-learn")}
+    command = "python tools/study.py steadiness"
+    write_provenance(RESULTS, "steadiness_provenance.json", command=command, **versions)
+
+
+def _held(name: str, store: Store, jobs: int) -> None:
+    """Bring runs without newer instructions up to date, in a process of their own.
+
+    What processors are held to is read when NumPy is loaded.
+    """
+    words = [name, "--jobs", str(jobs), "--store", str(store.folder)]
+    command = [sys.executable, str(Path(__file__).resolve()), *words]
+    subprocess.run(command, env=os.environ | HELD["sse4"], check=True)
+
+
+def _renew(name: str, store: Store, jobs: int) -> None:
+    renewed(name, store, jobs)
 
 
 def study(store: Store, jobs: int) -> None:
@@ -135,6 +152,7 @@ def study(store: Store, jobs: int) -> None:
     protocol(store, jobs)
     ablation(store, jobs)
     sqr(store, jobs)
+    steadiness(store, jobs)
     field(store, jobs)
     tune(store, jobs)
 
@@ -148,7 +166,8 @@ def main(words: Sequence[str] | None = None) -> int:
         "ablation": ablation,
         "tune": tune,
         "protocol": protocol,
-        "held": held,
+        **{name: functools.partial(_renew, name) for name in ("nudged_sse4", "steadiness_sse4")},
+        "steadiness": steadiness,
         "study": study,
     }
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])

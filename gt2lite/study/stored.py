@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from gt2lite.datasets import DATASETS, data_path
 from gt2lite.recipe import Recipe
-from gt2lite.study import plans, runner
+from gt2lite.study import plans, runner, steadiness
 from gt2lite.study.ablation import AblationRecord, ablations
 from gt2lite.study.field.plans import whole_field
 from gt2lite.study.field.records import BinCount, ChosenSettings, FieldRecord
@@ -116,6 +116,16 @@ STUDIES = {
         {"ablation.csv": File(AblationRecord, lambda row: [row])},
     ),
     "sqr": Study("simultaneous quantile regression", races, {"sqr.csv": File(RaceRecord, list)}),
+    "steadiness": Study(
+        "the systems for practice, nudged",
+        steadiness.nudged,
+        {"steadiness.csv": File(steadiness.SteadyRecord, lambda row: [row])},
+    ),
+    "steadiness_sse4": Study(
+        "the same without newer instructions",
+        functools.partial(steadiness.nudged, "sse4"),
+        {"steadiness_sse4.csv": File(steadiness.SteadyRecord, lambda row: [row])},
+    ),
     "field": Study(
         "the field",
         whole_field,
@@ -139,6 +149,11 @@ KINDS: dict[str, Callable[..., Any]] = {
 def moved_rows() -> list[Moved]:
     """Return all that is stored of runs that differ from the reference by rounding only."""
     return [*rows_of("nudged.csv"), *rows_of("nudged_sse4.csv")]
+
+
+def steady_rows() -> list[steadiness.SteadyRecord]:
+    """Return all that is stored of the systems for practice, nudged."""
+    return [*rows_of("steadiness.csv"), *rows_of("steadiness_sse4.csv")]
 
 
 def rows_of(name: str) -> list[Any]:
@@ -233,8 +248,15 @@ def renew_walk(
     return best
 
 
-def _there(path: Path, kind: Callable[..., Any]) -> dict[str, list[Any]]:
-    return read(path, kind).by_key() if path.exists() else {}
+def _there(path: Path, kind: Any) -> dict[str, list[Any]]:
+    """Return the rows of a file by key; none where older code gave it other columns."""
+    if not path.exists():
+        return {}
+    with path.open(encoding="utf-8") as file:
+        columns = file.readline().strip().split(",")
+    if columns != [*(field.name for field in fields(kind)), "key"]:
+        return {}
+    return read(path, kind).by_key()
 
 
 def _results(stored: Stored[TrialRecord]) -> dict[str, TrialResult]:

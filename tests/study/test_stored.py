@@ -68,6 +68,16 @@ def test_a_run_is_kept_only_if_all_its_files_have_it(tmp_path, monkeypatch):
     assert (found.n_kept, found.n_loaded) == (0, 1) and (tmp_path / "bins.csv").exists()
 
 
+def test_a_file_with_other_columns_is_of_older_code(tmp_path):
+    study, store = SMALL, Store(tmp_path / "store")
+    renew(study, tmp_path, store, n_jobs=1)
+    path = tmp_path / "reference.csv"
+    whole = path.read_text()
+    path.write_text("\n".join(line.partition(",")[2] for line in whole.splitlines()))
+    assert renew(study, tmp_path, store, n_jobs=1).n_kept == 0
+    assert path.read_text() == whole
+
+
 def test_pages_are_told_how_many_rows_are_of_older_code(files, monkeypatch):
     (files / "results").mkdir()
     path = files / "results" / "reference.csv"
