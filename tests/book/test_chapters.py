@@ -155,8 +155,10 @@ def test_a_chapter_runs_under_quick(chapter, quick_run):
     for part in cells:
         for output in part.get("outputs", []):
             assert output.get("name") != "stderr", f"a stray message: {output['text']}"
-            if "image/png" in output.get("data", {}):
+            data = output.get("data", {})
+            moves = "gt2-live" in "".join(data.get("text/html", ""))  # it brings words of its own
+            if "image/png" in data or moves:
                 told = part["metadata"]["mystnb"]
                 assert told["figure"]["caption"]
                 assert told["figure"]["name"]
-                assert told["image"]["alt"]
+                assert moves or told["image"]["alt"]

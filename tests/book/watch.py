@@ -64,6 +64,35 @@ def is_own(address, folder, host):
     )
 
 
+@contextmanager
+def watched(chromium, server, folder, url, **settings):
+    """Yield a new tab for the page at `url`, and a list of what the browser will have asked of
+    others, sorted, which is filled when the tab is closed.
+
+    Args:
+        chromium: the browser.
+        server: the one that `served` gave.
+        folder: the pages.
+        url: the page that is to be opened.
+        settings: of the tab, such as `viewport`.
+    """
+    host = f"127.0.0.1:{server.server_port}"
+    asked, outside = [], []
+    server.refused.clear()
+    proxy = {"server": f"http://{host}", "bypass": host}
+    context = chromium.new_context(proxy=proxy, **settings)
+    context.on("request", lambda request: asked.append(request.url))
+    tab = context.new_page()
+    tab.on("websocket", lambda socket: asked.append(socket.url))
+    try:
+        yield tab, outside
+    finally:
+        context.close()
+    assert url in asked, f"{url} was not opened"
+    found = {address for address in asked if not is_own(address, folder, host)}
+    outside += sorted(found | set(server.refused))
+
+
 def asked_outside(chromium, server, folder, page, way, scale=1):
     """Open a page of `folder` and return what the browser asked of others, sorted.
 
@@ -77,23 +106,12 @@ def asked_outside(chromium, server, folder, page, way, scale=1):
     """
     from playwright.sync_api import Error
 
-    host = f"127.0.0.1:{server.server_port}"
-    base = f"{folder.as_uri()}/" if way == "file" else f"http://{host}/"
-    url = base + page.relative_to(folder).as_posix()
-    asked = []
-    server.refused.clear()
-    context = chromium.new_context(
-        proxy={"server": f"http://{host}", "bypass": host}, device_scale_factor=scale
-    )
-    context.on("request", lambda request: asked.append(request.url))
-    tab = context.new_page()
-    tab.on("websocket", lambda socket: asked.append(socket.url))
-    with suppress(Error):  # of a page that goes elsewhere by itself: that is written down
-        tab.goto(url)
-        tab.evaluate("window.MathJax && MathJax.startup && MathJax.startup.promise")
-        tab.evaluate(SCROLLED)
-    tab.wait_for_timeout(SETTLED)
-    context.close()
-    assert url in asked, f"{url} was not opened"
-    outside = {address for address in asked if not is_own(address, folder, host)}
-    return sorted(outside | set(server.refused))
+    base = folder.as_uri() if way == "file" else f"http://127.0.0.1:{server.server_port}"
+    url = f"{base}/{page.relative_to(folder).as_posix()}"
+    with watched(chromium, server, folder, url, device_scale_factor=scale) as (tab, outside):
+        with suppress(Error):  # of a page that goes elsewhere by itself: that is written down
+            tab.goto(url)
+            tab.evaluate("window.MathJax && MathJax.startup && MathJax.startup.promise")
+            tab.evaluate(SCROLLED)
+        tab.wait_for_timeout(SETTLED)
+    return outside

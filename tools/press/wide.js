@@ -2,7 +2,10 @@
 // more is to come, a word stands below it, and the keyboard reaches it.
 (() => {
   "use strict";
-  const BOXES = ".pst-scrollable-table-container, .bd-article .math mjx-container, .bd-article pre";
+  const BOXES = [
+    ".pst-scrollable-table-container", ".bd-article .math mjx-container", ".bd-article pre",
+    ".bd-article .cell_output .text_html",  // a data frame
+  ].join();
   const WORD = "\u21c6 scroll sideways";
 
   // A formula brings words for screen readers along, which have no width to the eye.
@@ -12,8 +15,8 @@
   };
   const shade = (box) => {
     const rest = box.scrollWidth - box.clientWidth - box.scrollLeft;
-    box.classList.toggle("press-more-right", rest > 2);
-    box.classList.toggle("press-more-left", box.scrollLeft > 2);
+    box.classList.toggle("press-more-right", rest > 0.5);
+    box.classList.toggle("press-more-left", box.scrollLeft > 0.5);
   };
   const cue = (box, wanted) => {
     const place = box.closest("div.math") ?? box;
@@ -31,17 +34,14 @@
     for (const box of document.querySelectorAll(BOXES)) {
       if (!box.clientWidth) continue;
       const wide = content(box) > box.clientWidth + 1;
-      if (wide === box.classList.contains("press-scrolls")) continue;
-      box.classList.toggle("press-scrolls", wide);
-      cue(box, wide);
-      if (wide) {
-        box.tabIndex = 0;
-        box.addEventListener("scroll", () => shade(box), { passive: true });
-        shade(box);
-      } else {
-        box.classList.remove("press-more-right", "press-more-left");
-        box.removeAttribute("tabindex");
+      if (wide !== box.classList.contains("press-scrolls")) {
+        box.classList.toggle("press-scrolls", wide);
+        cue(box, wide);
+        if (wide) box.tabIndex = 0;
+        else box.removeAttribute("tabindex");
       }
+      if (wide) shade(box);  // each time: what was wide may have become wider
+      else box.classList.remove("press-more-right", "press-more-left");
     }
   };
   const start = () => {
@@ -52,6 +52,9 @@
       cancelAnimationFrame(waiting);
       waiting = requestAnimationFrame(look);
     });
+    document.addEventListener("scroll", (event) => {
+      if (event.target.classList?.contains("press-scrolls")) shade(event.target);
+    }, { capture: true, passive: true });
     document.addEventListener("toggle", look, true);  // what was folded has a width now
     document.addEventListener("click", () => requestAnimationFrame(look));
   };
