@@ -120,7 +120,6 @@ def test_every_training_was_nudged_twice_on_each_processor():
     assert all(tuple(sorted(found)) == plans.NUDGES[place[-1]] for place, found in seen.items())
 
 
-@pytest.mark.xfail(strict=True, reason="the field of twenty tables has not been run: make field")
 def test_the_stored_field_holds_all_contestants_on_all_splits_and_every_row_in_its_bins():
     def cells(rows):
         return {(r.dataset, r.split, r.seed, r.contestant) for r in rows}
@@ -148,12 +147,7 @@ def test_the_stored_field_holds_all_contestants_on_all_splits_and_every_row_in_i
     assert {"scipy", "scikit-learn"} <= set(reference_provenance("field_provenance.json"))
 
 
-NOT_RUN = pytest.mark.xfail(strict=True, reason="the field has not been run: make field")
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=NOT_RUN) if n == "field_settings.csv" else n for n in KINDS]
-)
+@pytest.mark.parametrize("name", KINDS)
 def test_every_stored_row_carries_a_key(name):
     there = read(results.data_path("results", name), KINDS[name])
     assert there.rows and all(there.keys) and len(there.keys) == len(there.rows)
