@@ -87,6 +87,7 @@ class FieldFacts(NamedTuple):
     mean: float
     low: float
     high: float
+    middle: float  # the median over tables
     ahead: str  # on how many tables its ratio is below 1
     better: int  # of the tests at 90 and 95 %
     worse: int
@@ -203,6 +204,7 @@ def field_facts(rows: Sequence[FieldRecord], ours: str) -> FieldFacts:
         mean.mean,
         mean.low,
         mean.high,
+        float(np.median(list(tables.values()))) if tables else np.nan,
         count(sum(value < 1 for value in tables.values()), "table", "tables"),
         verdicts.count("better"),
         verdicts.count("worse"),
