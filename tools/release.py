@@ -34,9 +34,9 @@ class ReleaseError(Exception):
 
 def check_results() -> None:
     """Raise a `ReleaseError` where a stored result is of older code."""
-    from gt2lite.study.stored import KINDS, staleness
+    from gt2lite.study.stored import HISTORY, KINDS, staleness
 
-    if told := staleness(*KINDS):
+    if told := staleness(*(name for name in KINDS if name not in HISTORY)):
         raise ReleaseError(f"{told} `make study` brings them up to date; then call this again")
 
 

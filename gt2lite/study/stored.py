@@ -145,6 +145,9 @@ KINDS: dict[str, Callable[..., Any]] = {
 }
 """What the rows of each file are."""
 
+HISTORY = ("tuning.csv",)
+"""Files that are kept as they were, though their code is not today's: what a decision rested on."""
+
 
 def moved_rows() -> list[Moved]:
     """Return all that is stored of runs that differ from the reference by rounding only."""
