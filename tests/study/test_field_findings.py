@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from gt2lite.study.field import findings
-from gt2lite.study.field.strong import strong_facts, strong_rows
 from gt2lite.study.field.tables import title, values_of
 from gt2lite.study.stored import rows_of
 
@@ -79,27 +78,3 @@ def test_who_is_wider_than_the_range_is_told_at_every_number():
 def test_an_interval_may_hold_one_label_or_both():
     lower, upper = np.array([0.0, 0.5, -1.0, 0.2]), np.array([0.5, 1.0, 2.0, 0.8])
     assert findings.single_share(lower, upper) == 50
-
-
-# ------------------------------------------------------------------------- the strong system
-
-
-def test_the_strong_system_has_a_row_for_each_data_set_and_level():
-    rows = strong_rows(ROWS)
-    assert [row.row.split()[0] for row in rows[::2]] == ["WW", "PM", "AIDS", "PP"]
-    widths = values_of(ROWS, "equal_pinaw", level=0.95)
-    ours, theirs = widths["strong"]["ww"], widths["gb_split"]["ww"]
-    assert rows[1].split == pytest.approx(100 * (ours.mean() / theirs.mean() - 1))
-
-
-def test_what_is_told_of_the_strong_system_reads_well_at_every_value():
-    assert strong_facts(ROWS).verdict.startswith(("is missed: wider", "is reached: wider"))
-    best = [r for r in ROWS if r.contestant != "gb_cqr"]
-    best += [
-        SimpleNamespace(**{**vars(r), "equal_pinaw": 3 * r.equal_pinaw + 0.01 * r.seed})
-        for r in ROWS
-        if r.contestant == "gb_cqr"
-    ]
-    found = strong_facts(best)
-    assert found.verdict == "is reached: wider beyond chance in no rows of 8"
-    assert found.cqr_more == "no data set"

@@ -20,7 +20,7 @@ from gt2lite.study.field.public import DEVELOPMENT, FROZEN, PUBLIC
 from gt2lite.study.field.records import ChosenSettings, FieldRecord
 from gt2lite.study.field.setting import TABLES, shape_of
 from gt2lite.study.field.tables import printed, title, values_of
-from gt2lite.study.field.verdicts import Overall, by_table, overall, ratios, use_of
+from gt2lite.study.field.verdicts import SMOOTH, Overall, by_table, overall, ratios, use_of
 from gt2lite.study.report import count, p_value
 
 _WORDS = {"better": "better", "worse": "worse", "undecided": "open"}
@@ -96,6 +96,7 @@ class FieldFacts(NamedTuple):
     worst: float
     best_table: str
     best: float
+    paper: str  # the same ratio on tables of the paper
 
 
 class CapFacts(NamedTuple):
@@ -213,7 +214,13 @@ def field_facts(rows: Sequence[FieldRecord], ours: str) -> FieldFacts:
         worst,
         printed(best_table),
         best,
+        _on_paper(rows, ours),
     )
+
+
+def _on_paper(rows: Sequence[FieldRecord], ours: str) -> str:
+    found = by_table(ratios(rows, ours, tables=SMOOTH))
+    return ", ".join(f"{found[name]:.2f} on {name.upper()}" for name in SMOOTH if name in found)
 
 
 def what_is_stored(rows: Sequence[FieldRecord]) -> str:
