@@ -61,11 +61,10 @@ def one_of_each(pages):
 def test_no_page_of_the_book_asks_another_host(site, chromium, way, scale):
     pages = sorted(site.rglob("*.html"))
     assert len(pages) > len(list((ROOT / "chapters").glob("*.ipynb")))
+    # most have been opened as files by `test_a_page_asks_no_other_host`; by http, what a page
+    # asks for depends on its scripts and pictures: one page with each of them is enough
     seen = {site / f"{name}.html" for name in VISITED}
-    if way == "file":  # most have been opened so by `test_a_page_asks_no_other_host`
-        pages = [page for page in pages if page not in seen]
-    else:  # what a page asks for depends on its scripts and pictures: one with each of them
-        pages = one_of_each(pages)
+    pages = [p for p in pages if p not in seen] if way == "file" else one_of_each(pages)
     with served(site) as server:
         asked = {
             page.relative_to(site).as_posix(): found
