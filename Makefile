@@ -42,7 +42,7 @@ help: ## List the commands
 	@echo "Usage: make COMMAND"
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
 
-check: lint type ## Style, types and the quick tests: about a minute
+check: lint type ## Style, types and the quick tests: some minutes
 	@$(PY) tools/args.py $(PY) -m pytest -n auto -m 'not slow and not browser'
 
 test: $(VENV)/.stamp ## Run all tests (ARGS="-k reduction" picks some)
