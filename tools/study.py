@@ -143,10 +143,6 @@ def _held(name: str, store: Store, jobs: int) -> None:
     subprocess.run(command, env=os.environ | HELD["sse4"], check=True)
 
 
-def _renew(name: str, store: Store, jobs: int) -> None:
-    renewed(name, store, jobs)
-
-
 def study(store: Store, jobs: int) -> None:
     """Bring all files of data/results/ up to date."""
     protocol(store, jobs)
@@ -166,7 +162,7 @@ def main(words: Sequence[str] | None = None) -> int:
         "ablation": ablation,
         "tune": tune,
         "protocol": protocol,
-        **{name: functools.partial(_renew, name) for name in ("nudged_sse4", "steadiness_sse4")},
+        **{name: functools.partial(renewed, name) for name in ("nudged_sse4", "steadiness_sse4")},
         "steadiness": steadiness,
         "study": study,
     }

@@ -145,8 +145,12 @@ def _doubts(
     found = measuring.look_alikes(frame, columns, groups, time)
     if groups is None or time is not None:  # an order in time goes before groups
         return found
-    labels = kinds.as_text(frame[groups]).fillna("(missing)").to_numpy()
-    return [*measuring.few_groups(labels, parts[:3]), *found]
+    return [*measuring.few_groups(_labels(frame[groups]), parts[:3]), *found]
+
+
+def _labels(column: Any) -> Any:
+    """Return the texts of a column, one for each row; gaps have a name, too."""
+    return kinds.as_text(column).fillna("(missing)").to_numpy()
 
 
 def _checked_levels(levels: Sequence[float]) -> tuple[float, ...]:
@@ -236,9 +240,9 @@ def _regions(
         if column.kind == "number":
             parts[name] = kinds.as_numbers(rows[name]).fillna(column.fill).to_numpy(float)
         elif column.kind in ("category", "yes/no"):
-            parts[name] = kinds.as_text(rows[name]).fillna("(missing)").to_numpy()
+            parts[name] = _labels(rows[name])
     if groups is not None:
-        parts[groups] = kinds.as_text(rows[groups]).fillna("(missing)").to_numpy()
+        parts[groups] = _labels(rows[groups])
     lower, upper = (end[:, 0] for end in _ends(predictions, [level]))
     covered = (lower <= y) & (y <= upper)
     return measuring.regions(parts, covered, upper - lower, level, n_cal)

@@ -74,11 +74,11 @@ def test_ctrl_c_before_the_first_epoch_keeps_the_old_model(table, monkeypatch):
     np.testing.assert_array_equal(reg.predict_interval(X), before)
 
 
-@pytest.mark.parametrize("verbose", [None, True, False])
+@pytest.mark.parametrize("verbose", [None, True, False, 0, 1])
 def test_progress_is_shown_where_asked(table, verbose, capsys):
     pytest.importorskip("tqdm")
     GT2Regressor(**SETTINGS, verbose=verbose).fit(*table)
-    assert ("training" in capsys.readouterr().err) == (verbose is True)
+    assert ("training" in capsys.readouterr().err) == (verbose in (True, 1))
 
 
 def test_what_is_no_verbosity_is_named(table):

@@ -81,7 +81,7 @@ def test_facts_count_tables_and_tests():
     assert (found.tables, found.ahead) == (16, "15 tables")
     assert (found.better, found.worse, found.undecided) == (30, 2, 0)
     assert (found.worst_table, found.worst) == ("concrete", pytest.approx(2.0))
-    assert found.best == pytest.approx(0.5)
+    assert (found.best, found.middle) == (pytest.approx(0.5), pytest.approx(0.5))
     nothing = pages.field_facts(rows_of(), "strong")
     assert nothing.tables == 0 and np.isnan(nothing.mean) and nothing.worst_table == "no table"
 

@@ -1,12 +1,13 @@
 """How far the systems for practice move with the last bit."""
 
 from dataclasses import asdict, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from gt2lite import GT2Regressor
-from gt2lite.study import runner
+from gt2lite.study import runner, steadiness
 from gt2lite.study.steadiness import (
     METRICS,
     NUDGES,
@@ -44,10 +45,16 @@ def test_a_build_is_compared_with_what_nudges_do():
     assert "by 4 % at most, more than" in compared(now | {"rmse": 52.0}, stored)
 
 
-def test_a_nudge_moves_targets_by_the_last_bit_only():
-    _, y, *_ = patients()
-    moved = y + 10 * np.spacing(y)
-    assert (moved != y).all() and np.allclose(moved, y, rtol=1e-14, atol=0)
+def test_a_nudge_moves_targets_by_so_many_last_bits(monkeypatch):
+    given = []
+    stub = SimpleNamespace(fit=lambda X, y: given.append(y))
+    monkeypatch.setattr(steadiness, "single", lambda: stub)
+    monkeypatch.setattr(steadiness, "judged", lambda *_: dict.fromkeys(METRICS, 1.0))
+    for nudge in (0, 10):
+        assert Nudged("single", nudge).execute().nudge == nudge
+    y = patients()[1]
+    np.testing.assert_array_equal(given[0], y)
+    np.testing.assert_array_equal((given[1] - y) / np.spacing(y), 10)
 
 
 def test_a_level_is_covered_by_just_its_share_of_the_rows():
