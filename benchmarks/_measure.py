@@ -4,7 +4,8 @@ Import this module first: thread counts are read by NumPy, JAX and PyTorch when 
 
 Cases are timed in turns (A, B, C, A, B, C, ...), so that a machine that slows down does so
 for all of them; the first turn is a warm-up and does not count. A turn repeats a case until
-the clock can be trusted; what is reported is the median over the turns.
+the clock can be trusted; what is reported is the median over the turns. A case that takes a
+second or more is warmed up by one call.
 """
 
 from __future__ import annotations
@@ -32,6 +33,9 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["JAX_ENABLE_X64"] = "1"
 
 LOAD_AT_START = [round(load, 2) for load in os.getloadavg()] if hasattr(os, "getloadavg") else None
+
+LONG = 1.0
+"""Seconds from which on a case is warmed up by one call alone."""
 
 LEVELS = (0.5, 0.8, 0.9, 0.95, 0.98)
 """Levels that intervals are asked for where several are."""
@@ -71,21 +75,31 @@ def take_turns(
         rounds: turns that count; one more goes before them.
         at_least: a case is called as often in a turn as makes it last so many seconds.
     """
-    repeats = {}
+    repeats: dict[str, int] = {}
+    long: set[str] = set()
     for name, call in cases.items():
-        call()  # compiles, allocates, loads
-        clock = time.perf_counter()
-        call()
-        repeats[name] = max(1, round(at_least / max(time.perf_counter() - clock, 1e-9)))
+        took = _seconds(call)  # compiles, allocates, loads
+        if took < LONG:
+            took = _seconds(call)
+        repeats[name] = max(1, round(at_least / max(took, 1e-9)))
+        if took >= LONG:
+            long.add(name)
     seconds: dict[str, list[float]] = {name: [] for name in cases}
     for turn in range(rounds + 1):
         for name, call in cases.items():
-            clock = time.perf_counter()
-            for _ in range(repeats[name]):
-                call()
+            if not turn and name in long:
+                continue
+            took = _seconds(call, repeats[name])
             if turn:
-                seconds[name].append((time.perf_counter() - clock) / repeats[name])
+                seconds[name].append(took)
     return seconds
+
+
+def _seconds(call: Callable[[], object], repeats: int = 1) -> float:
+    clock = time.perf_counter()
+    for _ in range(repeats):
+        call()
+    return (time.perf_counter() - clock) / repeats
 
 
 def summary(seconds: Sequence[float]) -> dict[str, float]:

@@ -188,6 +188,66 @@ def profile(stored: Stored) -> list[Part]:
     return [Part(part, 100 * share) for part, share in shares.items()]
 
 
+# ------------------------------------------------------------------------- several systems
+
+
+class Ensembles(NamedTuple):
+    """What several systems take beside one, and their predictions beside boosting."""
+
+    rows: int
+    inputs: int
+    rules: int
+    systems: int
+    alone: float  # times as long as one system, in one process
+    parallel: float  # the same, in processes on all cores
+    choice: float  # seconds, of `GT2Regressor.strong()` on one core
+    chosen: int  # systems that it kept
+    predict: float  # times as long as boosting, tuned
+    predict_one: float  # the same, of one system
+    trees: int  # of boosting, tuned
+    parallel_goal: str  # "met" or "missed", as are the next two
+    choice_goal: str
+    predict_goal: str
+
+
+PARALLEL_GOAL = 3.0
+"""How many times as long as one system five may take on two cores."""
+
+CHOICE_GOAL = 20.0
+"""How many seconds of one core a choice may take for 1,000 rows and ten inputs."""
+
+PREDICT_GOAL = 2.0
+"""How many times as long as boosting a prediction of `strong` may take."""
+
+
+def ensembles(stored: Stored) -> Ensembles:
+    """Return what several systems cost."""
+    settings, found = stored["settings"], stored["results"]
+    cases = found["cases"]
+    seconds = {name: case["seconds"] for name, case in cases.items()}
+    parallel = cases["several, all cores"]["ratio"]
+    choice = seconds["choice, one process"]
+    boosting = seconds["predict, boosting, tuned"]
+    predict = seconds["predict, chosen"] / boosting
+    return Ensembles(
+        **{name: settings[name] for name in ("rows", "inputs", "rules", "systems")},
+        alone=cases["several, one process"]["ratio"],
+        parallel=parallel,
+        choice=choice,
+        chosen=found["chosen"],
+        predict=predict,
+        predict_one=seconds["predict, one system"] / boosting,
+        trees=found["trees"],
+        parallel_goal=_goal(parallel, PARALLEL_GOAL),
+        choice_goal=_goal(choice, CHOICE_GOAL),
+        predict_goal=_goal(predict, PREDICT_GOAL),
+    )
+
+
+def _goal(found: float, most: float) -> str:
+    return "met" if found <= most else "missed"
+
+
 # --------------------------------------------------------------------- where they come from
 
 

@@ -51,6 +51,7 @@ UNSET_MATHS = """() => [...document.querySelectorAll(".math")].filter(
   (node) => !node.querySelector("mjx-container")).length
   + document.querySelectorAll("[data-mjx-error], mjx-merror").length"""
 PHONE, PAPER = 390, 673  # pixels; A4 without its margins
+DRAWN = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 UNFOLDED = """() => new Promise((done) => {
   for (const node of document.querySelectorAll("details")) node.open = true;
   requestAnimationFrame(() => requestAnimationFrame(done));
@@ -105,6 +106,7 @@ def look(chromium, site, page) -> dict[str, Any]:
         off_paper = tab.evaluate(phone.OFF_PAPER)
         tab.emulate_media(media="screen")
         tab.set_viewport_size({"width": 1400, "height": 900})
+        tab.evaluate(DRAWN)
         tab.evaluate(THINNED)
         light = axe(tab, WCAG)
         tab.emulate_media(color_scheme="dark")

@@ -81,6 +81,25 @@ def test_the_protocol_is_told_in_minutes_and_shares_of_work() -> None:
     assert speed.profile(stored) == [Part("loss", 25.0)]
 
 
+@pytest.mark.parametrize(("over", "goal"), [(0.0, "met"), (0.1, "missed")])
+def test_several_systems_are_told_beside_one_and_beside_boosting(over: float, goal: str) -> None:
+    cases = {
+        "several, one process": {"seconds": 10.0, "ratio": 5.0},
+        "several, all cores": {"seconds": 6.0, "ratio": 3.0 + over},
+        "choice, one process": {"seconds": 20.0 + over, "ratio": 10.0},
+        "predict, one system": {"seconds": 0.25, "ratio": 1.0},
+        "predict, chosen": {"seconds": 1.0 + over, "ratio": 4.0},
+        "predict, boosting, tuned": {"seconds": 0.5, "ratio": 2.0},
+    }
+    settings = {"rows": 1000, "inputs": 10, "rules": 30, "systems": 5, "epochs": 200}
+    results = {"cases": cases, "chosen": 15, "trees": 90}
+    found = speed.ensembles({"settings": settings, "results": results})
+    assert found[:5] == (1000, 10, 30, 5, 5.0)
+    assert found[5:7] == (3.0 + over, 20.0 + over)
+    assert found[7:11] == (15, pytest.approx(2.0 + 2 * over), 0.5, 90)
+    assert found[11:] == (goal, goal, goal)
+
+
 def test_origins_name_each_machine_and_version_once() -> None:
     facts = {
         "commit": 40 * "a" + " with changes",

@@ -37,21 +37,24 @@
       if (wide !== box.classList.contains("press-scrolls")) {
         box.classList.toggle("press-scrolls", wide);
         cue(box, wide);
-        if (wide) box.tabIndex = 0;
-        else box.removeAttribute("tabindex");
+        if (!wide) box.removeAttribute("tabindex");
       }
-      if (wide) shade(box);  // each time: what was wide may have become wider
-      else box.classList.remove("press-more-right", "press-more-left");
+      if (wide) {  // each time: it may have become wider, and the theme counts what fits on paper
+        box.tabIndex = 0;
+        shade(box);
+      } else box.classList.remove("press-more-right", "press-more-left");
     }
   };
   const start = () => {
     look();
     window.MathJax?.startup?.promise?.then(look);
     let waiting = 0;
-    window.addEventListener("resize", () => {
-      cancelAnimationFrame(waiting);
-      waiting = requestAnimationFrame(look);
-    });
+    for (const change of ["resize", "afterprint"]) {
+      window.addEventListener(change, () => {
+        cancelAnimationFrame(waiting);
+        waiting = requestAnimationFrame(look);
+      });
+    }
     document.addEventListener("scroll", (event) => {
       if (event.target.classList?.contains("press-scrolls")) shade(event.target);
     }, { capture: true, passive: true });
