@@ -43,10 +43,10 @@ help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
 
 check: lint type ## Style, types and the quick tests: some minutes
-	@$(PY) tools/args.py $(PY) -m pytest -n auto -m 'not slow and not browser'
+	@$(PY) tools/args.py $(PY) -m pytest -n auto --dist worksteal -m 'not slow and not browser'
 
 test: $(VENV)/.stamp ## Run all tests (ARGS="-k reduction" picks some)
-	@$(PY) tools/args.py $(PY) -m pytest -n auto
+	@$(PY) tools/args.py $(PY) -m pytest -n auto --dist worksteal
 
 book: $(VENV)/.stamp ## Run all chapters and build the book: _build/html/index.html (PROFILE=quick: in short; SOLUTIONS=0: without)
 	@$(PY) tools/book.py build

@@ -17,6 +17,22 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")
 ROOT = Path(__file__).resolve().parents[1]
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    """Let one test build the book at once, and all others that need it come last.
+
+    So one worker builds while another one tests, and none has to wait for the book.
+    """
+    late = [item for item in items if "quick_run" in getattr(item, "fixturenames", ())]
+    builder = next((item for item in late if "site" in item.fixturenames), None)
+    others = {id(item) for item in late}
+    items[:] = [
+        *([builder] if builder else []),
+        *(item for item in items if id(item) not in others),
+        *(item for item in late if item is not builder),
+    ]
+
+
 @pytest.fixture(scope="session")
 def once(tmp_path_factory, request):
     """What is made once in a run of the tests: the first worker makes it, the others wait."""

@@ -74,10 +74,16 @@ def axe(tab, rules):
     ]
 
 
-# Formulas and code are thousands of nodes of a few kinds: the first ones stand for all.
+# Formulas, code, rows of tables and strokes of drawings are thousands of nodes of a few kinds: the
+# first ones stand for all.
 THINNED = """() => {
   for (const kind of ["mjx-container", ".highlight pre"])
     [...document.querySelectorAll(kind)].slice(2).forEach((node) => node.replaceChildren("..."));
+  for (const body of document.querySelectorAll("tbody"))
+    [...body.rows].slice(4).forEach((row) => row.remove());
+  for (const drawing of document.querySelectorAll("svg"))
+    [...drawing.querySelectorAll("path, line, circle, rect, polyline, use")].slice(8)
+      .forEach((stroke) => stroke.remove());
 }"""
 
 
