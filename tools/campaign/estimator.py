@@ -94,6 +94,9 @@ def draw_settings(rng: np.random.Generator, **fixed: Any) -> dict[str, Any]:
         "start": str(pick(["per_input", "joint"])),
         "sigma_scale": float(10 ** rng.uniform(-2, 1)),
         "random_state": int(rng.integers(1000)),
+        "n_systems": int(pick([1, 2, 3], p=[0.6, 0.3, 0.1])),
+        "margins": [None, 0.0, 0.5, 1.0][pick(4, p=[0.7, 0.1, 0.1, 0.1])],
+        "inputs": str(pick(["scaled", "ranks"], p=[0.8, 0.2])),
     }
     return drawn | fixed
 

@@ -72,6 +72,16 @@ def power_plant(seed: int) -> Pool:
     return _pool("PP", table[:, :-1], table[:, -1], 2000)
 
 
+def several(seed: int) -> Pool:
+    """Return the first pool with three systems and margins between planes and a constant."""
+    pool = synthetic(seed)
+    few, rest = slice(0, 400), slice(400, None)
+    reg = GT2Regressor(
+        n_rules=4, epochs=20, learning_rate=0.01, objective="aligned", n_systems=3, margins=0.5
+    )
+    return Pool("three systems", reg.fit(pool.X[few], pool.y[few]), pool.X[rest], pool.y[rest])
+
+
 def headed(seed: int) -> Pool:
     """Return the first pool with a head on a model that knows its training rows by heart."""
     from sklearn.neighbors import KNeighborsRegressor
@@ -153,7 +163,7 @@ def by_groups(pool: Pool, cases: int, seed: int) -> list[str]:
     return [agrees(np.array(count), Fraction(9, 10), N) for count in counts]
 
 
-POOLS = (synthetic, power_plant, headed)
+POOLS = (synthetic, power_plant, several, headed)
 Setting = Callable[[Pool, int, int], list[str]]
 SETTINGS: tuple[Setting, ...] = (both_sides, each_side, by_groups)
 
