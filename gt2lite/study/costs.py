@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gt2lite._checks import Array
+from gt2lite.study.design import TEST_OVER_TRAIN
 from gt2lite.study.report import NO_BREAK, compared, percent
-from gt2lite.study.statistics import SIGNIFICANCE, paired_p
+from gt2lite.study.statistics import SIGNIFICANCE, corrected_t
 
 Stored = Mapping[str, Any]
 """A stored benchmark: its settings, its results and where they come from."""
@@ -234,7 +235,7 @@ def _excess(stored: Stored, way: str, other: str, metric: str) -> Array:
 
 
 def _clear(excess: Array) -> int:
-    return sum(paired_p(column) < SIGNIFICANCE for column in excess.T)
+    return sum(corrected_t(column, TEST_OVER_TRAIN).p < SIGNIFICANCE for column in excess.T)
 
 
 def _mean(stored: Stored, dataset: str, way: str, metric: str) -> list[float]:

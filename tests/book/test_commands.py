@@ -17,6 +17,7 @@ execute = importlib.import_module("press.execute")
 source = importlib.import_module("press.source")
 stamps = importlib.import_module("press.stamps")
 
+ALWAYS = ["-n", "auto", "--dist", "worksteal"]  # what make tells pytest
 HOSTILE = {
     "quotes": "x'; touch P; echo '",
     "double quotes": '"; touch P; "',
@@ -67,7 +68,7 @@ def test_no_variable_of_make_runs_code(told, value, way):
         done = make(told, "test", **variables)
     assert done.returncode == 0, done.stderr
     said = json.loads((told / "told.json").read_text())
-    assert said.pop("words") == ["-n", "auto", *shlex.split(value)]
+    assert said.pop("words") == [*ALWAYS, *shlex.split(value)]
     assert said == variables
     assert not (told / "P").exists()
 
@@ -84,7 +85,7 @@ def test_no_variable_of_make_runs_code(told, value, way):
 )
 def test_args_reach_pytest_as_words(told, arguments, words):
     assert make(told, "test", f"ARGS={arguments}").returncode == 0
-    assert json.loads((told / "told.json").read_text())["words"] == ["-n", "auto", *words]
+    assert json.loads((told / "told.json").read_text())["words"] == [*ALWAYS, *words]
 
 
 @needs_make

@@ -49,7 +49,8 @@ def one_of_each(pages):
     for page in pages:
         text = page.read_text(encoding="utf-8")
         loaded = set(re.findall(r"<(?:script|link|iframe|video|object)\b[^>]*>", text))
-        classes = set(re.findall(r'class="([^"]*(?:press|cell_output|thebe|sd-)[^"]*)"', text))
+        classes = set(re.findall(r'class="([^"]*(?:press|gt2|cell_output|thebe|sd-)[^"]*)"', text))
+        loaded = {tag for tag in loaded if not re.search(r'rel="(?:next|prev)"', tag)}  # no loads
         here = {re.sub(r"(?:\.\./)+", "", tag) for tag in loaded} | classes
         if not here <= kinds:
             kinds |= here

@@ -94,7 +94,9 @@ def test_a_summary_of_rows():
     assert (found.least, found.most) == (pytest.approx(1.01), pytest.approx(3.03))
     assert found.stand == pytest.approx(5.05 / 3) and found.fair == pytest.approx(0.1 / 3)
     assert found.score == pytest.approx(0.1 / 3)
-    assert (found.wider, found.clear) == (2, 1)
+    assert (found.wider, found.clear, found.alone) == (2, 1, 1)
+    less = [Excess("d", clear, clear - 0.9, clear)]  # t is 2.3 with the larger error, 3.3 without
+    assert (summarise(less).clear, summarise(less).alone) == (0, 1)
 
 
 def test_a_pair_is_the_search_against_the_lowest_plane():
