@@ -251,3 +251,26 @@ def test_a_file_that_contradicts_itself_is_refused(fitted, tmp_path, wrong):
     files.write(path, "crossed", header, arrays)
     with pytest.raises(FileFormatError):
         CrossRegressor.load(path)
+
+
+# Another library
+
+
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.9])
+def test_with_one_margin_for_all_rows_it_is_the_cv_plus_of_mapie(level):
+    regression = pytest.importorskip("mapie.regression")
+    model_selection = pytest.importorskip("sklearn.model_selection")
+    system = GT2Regressor(**SYSTEM.get_params() | {"margins": 0.0})
+    X, y = draw(40)
+    reg = CrossRegressor(system, n_folds=4).fit(X, y)
+    theirs = regression.CrossConformalRegressor(
+        GT2Regressor(**SYSTEM.get_params()),
+        confidence_level=level,
+        method="plus",
+        cv=model_selection.PredefinedSplit(reg.fold_),
+    ).fit_conformalize(X, y)
+    new, _ = draw(25, seed=8)
+    _, found = theirs.predict_interval(new)
+    np.testing.assert_allclose(
+        np.array(reg.predict_interval(new, level)), found[:, :, 0].T, rtol=1e-9, atol=1e-9
+    )
