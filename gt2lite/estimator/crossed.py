@@ -29,7 +29,6 @@ from gt2lite.estimator._crossed_files import CrossModel, read_crossed, write_cro
 from gt2lite.estimator._frames import interval_frame
 from gt2lite.estimator._regressor import GT2Regressor
 from gt2lite.estimator._settings import USUAL_COVERAGE, read_seed
-from gt2lite.estimator._splits import FEWEST_TRAINED
 from gt2lite.estimator._systems import call_all
 from gt2lite.estimator._targets import check_target, ends_in_units
 
@@ -89,16 +88,11 @@ class CrossRegressor(Regressor):  # type: ignore[misc]
     def fit(self, X: Any, y: Any) -> Self:
         """Train a system for each fold of `X` (N, M), an array or data frame, and `y` (N,)."""
         values, names = read_table(X)
-        target = read_target(y, N := len(values), type(self).__name__)
+        target = read_target(y, len(values), type(self).__name__)
         system = self._system()
         check_target(system.target_transform, target)  # while rows have their own numbers
         n_folds = whole("n_folds", self.n_folds, 2)
-        fold = deal(N, n_folds, read_seed(self.random_state))
-        if (n_trained := int(np.sum(fold != 0))) < FEWEST_TRAINED:
-            raise ValueError(
-                f"X has {N} rows, of which n_folds={n_folds} leaves {n_trained} to train on, and "
-                f"at least {FEWEST_TRAINED} are needed: use more rows or more folds"
-            )
+        fold = deal(len(values), n_folds, read_seed(self.random_state))
         settings = system.get_params()
         calls = [
             partial(_learn, settings, values, target, fold != k, names) for k in range(n_folds)
@@ -238,7 +232,7 @@ def deal(n_rows: int, n_folds: int, seed: Any) -> IntArray:
     """
     size = n_rows // n_folds
     if size == 0:
-        raise ValueError(f"n_folds must be at most the number of rows, {n_rows}, got {n_folds}")
+        raise ValueError(f"{n_folds=} is more than there are rows, n_samples={n_rows}")
     rng = np.random.default_rng([2, seed] if isinstance(seed, int) else seed)
     fold = np.full(n_rows, -1)
     fold[rng.permutation(n_rows)[: n_folds * size]] = np.repeat(np.arange(n_folds), size)
