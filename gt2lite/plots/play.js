@@ -227,9 +227,11 @@
     const tell = () => {
       const [k, Q, now] = [rank(), rows.length, share(rows)];
       const t = threshold(rows);
+      const margin = t - kappas[K - 1];
+      const reach = margin > 0 ? `the widest plane and a margin of ${fixed(margin)} on both sides` : `the plane kappa = ${fixed(t)}`;
       const answer = t === Infinity
         ? `The rank would be ${k}, and there are ${Q} rows: no band can promise this level.`
-        : `In rising order the band goes up to score ${k} of ${Q}, which is ${fixed(t)}. It covers ${now.toFixed(1)} % of new rows.`;
+        : `In rising order the band goes up to score ${k} of ${Q}: ${reach}. It covers ${now.toFixed(1)} % of new rows.`;
       const average = history.reduce((a, b) => a + b, 0) / history.length;
       const past = history.length
         ? ` Mean of ${history.length} ${history.length === 1 ? "draw" : "draws"} before: ${average.toFixed(1)} %.` : "";

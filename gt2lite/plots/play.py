@@ -107,7 +107,8 @@ def rank_play(n_rows: int = 10, level: int = 90) -> Interactive:
     ax.legend(loc="lower right")
     labelled(ax, "calibration rows $Q$", "mean coverage (%)")
     alt = (
-        f"Mean coverage by number of calibration rows at the level {level} %: the exact rank lies "
-        "below the level and comes nearer to it, the conformal rank lies on it or above."
+        f"Mean coverage by number of calibration rows at the level {level} %: the exact rank goes "
+        "up and down below the level, meets it at a few numbers of rows and comes nearer to it; "
+        "the conformal rank lies on it or above."
     )
     return Interactive("ranks", {"Q": n_rows, "level": level}, png_of(figure), alt, _SOURCES)

@@ -47,7 +47,7 @@ def rule_sets(ax: Axes, x: Array, params: Params, alpha: float) -> Axes:
         ax.plot(x, mu[:, p], color=color, linestyle=nth(LINES, p), label=f"rule {p + 1}")
     ax.set_ylim(0, 1.02)
     _legend_above(ax, len(c))
-    return labelled(ax, "input $x$", "membership $u$")
+    return labelled(ax, "input $x$", "grade $u$")
 
 
 def rule_lines(ax: Axes, x: Array, params: Params) -> Axes:

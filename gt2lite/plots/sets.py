@@ -64,7 +64,7 @@ def secondary_membership(
             rf"$\alpha = {alpha:g}$", place, xytext=(6, 6), textcoords="offset points",
             color=VERMILION,
         )  # fmt: skip
-    names = turned("membership $u$", r"secondary grade $\alpha$")
+    names = turned("grade $u$", r"height $\alpha$")
     (ax.set_xlim if upright else ax.set_ylim)(0, 1.1)
     (ax.set_ylim if upright else ax.set_xlim)(0, 1)
     return labelled(ax, *names)
@@ -104,7 +104,7 @@ def alpha_planes(
     ax.plot(x, mu, color=BLACK, linestyle="-", label=r"$\mu$")
     ax.set_ylim(0, 1.02)
     ax.legend(loc="upper left")
-    return labelled(ax, "input $x$", "membership $u$")
+    return labelled(ax, "input $x$", "grade $u$")
 
 
 def z_gt2_set(
@@ -130,7 +130,7 @@ def z_gt2_set(
     ax.grid(False)
     ax.set(xlim=(x[0], x[-1]), ylim=(0, 1.02))
     ax.legend(loc="upper left")
-    return labelled(ax, "input $x$", "membership $u$")
+    return labelled(ax, "input $x$", "grade $u$")
 
 
 def z_gt2_surface(
@@ -150,7 +150,7 @@ def z_gt2_surface(
     ax.plot(x, mu, 1.0, color=BLACK, linestyle="-")
     ax.set(zlabel=r"$\alpha$", zlim=(0, 1))
     ax.set_xlabel("input $x$", labelpad=14)  # clear of the numbers along the axis
-    ax.set_ylabel("membership $u$", labelpad=14)
+    ax.set_ylabel("grade $u$", labelpad=14)
     ax.view_init(elev=40, azim=-115)
     ax.set_box_aspect((1.7, 1.1, 0.8), zoom=1.0)
     return ax

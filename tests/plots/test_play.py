@@ -142,6 +142,16 @@ def test_too_few_rows_have_no_band_and_enough_have_one(tab):
 
 
 @pytest.mark.browser
+def test_a_band_says_its_plane_or_the_margin_beyond_the_widest_one(tab):
+    inside = put(tab, "calibrate", Calibration_rows_Q=40, Level=50)
+    assert re.search(r"score 21 of 40: the plane kappa = (0\.\d\d|1\.00)\.", inside)
+    put(tab, "calibrate", Calibration_rows_Q=9, Level=90)
+    beyond = put(tab, "calibrate", Its_target=UPPER.max() + 0.7)  # within the slider's 0.8
+    margin = re.search(r"score 9 of 9: the widest plane and a margin of (\d\.\d\d) on", beyond)[1]
+    assert float(margin) >= 0.65
+
+
+@pytest.mark.browser
 def test_draws_follow_the_law_and_more_noise_breaks_it(tab):
     put(tab, "calibrate", Calibration_rows_Q=40, Level=90, Noise_of_new_rows=1)
     hundred = element(tab, "calibrate").get_by_role("button", name="100 times")
