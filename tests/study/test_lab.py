@@ -90,6 +90,36 @@ def test_an_error_in_the_students_code_is_told_and_does_not_stop_the_notebook(ta
     assert "stops with KeyError: 'oops'" in said
 
 
+NO_NUMBERS = {
+    "None": (None, "Your function returns None: is `return` missing?"),
+    "a list": ([1.0], "Your function returns a list: return a number."),
+    "a tuple": ((1.0,), "Your function returns a tuple: return a number."),
+    "an array": (np.array([1.0]), "Your function returns an array: return a number."),
+    "nan": (math.nan, "Your function returns nan, which is no number"),
+    "text": ("1", "Your function returns the text '1': return a number, no text."),
+    "True": (True, "Your function returns a bool: return a number."),
+}
+
+
+@pytest.mark.parametrize("task", ["membership", "split conformal"])
+@pytest.mark.parametrize("kind", NO_NUMBERS)
+def test_what_is_no_number_is_told_once_and_as_what_it_is(task, kind):
+    value, words = NO_NUMBERS[kind]
+    (said,) = TASKS[task][0](lambda *arguments: value).wrong
+    assert said.startswith(words)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_single_precision_or_an_array_without_axes_will_do(task):
+    check, function = TASKS[task]
+
+    def single(*arguments):
+        return np.float32(function(*arguments))
+
+    assert check(single).passed or task == "Method 2"
+    assert check(lambda *arguments: np.asarray(function(*arguments))).passed
+
+
 # The notebook
 
 
