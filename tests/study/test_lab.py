@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import math
+import re
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -123,37 +126,98 @@ def test_single_precision_or_an_array_without_axes_will_do(task):
 # The notebook
 
 
-def code_cells():
-    cells = json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]
-    return {c["id"]: "".join(c["source"]) for c in cells if c["cell_type"] == "code"}
+def cells(kind):
+    content = json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]
+    return {c["id"]: "".join(c["source"]) for c in content if c["cell_type"] == kind}
 
 
-def run(cells, **names):
-    for text in cells.values():
+def run(parts, **names):
+    for text in parts.values():
         exec(compile(text, "lab.ipynb", "exec"), names)
     return names
 
 
+def ours():
+    """Return the four functions that the notebook's own solution gives."""
+    (text,) = re.findall(r"```python\n(.*?)```", cells("markdown")["solutions"], re.DOTALL)
+    return run({"solution": text}, np=np, math=math)
+
+
+def solved(seed=0):
+    parts = cells("code")
+    for number in range(1, 5):
+        parts[f"task-{number}-code"] = ""
+    parts["parameters"] = parts["parameters"].replace("seed = 0", f"seed = {seed}")
+    return run(parts, **ours())
+
+
 def test_as_it_is_committed_every_task_is_a_blank_and_the_notebook_runs(capsys):
-    names = run(code_cells())
+    names = run(cells("code"))
     assert [repr(v) for v in names["checks"]] == [f"{task}: not done yet" for task in TASKS]
     assert "new rows" not in capsys.readouterr().out
 
 
-def test_solved_it_passes_and_the_pieces_work_together(capsys):
-    cells = code_cells()
-    solved = {"membership": membership, "type_reduce": type_reduce}
-    solved |= {"split_conformal": split_conformal, "method_2": method_2}
-    for number in range(1, 5):
-        cells.pop(f"task-{number}-code")
-    names = run(cells, **solved)
+def test_with_its_own_solutions_it_passes_and_the_pieces_work_together(capsys):
+    names = solved()
     assert all(verdict.passed for verdict in names["checks"])
     said = capsys.readouterr().out
-    share = float(said.split("covers ")[1].split(" %")[0])
-    assert 65 <= share <= 95
+    assert "asked for 80 %" in said
+    _, by_rank, by_search = said.split("and ")
+    low, high = (100 * end for end in names["usual"](0.8, 100, 200))
+    assert low <= float(by_rank.split(" %")[0]) <= high
+    assert 50 <= float(by_search.split(" %")[0]) <= 100
+    assert f"{low:.1f} % to {high:.1f} %" in said
+
+
+def test_what_is_usual_is_the_law_of_chapter_8():
+    stats = pytest.importorskip("scipy.stats")
+    usual = run({"code": cells("code")["all-law"]}, np=np, math=math)["usual"]
+    for level, n_cal, n_new in ((0.8, 100, 200), (0.9, 40, 1000)):
+        r = math.ceil((n_cal + 1) * level)
+        law = stats.betabinom(n_new, r, n_cal + 1 - r)
+        assert list(usual(level, n_cal, n_new) * n_new) == [law.ppf(0.025), law.ppf(0.975)]
+
+
+def test_the_solution_to_the_question_on_seven_rows_is_what_happens():
+    def coverage(alpha):
+        return math.floor(7 * (1 - alpha) / 0.99 + 1e-9) / 7
+
+    assert f"`lambda alpha: {'math.floor(7 * (1 - alpha) / 0.99 + 1e-9) / 7'}`" in "".join(
+        cells("markdown")["oral"]
+    )
+    assert coverage(ours()["method_2"](coverage, 0.9)) == coverage(0.4) == coverage(0.3) == 4 / 7
+    assert coverage(0.1) == 6 / 7
 
 
 def test_it_needs_numpy_and_the_library_only():
-    text = "\n".join(code_cells().values())
+    text = "\n".join(cells("code").values())
     imported = {line.split()[1].split(".")[0] for line in text.splitlines() if "import " in line}
-    assert imported <= {"importlib", "subprocess", "sys", "pathlib", "numpy", "gt2lite"}
+    assert imported <= {"importlib", "math", "subprocess", "sys", "pathlib", "numpy", "gt2lite"}
+
+
+def test_without_the_library_and_a_wheel_it_says_what_to_do(monkeypatch, tmp_path):
+    """It asks no registry for the name, which may be somebody else's there."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(subprocess, "run", lambda command, check: asked.append(command[-1]))
+    asked: list[str] = []
+    parts = {name: cells("code")[name] for name in ("parameters", "install")}
+    with pytest.raises(ImportError, match="Put its wheel beside the notebook or set source"):
+        run(parts)
+    (tmp_path / "gt2lite-1.0-py3-none-any.whl").touch()
+    run(parts)
+    run({"install": parts["install"]}, source="elsewhere.whl")
+    assert asked == ["gt2lite-1.0-py3-none-any.whl", "elsewhere.whl"]
+
+
+def test_chapters_are_named_in_words_for_a_notebook_that_knows_no_myst():
+    text = "\n".join(text for name, text in cells("markdown").items() if name != "solutions")
+    assert "{doc}" not in text
+    assert "{dropdown}" not in text
+    links = re.findall(r"\[([^\]]+)\]\((\w+)\.ipynb\)", text)
+    assert len(links) >= 5
+    for title, name in links:
+        chapter = json.loads((NOTEBOOK.parent / f"{name}.ipynb").read_text(encoding="utf-8"))
+        assert "".join(chapter["cells"][0]["source"]).startswith(f"# {title}\n")
+    inference = (NOTEBOOK.parent / "02_inference.ipynb").read_text(encoding="utf-8")
+    assert "## Many inputs" in inference
