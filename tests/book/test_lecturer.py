@@ -43,7 +43,7 @@ def test_the_type_reduction_to_do_aloud_has_the_end_that_is_given():
     """And it is none that a chapter works out."""
     asked = LECTURER.split("Three rules predict ")[1].split("(It is")[0]
     y = [float(v) for v in re.findall(r"\d+", asked.split(".")[0])]
-    ranges = re.findall(r"between ([\d.]+) and ([\d.]+)", asked)
+    ranges = re.findall(r"between ([\d.]+) and (\d\.\d)", asked)
     lower, upper = np.array(ranges, dtype=float).T
     over, under = map(int, re.search(r"\(It is \$(\d+)/(\d+)\$", LECTURER).groups())
     assert reduction.enumerate_weights(lower, upper, y)[0] == pytest.approx(over / under)
