@@ -76,6 +76,16 @@ def for_ever(*arguments):
 
 MISTAKES = {
     "no 2": ("membership", lambda x, c, s, M: np.exp(-((x - c) ** 2) / (M * s**2)), "the 2 in"),
+    "no parentheses": (
+        "membership",
+        lambda x, c, s, M: np.exp(-((x - c) ** 2) / 2 * M * s**2),
+        "the whole denominator needs parentheses",
+    ),
+    "a power as in mathematics": (
+        "membership",
+        lambda x, c, s, M: np.exp(-((x - c) ^ 2) / (2 * M * s ^ 2)),
+        "A power is ** in Python, not ^.",
+    ),
     "no square of sigma": (
         "membership",
         lambda x, c, s, M: np.exp(-((x - c) ** 2) / (2 * M * s)),

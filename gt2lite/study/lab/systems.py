@@ -42,6 +42,7 @@ def _one_input(f: Callable[..., Any]) -> str | None:
         return None
     mistakes = {
         "the 2 in the denominator is missing": math.exp(-((x / sigma) ** 2)),
+        "the whole denominator needs parentheses": math.exp(-(x**2) / 2 * sigma**2),
         "sigma must be squared": math.exp(-(x**2) / (2 * sigma)),
         "the distance x - c must be squared": math.exp(-x / (2 * sigma**2)),
         "the minus sign is missing": math.exp(x**2 / (2 * sigma**2)),
@@ -64,6 +65,7 @@ def _more_inputs(f: Callable[..., Any]) -> str | None:
 def _arrays(f: Callable[..., Any]) -> str | None:
     x = np.linspace(-1, 1, 5)
     before = x.copy()
+    f(0.5, 0.5, 1.0, 1)  # what fails for a number, too, has been told
     try:
         found = f(x, 0.5, 1.0, 1)
     except TypeError as error:

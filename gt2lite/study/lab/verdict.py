@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -62,6 +63,8 @@ def judge(task: str, function: Callable[..., Any], checks: Iterable[Check]) -> V
             return Verdict(task, (*wrong, str(error)))
         except Exception as error:  # whatever a student's code may do
             said = f"Your function stops with {type(error).__name__}: {error}"
+            if isinstance(error, TypeError) and re.search(r"\^|bitwise_xor", said):
+                said += ". A power is ** in Python, not ^."
         if said and said not in wrong:
             wrong.append(said)
     return Verdict(task, tuple(wrong))
