@@ -159,8 +159,8 @@ class _Asked:
     def __call__(self, alpha: float) -> float:
         if not _LOWEST - 1e-9 <= alpha <= 1 + 1e-9:
             raise UnfitError(
-                f"Your search asks for a plane outside its range: there is no plane {round(alpha, 4):g}, "
-                "only those from 0.01 to 1. Stop at 0.01 and at 1."
+                "Your search asks for a plane outside its range: there is no plane "
+                f"{round(alpha, 4):g}, only those from 0.01 to 1. Stop at 0.01 and at 1."
             )
         self.planes.append(alpha)
         if len(self.planes) > _PATIENCE:
