@@ -165,6 +165,11 @@ MISTAKES = {
         lambda s, p: x if np.isfinite(x := split_conformal(s, p)) else None,
         "Nine scores cannot promise 95 %",
     ),
+    "the rank itself": (
+        "split conformal",
+        lambda s, p: k if (k := math.ceil((len(s) + 1) * p)) <= len(s) else np.inf,
+        "It is the rank: return the score that has it",
+    ),
     "no infinity": (
         "split conformal",
         lambda s, p: np.sort(s)[min(math.ceil((len(s) + 1) * p), len(s)) - 1],
@@ -206,6 +211,7 @@ MISTAKES = {
         lambda g, p: search(g, p, start=0.01),
         "this task asks for Method 2",
     ),
+    "no question": ("Method 2", lambda g, p: 0.4, "never asks for the coverage"),
     "bisection": ("Method 2", bisection, "this task asks for Method 2"),
     "None at the end": ("Method 2", lambda g, p: gives_up(g, p, None), "your search returns None"),
     "nan at the end": ("Method 2", lambda g, p: gives_up(g, p, math.nan), "search returns nan"),
@@ -255,3 +261,14 @@ def test_one_look_ahead_is_enough_for_a_search():
         return alpha
 
     assert TASKS["Method 2"][0](one_side).passed
+
+
+def test_a_search_without_return_is_told_once():
+    (said,) = TASKS["Method 2"][0](lambda g, level: None).wrong
+    assert said == "Your function returns None: is `return` missing?"
+
+
+def test_the_largest_score_is_not_taken_for_ties_that_were_removed():
+    assert "do not remove repeated ones" not in repr(
+        TASKS["split conformal"][0](lambda s, p: s.max())
+    )

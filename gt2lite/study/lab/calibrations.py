@@ -103,9 +103,12 @@ def _any_order(f: Callable[..., Any]) -> str | None:
 
 def _ties(f: Callable[..., Any]) -> str | None:
     scores = np.array([1.0, *[2.0] * 17, 3.0])  # so many that a rank more or less says 2, too
-    if number(f(scores, 0.6)) == 2:
+    found = number(f(scores, 0.6))
+    if found == 2:
         return None
-    return "Equal scores all count: do not remove repeated ones."
+    if found == number(f(np.unique(scores), 0.6)) and number(f(_NINE.copy(), 0.7)) == 7:
+        return "Equal scores all count: do not remove repeated ones."
+    return f"With the scores 1, seventeen times 2, and 3 the level 0.6 needs 2, yours is {found:g}."
 
 
 def _is_a_score(f: Callable[..., Any]) -> str | None:
@@ -113,7 +116,10 @@ def _is_a_score(f: Callable[..., Any]) -> str | None:
     found = number(f(scores, 0.7))
     if found in scores:
         return None
-    return f"The answer must be one of the scores, {found:.4g} is none of 0.3, 1.7, 2.2 and 8."
+    told = f"The answer must be one of the scores, {found:.4g} is none of 0.3, 1.7, 2.2 and 8."
+    if found == rank(0.7, 5):
+        told += " It is the rank: return the score that has it."
+    return told
 
 
 def _on_average(f: Callable[..., Any]) -> str | None:
@@ -138,7 +144,7 @@ def check_method_2(function: Callable[..., Any]) -> Verdict:
     The student's function gets a function of alpha and a level, and returns an alpha. Where no
     plane comes within the tolerance it may also raise a `ValueError` or a `RuntimeError`.
     """
-    return judge("Method 2", function, [_in_range, _gives_up, _finds, _steps])
+    return judge("Method 2", function, [_in_range, _finds, _gives_up, _steps])
 
 
 _PATIENCE = 5000  # questions after which a search is said not to end
@@ -261,12 +267,14 @@ def _steps(f: Callable[..., Any]) -> str | None:
             f"Your search looks at {n} planes. The paper's begins at 0.4 with steps of 0.1 and "
             "needs some twenty: do not try all planes of a fine grid."
         )
-    first = [plane for plane in asked.planes if _LOWEST < plane < 1]
-    then = next((plane for plane in first if plane != first[0]), math.nan)
-    if first and same(first[0], _START) and (same(then, 0.3) or same(then, 0.5)):
+    first = list(dict.fromkeys(plane for plane in asked.planes if _LOWEST < plane < 1))
+    if not first:
+        return "Your search never asks for the coverage of a plane: call coverage(alpha)."
+    second = first[1] if len(first) > 1 else math.nan
+    if same(first[0], _START) and (same(second, 0.3) or same(second, 0.5)):
         return None
     return (
-        f"Your search looks at {', '.join(f'{p:.4g}' for p in list(dict.fromkeys(first))[:3])} "
-        "first. The paper's looks at 0.4, and then at 0.3 and 0.5. Other searches find the plane, "
-        "too, but this task asks for Method 2."
+        f"Your search looks at {', '.join(f'{plane:.4g}' for plane in first[:3])} first. The "
+        "paper's looks at 0.4, and then at 0.3 and 0.5. Other searches find the plane, too, but "
+        "this task asks for Method 2."
     )
