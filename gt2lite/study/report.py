@@ -63,6 +63,9 @@ def table(name: str, rows: Iterable[Any], columns: Mapping[str, str], caption: s
         columns: Maps a header to a format of fields, see `markdown_table`.
         caption: One sentence or more, in Markdown.
 
+    Raises:
+        ImportError: IPython is not installed. A script can print `markdown_table` instead.
+
     >>> shown = table("tiny", [{"data": "ww", "rmse": 80.92}], {"RMSE": "{rmse:.1f}"}, "One row.")
     >>> print(shown.data)
     :::{table} One row.
@@ -74,8 +77,13 @@ def table(name: str, rows: Iterable[Any], columns: Mapping[str, str], caption: s
     <BLANKLINE>
     :::
     """
-    from IPython.display import Markdown
-
+    try:
+        from IPython.display import Markdown
+    except ImportError as error:
+        raise ImportError(
+            "a table on a page needs IPython, which is not installed: work in Jupyter, or "
+            "print(markdown_table(rows, columns)) from the same module"
+        ) from error
     if name.startswith("tab-"):
         raise ValueError(f'name must come without "tab-", which is added to it; got "{name}"')
     head = [f":::{{table}} {_one_line(caption)}", f":name: tab-{name}"]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import math
+import re
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -90,215 +93,143 @@ def test_an_error_in_the_students_code_is_told_and_does_not_stop_the_notebook(ta
     assert "stops with KeyError: 'oops'" in said
 
 
-# Typical mistakes, and the words that name them
-
-
-def closest(coverage, level):
-    grid = np.linspace(0.01, 1, 1000)
-    return min(grid, key=lambda alpha: abs(coverage(alpha) - level))
-
-
-def outward(coverage, level):
-    """A search that goes to the worse side."""
-    alpha = 0.4
-    for _ in range(20):
-        alpha = min(max(alpha + (0.1 if coverage(alpha) < level else -0.1), 0.01), 1.0)
-    return alpha
-
-
-def unbounded(coverage, level):
-    alpha, step = 0.4, 0.1
-    while step > 1e-4:
-        side = alpha - step if coverage(alpha) < level else alpha + step
-        if abs(coverage(side) - level) < abs(coverage(alpha) - level):
-            alpha = side
-        else:
-            step /= 2
-    return alpha
-
-
-def stuck(coverage, level):
-    alpha, step = 0.4, 0.1
-    for _ in range(30):
-        side = alpha + (-step if coverage(alpha) < level else step)
-        side = min(max(side, 0.01), 1.0)
-        if abs(coverage(side) - level) < abs(coverage(alpha) - level):
-            alpha = side
-    return alpha
-
-
-def ends_swapped(f_lower, f_upper, y):
-    """The smallest consequents with the lower firing: the paper's misprint."""
-    order = np.argsort(y)
-    low, up, y = f_lower[order], f_upper[order], y[order]
-    rules = np.arange(len(y))
-    means = [
-        [np.average(y, weights=np.where(rules < k, first, then)) for k in range(1, len(y))]
-        for first, then in ((low, up), (up, low))
-    ]
-    return min(means[0]), max(means[1])
-
-
-def without_sorting(f_lower, f_upper, y):
-    rules = np.arange(len(y))
-    ends = [
-        [np.average(y, weights=np.where(rules < k, first, then)) for k in range(len(y) + 1)]
-        for first, then in ((f_upper, f_lower), (f_lower, f_upper))
-    ]
-    return min(ends[0]), max(ends[1])
-
-
-def only_inner_switches(f_lower, f_upper, y):
-    """Rules switch at their own mean once, and no further."""
-    mean = np.average(y, weights=f_lower + f_upper)
-    below = y <= mean
-    return (
-        np.average(y, weights=np.where(below, f_upper, f_lower)),
-        np.average(y, weights=np.where(below, f_lower, f_upper)),
-    )
-
-
-MISTAKES = {
-    "no 2": ("membership", lambda x, c, s, M: np.exp(-((x - c) ** 2) / (M * s**2)), "the 2 in"),
-    "no square of sigma": (
-        "membership",
-        lambda x, c, s, M: np.exp(-((x - c) ** 2) / (2 * M * s)),
-        "sigma must be squared",
-    ),
-    "no square of the distance": (
-        "membership",
-        lambda x, c, s, M: np.exp(-(x - c) / (2 * M * s**2)),
-        "x - c must be squared",
-    ),
-    "no minus": (
-        "membership",
-        lambda x, c, s, M: np.exp((x - c) ** 2 / (2 * M * s**2)),
-        "minus sign is missing",
-    ),
-    "no M": (
-        "membership",
-        lambda x, c, s, M: np.exp(-((x - c) ** 2) / (2 * s**2)),
-        "M is missing",
-    ),
-    "a triangle": (
-        "membership",
-        lambda x, c, s, M: np.maximum(1 - abs(x - c) / s, 0),
-        "the grade is 0.6065, yours 0.0000",
-    ),
-    "a density": (
-        "membership",
-        lambda x, c, s, M: membership(x, c, s, M) / np.sqrt(2 * np.pi) / s,
-        "At its centre the grade must be 1",
-    ),
-    "math.exp": (
-        "membership",
-        lambda x, c, s, M: math.exp(-((np.ravel(x)[0] - c) ** 2) / (2 * M * s**2)),
-        "it must return 5 grades",
-    ),
-    "one mean": (
-        "type reduction",
-        lambda lo, up, y: np.average(y, weights=lo + up),
-        "two numbers",
-    ),
-    "other way round": (
-        "type reduction",
-        lambda lo, up, y: type_reduce(lo, up, y)[::-1],
-        "The lower end must come first",
-    ),
-    "swapped firings": ("type reduction", ends_swapped, "take the UPPER firing"),
-    "type 1": (
-        "type reduction",
-        lambda lo, up, y: (np.average(y, weights=lo), np.average(y, weights=up)),
-        "not right yet",
-    ),
-    "divided by the wrong sum": (
-        "type reduction",
-        lambda lo, up, y: (np.sum(lo * y) / np.sum(up), np.sum(up * y) / np.sum(lo)),
-        "Divide by the sum of the same weights",
-    ),
-    "no sorting": ("type reduction", without_sorting, "Sort the consequents first"),
-    "one iteration": ("type reduction", only_inner_switches, "Among random cases"),
-    "np.quantile": ("split conformal", lambda s, p: np.quantile(s, p), "np.quantile interpolates"),
-    "n in place of n + 1": (
-        "split conformal",
-        lambda s, p: np.sort(s)[math.ceil(len(s) * p) - 1],
-        "The new row counts too",
-    ),
-    "counting from 0": (
-        "split conformal",
-        lambda s, p: np.append(np.sort(s), np.inf)[min(math.ceil((len(s) + 1) * p), len(s))],
-        "sorted[k - 1]",
-    ),
-    "no infinity": (
-        "split conformal",
-        lambda s, p: np.sort(s)[min(math.ceil((len(s) + 1) * p), len(s)) - 1],
-        "Nine scores cannot promise 95 %",
-    ),
-    "no sorting of scores": (
-        "split conformal",
-        lambda s, p: np.append(s, np.inf)[min(math.ceil((len(s) + 1) * p) - 1, len(s))],
-        "sort them",
-    ),
-    "sorted in place": (
-        "split conformal",
-        lambda s, p: s.sort() or split_conformal(s, p),
-        "changes the scores",
-    ),
-    "far too careful": (
-        "split conformal",
-        lambda s, p: np.inf,
-        "100.0 % of the cases",
-    ),
-    "endless": ("Method 2", lambda g, level: method_2(g, level, stop=0), "does not end"),
-    "out of range": ("Method 2", unbounded, "there is no plane"),
-    "the worse side": ("Method 2", outward, "a smaller alpha covers more"),
-    "a step that stays": ("Method 2", stuck, "shrink the step"),
-    "a fine grid": ("Method 2", closest, "looks at 1000 planes"),
+NO_NUMBERS = {
+    "None": (None, "Your function returns None: is `return` missing?"),
+    "a list": ([1.0], "Your function returns a list: return a number."),
+    "a tuple": ((1.0,), "Your function returns a tuple: return a number."),
+    "an array": (np.array([1.0]), "Your function returns an array: return a number."),
+    "nan": (math.nan, "Your function returns nan, which is no number"),
+    "text": ("1", "Your function returns the text '1': return a number, no text."),
+    "True": (True, "Your function returns a bool: return a number."),
 }
 
 
-@pytest.mark.parametrize("name", MISTAKES)
-def test_a_typical_mistake_fails_and_is_named(name):
-    task, function, words = MISTAKES[name]
-    verdict = TASKS[task][0](function)
-    assert not verdict.passed
-    assert words in repr(verdict)
+@pytest.mark.parametrize("task", ["membership", "split conformal"])
+@pytest.mark.parametrize("kind", NO_NUMBERS)
+def test_what_is_no_number_is_told_once_and_as_what_it_is(task, kind):
+    value, words = NO_NUMBERS[kind]
+    (said,) = TASKS[task][0](lambda *arguments: value).wrong
+    assert said.startswith(words)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_single_precision_or_an_array_without_axes_will_do(task):
+    check, function = TASKS[task]
+
+    def single(*arguments):
+        return np.float32(function(*arguments))
+
+    assert check(single).passed or task == "Method 2"
+    assert check(lambda *arguments: np.asarray(function(*arguments))).passed
 
 
 # The notebook
 
 
-def code_cells():
-    cells = json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]
-    return {c["id"]: "".join(c["source"]) for c in cells if c["cell_type"] == "code"}
+def cells(kind):
+    content = json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]
+    return {c["id"]: "".join(c["source"]) for c in content if c["cell_type"] == kind}
 
 
-def run(cells, **names):
-    for text in cells.values():
+def run(parts, **names):
+    for text in parts.values():
         exec(compile(text, "lab.ipynb", "exec"), names)
     return names
 
 
+def ours():
+    """Return the four functions that the notebook's own solution gives."""
+    (text,) = re.findall(r"```python\n(.*?)```", cells("markdown")["solutions"], re.DOTALL)
+    return run({"solution": text}, np=np, math=math)
+
+
+def solved(**mine):
+    parts = cells("code")
+    for number in range(1, 5):
+        parts[f"task-{number}-code"] = ""
+    return run(parts, **ours() | mine)
+
+
 def test_as_it_is_committed_every_task_is_a_blank_and_the_notebook_runs(capsys):
-    names = run(code_cells())
+    names = run(cells("code"))
     assert [repr(v) for v in names["checks"]] == [f"{task}: not done yet" for task in TASKS]
     assert "new rows" not in capsys.readouterr().out
 
 
-def test_solved_it_passes_and_the_pieces_work_together(capsys):
-    cells = code_cells()
-    solved = {"membership": membership, "type_reduce": type_reduce}
-    solved |= {"split_conformal": split_conformal, "method_2": method_2}
-    for number in range(1, 5):
-        cells.pop(f"task-{number}-code")
-    names = run(cells, **solved)
+def test_with_its_own_solutions_it_passes_and_the_pieces_work_together(capsys):
+    names = solved()
     assert all(verdict.passed for verdict in names["checks"])
     said = capsys.readouterr().out
-    share = float(said.split("covers ")[1].split(" %")[0])
-    assert 65 <= share <= 95
+    assert "asked for 80 %" in said
+    _, by_rank, by_search = said.split("and ")
+    low, high = (100 * end for end in names["usual"](0.8, 100, 200))
+    assert low <= float(by_rank.split(" %")[0]) <= high
+    assert 50 <= float(by_search.split(" %")[0]) <= 100
+    assert f"{low:.1f} % to {high:.1f} %" in said
+
+
+def test_a_search_that_raises_where_it_gives_up_does_not_stop_the_notebook(capsys):
+    """With these rows it does: a step is as long as 1 of 100 rows, and it stalls."""
+
+    def strict(coverage, level):
+        alpha = method_2(coverage, level)
+        if abs(coverage(alpha) - level) >= 0.0005:
+            raise ValueError("no plane comes near enough")
+        return alpha
+
+    assert all(verdict.passed for verdict in solved(method_2=strict)["checks"])
+    assert "method_2 gives up: no plane comes near enough" in capsys.readouterr().out
+
+
+def test_what_is_usual_is_the_law_of_chapter_8():
+    stats = pytest.importorskip("scipy.stats")
+    usual = run({"code": cells("code")["all-law"]}, np=np, math=math)["usual"]
+    for level, n_cal, n_new in ((0.8, 100, 200), (0.9, 40, 1000)):
+        r = math.ceil((n_cal + 1) * level)
+        law = stats.betabinom(n_new, r, n_cal + 1 - r)
+        assert list(usual(level, n_cal, n_new) * n_new) == [law.ppf(0.025), law.ppf(0.975)]
+
+
+def test_the_solution_to_the_question_on_seven_rows_is_what_happens():
+    def coverage(alpha):
+        return math.floor(7 * (1 - alpha) / 0.99 + 1e-9) / 7
+
+    assert f"`lambda alpha: {'math.floor(7 * (1 - alpha) / 0.99 + 1e-9) / 7'}`" in "".join(
+        cells("markdown")["oral"]
+    )
+    assert coverage(ours()["method_2"](coverage, 0.9)) == coverage(0.4) == coverage(0.3) == 4 / 7
+    assert coverage(0.1) == 6 / 7
 
 
 def test_it_needs_numpy_and_the_library_only():
-    text = "\n".join(code_cells().values())
+    text = "\n".join(cells("code").values())
     imported = {line.split()[1].split(".")[0] for line in text.splitlines() if "import " in line}
-    assert imported <= {"importlib", "subprocess", "sys", "pathlib", "numpy", "gt2lite"}
+    assert imported <= {"importlib", "math", "subprocess", "sys", "pathlib", "numpy", "gt2lite"}
+
+
+def test_without_the_library_and_a_wheel_it_says_what_to_do(monkeypatch, tmp_path):
+    """It asks no registry for the name, which may be somebody else's there."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(subprocess, "run", lambda command, check: asked.append(command[-1]))
+    asked: list[str] = []
+    parts = {name: cells("code")[name] for name in ("parameters", "install")}
+    with pytest.raises(ImportError, match="Put its wheel beside the notebook or set source"):
+        run(parts)
+    (tmp_path / "gt2lite-1.0-py3-none-any.whl").touch()
+    run(parts)
+    run({"install": parts["install"]}, source="elsewhere.whl")
+    assert asked == ["gt2lite-1.0-py3-none-any.whl", "elsewhere.whl"]
+
+
+def test_chapters_are_named_in_words_for_a_notebook_that_knows_no_myst():
+    text = "\n".join(text for name, text in cells("markdown").items() if name != "solutions")
+    assert "{doc}" not in text
+    assert "{dropdown}" not in text
+    links = re.findall(r"\[([^\]]+)\]\((\w+)\.ipynb\)", text)
+    assert len(links) >= 5
+    for title, name in links:
+        chapter = json.loads((NOTEBOOK.parent / f"{name}.ipynb").read_text(encoding="utf-8"))
+        assert "".join(chapter["cells"][0]["source"]).startswith(f"# {title}\n")
+    inference = (NOTEBOOK.parent / "02_inference.ipynb").read_text(encoding="utf-8")
+    assert "## Many inputs" in inference
