@@ -19,8 +19,10 @@ from pathlib import Path
 
 import book
 from press import browser
+from press.execute import write_notebook
 from press.processes import finish
-from press.source import BookError
+from press.solutions import part_solutions
+from press.source import BookError, read_notebook
 from wheel import WheelError, try_out
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -75,7 +77,9 @@ def release(root: Path, solutions: bool) -> None:
         print("release: no PDF, which needs Chromium")
     else:
         shutil.copy(book.print_book(root, "full", solutions), dist / f"{name}.pdf")
-    shutil.copy(root / "chapters" / "lab.ipynb", dist / f"{name}-lab.ipynb")
+    lab = read_notebook(root / "chapters" / "lab.ipynb")
+    # for students, so without solutions: the book has them
+    write_notebook(dist / f"{name}-lab.ipynb", part_solutions(lab, keep=False))
     made = sorted(path for path in dist.iterdir() if path.is_file())
     for path in [*made, write_sums(dist, made)]:
         print(f"release: {path.relative_to(root)}, {path.stat().st_size / 1e6:.2f} MB")

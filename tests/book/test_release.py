@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import json
+import shutil
 import subprocess
 import zipfile
 
@@ -19,7 +21,7 @@ stored = importlib.import_module("gt2lite.study.stored")
 def parts(tmp_path, monkeypatch):
     """A project whose book, print and wheel are small files, made in an instant."""
     (tmp_path / "chapters").mkdir()
-    (tmp_path / "chapters" / "lab.ipynb").write_text("{}")
+    shutil.copy(ROOT / "chapters" / "lab.ipynb", tmp_path / "chapters")
     made = []
 
     def try_out(root, dist):
@@ -43,6 +45,16 @@ def parts(tmp_path, monkeypatch):
     monkeypatch.setattr(release.browser, "find_chromium", lambda: "chromium")
     monkeypatch.setattr(stored, "staleness", lambda *names: "")
     return tmp_path, made
+
+
+def test_the_lab_is_handed_out_without_its_solutions(parts):
+    root, _ = parts
+    assert "solution" in (root / "chapters" / "lab.ipynb").read_text()
+    assert release.main(root) == 0
+    (lab,) = (root / "dist").glob("*-lab.ipynb")
+    cells = json.loads(lab.read_text())["cells"]
+    assert len(cells) > 10
+    assert not any("{solution" in "".join(cell["source"]) for cell in cells)
 
 
 def test_a_release_holds_all_that_it_names_with_right_checksums(parts):
