@@ -214,7 +214,7 @@ def test_a_second_walk_is_compared_where_both_tried_the_same():
     assert same.n_common == sum(map(len, tables.path_steps(STORED).values())) + 7
     moved = [replace(r, score=r.score + 0.25 * (r.value == "last")) for r in STORED]
     found = tables.repeat_facts(STORED, moved, recipe, recipe | {"keep": "validation"})
-    assert found.turn == "kept another value of `keep`" and found.noise == 0.25
+    assert found.turn == "kept another value of keep" and found.noise == 0.25
     assert found.end == "and ended with keep validation, where the first has keep last"
     back = tables.repeat_facts(STORED, moved, recipe, recipe)
     assert back.end == "but ended with the same recipe"

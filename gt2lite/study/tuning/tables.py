@@ -141,7 +141,7 @@ def repeat_facts(
         common += [("path", factor, value) for value in scores]
         theirs = {value: second["path", factor, value] for value in scores}
         if _best(scores) != _best(theirs):
-            turn = f"kept another value of `{factor}`"
+            turn = f"kept another value of {factor}"
             break
     noise = [abs(first[trial] - second[trial]) for trial in common]
     other = [c for c in _changed(recipe, recipe_again) if c.name != "alphas"]
