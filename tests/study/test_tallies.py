@@ -138,10 +138,9 @@ def test_a_group_is_told_by_the_claim_that_it_is_named_after():
 
 
 def test_claims_are_told():
-    told = judged_claims([ClaimVerdict("scalable", "not testable", {}, "Why.")])
-    assert told == [
-        ("The strategy suits large problems.", "scalable", "Abstract", "not testable", "Why.")
-    ]
+    (told,) = judged_claims([ClaimVerdict("scalable", "not testable", {}, "Why.")])
+    words = ("The strategy suits large problems.", "scalable", "Abstract", "not testable", "Why.")
+    assert told == (*words, "scalable")
 
 
 def test_gains_are_told_row_by_row():
