@@ -27,7 +27,8 @@ _ABSENT = (
     "-",
     "\N{EN DASH}",
 )  # a cell that says nothing does not stop its column being of numbers
-_NUMBER = re.compile(r"[<≤]?\s*[-+]?(\d[\d,]*(\.\d+)?(e[-+]?\d+)?|inf|nan)\s*%?")
+_POWER = "(\\s\N{MULTIPLICATION SIGN}\\s10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?"
+_NUMBER = re.compile(rf"[<≤]?\s*[-+]?(\d[\d,]*(\.\d+)?(e[-+]?\d+)?{_POWER}|inf|nan)\s*%?")
 
 # ------------------------------------------------------------------------- on the page
 
@@ -173,13 +174,16 @@ def compared(difference: float, less: str, more: str, digits: int = 0) -> str:
 def power_of_ten(value: float, digits: int = 1) -> str:
     """Return a number that is too large or too small for plain digits.
 
-    >>> power_of_ten(0.0000123), power_of_ten(-4.56e12, digits=2), power_of_ten(0.0)
-    ('1.2 × 10⁻⁵', '-4.56 × 10¹²', '0')
+    The parts of it stay on one line.
+
+    >>> power_of_ten(0.0000123).replace(NO_BREAK, " "), power_of_ten(0.0)
+    ('1.2 × 10⁻⁵', '0')
     """  # noqa: RUF002 - the sign is meant
     if value == 0:
         return "0"
     front, exponent = f"{value:.{digits}e}".split("e")
-    return f"{front} \N{MULTIPLICATION SIGN} 10{str(int(exponent)).translate(_RAISED)}"
+    raised = str(int(exponent)).translate(_RAISED)
+    return f"{front}{NO_BREAK}\N{MULTIPLICATION SIGN}{NO_BREAK}10{raised}"
 
 
 # ------------------------------------------------------------------------------ details

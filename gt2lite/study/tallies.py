@@ -72,6 +72,22 @@ def agreement(cells: Sequence[Verdict]) -> Agreement:
     )
 
 
+def against(found: Agreement) -> str:
+    """Return in words how many results are refuted and in which direction, to follow "and".
+
+    >>> from types import SimpleNamespace as Counts
+    >>> against(Counts(refuted=1, better=1, worse=0))
+    '1 is: it comes out better here'
+    >>> against(Counts(refuted=3, better=2, worse=1)), against(Counts(refuted=0))
+    ('3 are: 2 better here, 1 worse', 'none is')
+    """
+    if not found.refuted:
+        return "none is"
+    if found.refuted == 1:
+        return f"1 is: it comes out {'better' if found.better else 'worse'} here"
+    return f"{found.refuted} are: {found.better} better here, {found.worse} worse"
+
+
 def margins(cells: Iterable[Verdict]) -> list[Margin]:
     """Return for each margin how many distinct results are shown to be equal within it."""
     own = [v for v in cells if not v.repeated]
@@ -213,6 +229,7 @@ class JudgedClaim(NamedTuple):
     place: str
     verdict: str
     explanation: str
+    name: str
 
 
 def group_verdicts(checked: Iterable[ClaimVerdict]) -> dict[str, str]:
@@ -239,8 +256,9 @@ def judged_claims(checked: Iterable[ClaimVerdict]) -> list[JudgedClaim]:
     """Return each claim in our words with its verdict."""
     told: Mapping[str, Claim] = {claim.id: claim for claim in claims()}
     return [
-        JudgedClaim(told[c.id].claim, told[c.id].group, told[c.id].place, c.verdict, c.explanation)
+        JudgedClaim(one.claim, one.group, one.place, c.verdict, c.explanation, c.id)
         for c in checked
+        for one in [told[c.id]]
     ]
 
 
@@ -295,3 +313,22 @@ def distances(ours: Sequence[Compared], authors: Sequence[Compared]) -> list[Mod
         for metric in METRICS
         if ours and authors
     ]
+
+
+ALIKE = 0.1
+"""Distances that differ by less, in pooled standard deviations, are told as equal."""
+
+
+def distances_told(found: Iterable[ModeDistance]) -> str:
+    """Return in words in which metrics the authors' mode is farther from the paper than ours.
+
+    >>> distances_told([ModeDistance("RMSE", 0.6, 1.8), ModeDistance("PICP", 0.5, 0.5)])
+    'farther from the paper in RMSE, about as far in PICP'
+    """
+    groups: dict[str, list[str]] = {"farther from the paper": [], "nearer": [], "about as far": []}
+    for one in found:
+        gap = one.authors - one.ours
+        word = "about as far" if abs(gap) < ALIKE else "farther from the paper"
+        groups["nearer" if gap <= -ALIKE else word].append(one.metric)
+    told = [f"{word} in {' and '.join(names)}" for word, names in groups.items() if names]
+    return ", ".join(told) or "not compared here"

@@ -14,6 +14,7 @@ from gt2lite.datasets import DATASETS
 from gt2lite.study import cells as cells_module
 from gt2lite.study import claims as module
 from gt2lite.study import other_claims, paper
+from gt2lite.study.calibrated import cheap
 from gt2lite.study.claims import CHECKS, check_claims
 
 
@@ -204,6 +205,8 @@ def test_the_saving_counts_the_baseline_too():
     numbers = verdict("cheaper", world()).numbers
     assert numbers["pp 90 % times"] == pytest.approx(12 / 0.1)
     assert numbers["pp both levels times"] == pytest.approx(2 * 12 / (12 + 2 * 0.1))
+    least = cheap(numbers | {"pm 95 % times": 7.0, "ww both levels times": 1.5})
+    assert least == (8, 8, 8, 7.0, 1.5)
 
 
 def test_the_text_on_pp_contradicts_its_own_claim(monkeypatch):

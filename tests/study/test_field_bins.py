@@ -40,6 +40,20 @@ def test_a_bin_is_outside_beyond_two_standard_deviations_of_chance():
     ]
     (found,) = outside(counts, ["paper"], 0.9, sets=["ww"])
     assert found == (title("paper"), 2, 0, 1, 5)
+    facts = bins.outside_facts([found._replace(name="calm", width=1), found])
+    assert facts == ("calm", 2, title("paper"), 3, 15)
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "rises", "falls"),
+    [(80, 89, "PP", ""), (80, 88, "", ""), (95, 80, "", "PP"), (97, 97, "", "")],
+)
+def test_a_line_rises_or_falls_beyond_two_standard_deviations(first, last, rises, falls):
+    names = {"contestant": "paper", "split": "random", "seed": 0, "dataset": "pp", "by": "width"}
+    covered = [first, 90, 90, 90, last]  # two standard deviations of a difference: 8.5 points
+    counts = [SimpleNamespace(**names, bin=str(i), n=100, covered=c) for i, c in enumerate(covered)]
+    (found,) = bins.climbs(counts, ["paper"], 0.9, ["pp", "ww"])
+    assert found == (title("paper"), {"pp": f"{first} to {last}", "ww": ""}, rises, falls)
 
 
 @pytest.mark.parametrize(

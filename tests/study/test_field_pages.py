@@ -45,6 +45,14 @@ def test_losses_come_first_and_wins_are_the_other_tables():
     assert losses[0].p.startswith("<")
 
 
+def test_the_best_on_a_table_need_not_be_ours():
+    rows = rows_of(["concrete"], forest=0.5, strong=0.8, head=0.9)
+    found = pages.best_on(rows, ["strong", "head", "forest"], "concrete")
+    assert found.name == title("forest")
+    assert found[1:] == pytest.approx((0.5 * 1.002, 0.8 * 1.002, 0.9 * 1.002))
+    assert pages.best_on(rows, ["strong"], "plastic").name == "nobody"
+
+
 def test_a_rival_is_compared_with_the_others_and_crps_may_be_missing():
     split, cqr = pages.mean_rows(rows_of(), ["gb_split", "gb_cqr"])
     assert split.score.startswith("0.91") and split.error == ""  # 1 / 1.1; no rival is itself

@@ -47,8 +47,18 @@ def test_a_ratio_has_the_corrected_test():
     rows = rows_of({"strong": lambda t, v, seed: 1 + noise[seed], "gb_cqr": 2.0})
     (one,) = ratios(rows, "strong", ["gb_cqr"], tables=["plastic"], levels=[0.9])
     expected = corrected_t(noise - 1, 150 / 700)
-    assert one.p == pytest.approx(expected.p) and one.half == pytest.approx(expected.half / 2)
+    logs = corrected_t(np.log((1 + noise) / 2), 150 / 700)
+    assert one.p == pytest.approx(expected.p)
+    assert np.log([one.low, one.high]) == pytest.approx(logs.mean + np.array([-1, 1]) * logs.half)
+    ((bar,),) = (marks.values() for marks in verdicts.forest_of([one]).values())
+    assert bar == pytest.approx((100 * logs.mean, 100 * logs.half))
     assert one.ratio == pytest.approx(0.6) and one.verdict == "better" and one.n == 5
+
+
+def test_the_interval_of_a_ratio_does_not_reach_below_0():
+    rows = rows_of({"strong": 1.0, "gb_cqr": lambda t, v, seed: 2.0 + 20 * (seed == 4)})
+    (one,) = ratios(rows, "strong", ["gb_cqr"], tables=["plastic"], levels=[0.9])
+    assert 0 < one.low < one.ratio < 1 < one.high and one.verdict == "undecided"
 
 
 def test_a_table_has_the_geometric_mean_of_its_levels_and_losses_come_first():
@@ -116,6 +126,8 @@ def test_one_of_the_two_must_be_ahead_on_each_of_the_papers_tables():
         return 1.1 if table == "pm" else 0.9
 
     assert verdicts.behind_on(field(mixed, head=0.99), ("strong", "head")) == []
+    last = targets(field(mixed, head=1.0))[-1]
+    assert (last.met, last.found) == ("no", "not ahead on PM at 90 %, PM at 95 %")
     assert verdicts.behind_on(field(mixed, head=1.0), ("strong", "head")) == [
         "PM at 90 %",
         "PM at 95 %",

@@ -16,6 +16,7 @@ from gt2lite.study.tallies import (
     cell_rows,
     count_winners,
     distances,
+    distances_told,
     gain_rows,
     group_verdicts,
     in_margins,
@@ -137,10 +138,9 @@ def test_a_group_is_told_by_the_claim_that_it_is_named_after():
 
 
 def test_claims_are_told():
-    told = judged_claims([ClaimVerdict("scalable", "not testable", {}, "Why.")])
-    assert told == [
-        ("The strategy suits large problems.", "scalable", "Abstract", "not testable", "Why.")
-    ]
+    (told,) = judged_claims([ClaimVerdict("scalable", "not testable", {}, "Why.")])
+    words = ("The strategy suits large problems.", "scalable", "Abstract", "not testable", "Why.")
+    assert told == (*words, "scalable")
 
 
 def test_gains_are_told_row_by_row():
@@ -155,4 +155,7 @@ def test_modes_are_compared_by_mean_distance():
 
     ours = [cell(-1.0), cell(3.0), *(cell(1.0, m) for m in ("picp", "pinaw"))]
     authors = [cell(0.5), *(cell(-2.0, m) for m in ("picp", "pinaw"))]
-    assert distances(ours, authors) == [("RMSE", 2, 0.5), ("PICP", 1, 2), ("PINAW", 1, 2)]
+    found = distances(ours, authors)
+    assert found == [("RMSE", 2, 0.5), ("PICP", 1, 2), ("PINAW", 1, 2)]
+    assert distances_told(found) == "farther from the paper in PICP and PINAW, nearer in RMSE"
+    assert distances_told([]) == "not compared here"

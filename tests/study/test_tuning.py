@@ -210,12 +210,14 @@ def test_a_second_walk_is_compared_where_both_tried_the_same():
     recipe = asdict(WALKED)
     same = tables.repeat_facts(STORED, STORED, recipe, recipe)
     assert (same.noise, same.turn) == (0, "went the same way to the end")
-    assert same.end == "It came out with the same recipe"
+    assert same.end == "and ended with the same recipe"
     assert same.n_common == sum(map(len, tables.path_steps(STORED).values())) + 7
     moved = [replace(r, score=r.score + 0.25 * (r.value == "last")) for r in STORED]
     found = tables.repeat_facts(STORED, moved, recipe, recipe | {"keep": "validation"})
-    assert found.turn == "turned off at keep" and found.noise == 0.25
-    assert found.end == "It came out with keep validation, where the preset has keep last"
+    assert found.turn == "kept another value of keep" and found.noise == 0.25
+    assert found.end == "and ended with keep validation, where the first has keep last"
+    back = tables.repeat_facts(STORED, moved, recipe, recipe)
+    assert back.end == "but ended with the same recipe"
     assert found.noise_mean == pytest.approx(0.25 / found.n_common)
 
 

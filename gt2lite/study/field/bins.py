@@ -30,6 +30,25 @@ class Outside(NamedTuple):
     of: int
 
 
+class OutsideFacts(NamedTuple):
+    """Who has the fewest and who the most bins outside, of all kinds together."""
+
+    least: str
+    fewest: int
+    most: str
+    largest: int
+    of: int
+
+
+class Climb(NamedTuple):
+    """How the coverage of the widest intervals compares with that of the narrowest."""
+
+    name: str
+    ends: dict[str, str]  # narrowest and widest fifth by data set, in per cent
+    rises: str  # the data sets on which it is higher beyond chance
+    falls: str
+
+
 class Patients(NamedTuple):
     """The coverage of single patients by all contestants, in per cent."""
 
@@ -108,6 +127,41 @@ def outside(
         width, region, rarity = (far(name, by) for by in ("width", "region", "rarity"))
         counted = int(width.sum()), int(region.sum()), int(rarity.sum())
         found.append(Outside(title(name), *counted, of=region.size))
+    return found
+
+
+def outside_facts(found: Iterable[Outside]) -> OutsideFacts:
+    """Return who leaves the band of chance in the fewest bins, and who in the most."""
+    sums = {one.name: (one.width + one.region + one.rarity, 3 * one.of) for one in found}
+    in_order = sorted(sums.items(), key=lambda one: one[1])
+    (least, (low, of)), (most, (high, _)) = in_order[0], in_order[-1]
+    return OutsideFacts(least, low, most, high, of)
+
+
+def climbs(
+    counts: Sequence[BinCount], names: Iterable[str], level: float, sets: Sequence[str]
+) -> list[Climb]:
+    """Return the coverage of the narrowest and the widest fifth of intervals, by contestant.
+
+    They differ beyond chance where they lie more than two standard deviations apart. Where
+    a contestant has fewer than five bins, many of its intervals are equally wide: no ends.
+    """
+    found = []
+    for name in names:
+        ends: dict[str, str] = {}
+        rises: list[str] = []
+        falls: list[str] = []
+        for dataset in sets:
+            bins = list(pooled(counts, name, dataset, "width").values())
+            ends[dataset] = ""
+            if len(bins) == 5:
+                (n_first, first), (n_last, last) = bins[0], bins[-1]
+                low, high = first / n_first, last / n_last
+                ends[dataset] = f"{100 * low:.0f} to {100 * high:.0f}"
+                chance = 2 * np.sqrt(level * (1 - level) * (1 / n_first + 1 / n_last))
+                if abs(high - low) > chance:
+                    (rises if high > low else falls).append(dataset.upper())
+        found.append(Climb(title(name), ends, ", ".join(rises), ", ".join(falls)))
     return found
 
 

@@ -32,7 +32,8 @@ class LossRow(NamedTuple):
     table: str
     verdict: str  # "better", "worse" or "open", at the first level
     ratio: float
-    half: float
+    low: float  # of its interval
+    high: float
     p: str
     other: float  # the ratio at the second level
     rival: str
@@ -99,6 +100,15 @@ class FieldFacts(NamedTuple):
     paper: str  # the same ratio on tables of the paper
 
 
+class BestOn(NamedTuple):
+    """Who has the smallest score on a table, and the scores of the two of ours for practice."""
+
+    name: str
+    score: float
+    strong: float
+    head: float
+
+
 class CapFacts(NamedTuple):
     """How often boosting would have liked more trees."""
 
@@ -122,7 +132,8 @@ def loss_rows(
             printed(table),
             _WORDS[first[table].verdict],
             first[table].ratio,
-            first[table].half,
+            first[table].low,
+            first[table].high,
             p_value(first[table].p),
             second[table].ratio,
             title(first[table].rival),
@@ -221,6 +232,15 @@ def field_facts(rows: Sequence[FieldRecord], ours: str) -> FieldFacts:
 def _on_paper(rows: Sequence[FieldRecord], ours: str) -> str:
     found = by_table(ratios(rows, ours, tables=SMOOTH))
     return ", ".join(f"{found[name]:.2f} on {name.upper()}" for name in SMOOTH if name in found)
+
+
+def best_on(rows: Sequence[FieldRecord], names: Iterable[str], table: str) -> BestOn:
+    """Return who of some contestants has the smallest score on a table at the first level."""
+    values = values_of(rows, "interval_score", level=LEVELS[0])
+    means = {n: float(values[n][table].mean()) for n in names if table in values.get(n, {})}
+    best = min(means, key=means.__getitem__, default="")
+    scores = (means.get(name, np.nan) for name in (best, "strong", "head"))
+    return BestOn(title(best) if best else "nobody", *scores)
 
 
 def what_is_stored(rows: Sequence[FieldRecord]) -> str:

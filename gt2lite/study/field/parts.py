@@ -37,7 +37,7 @@ PARTS = ("estimates", "noise", "family")
 
 
 class Gain(NamedTuple):
-    """The parts of a gain on one table: 100 times a logarithm, about per cent; below 0 is good."""
+    """The parts of a gain on one table: 100 times a logarithm; below 0 is good."""
 
     table: str
     total: float

@@ -39,8 +39,8 @@ class Repeat(NamedTuple):
     n_common: int  # recipes that both tried
     noise_mean: float  # mean and largest difference of their scores
     noise: float
-    turn: str  # where the second turned off
-    end: str  # where it ended
+    turn: str  # where the second kept another value
+    end: str  # where it ended, in words that go on from `turn`
     final: float  # and its final score
 
 
@@ -141,15 +141,16 @@ def repeat_facts(
         common += [("path", factor, value) for value in scores]
         theirs = {value: second["path", factor, value] for value in scores}
         if _best(scores) != _best(theirs):
-            turn = f"turned off at {factor}"
+            turn = f"kept another value of {factor}"
             break
     noise = [abs(first[trial] - second[trial]) for trial in common]
     other = [c for c in _changed(recipe, recipe_again) if c.name != "alphas"]
-    end = "It came out with the same recipe"
+    went = turn.startswith("went")
+    end = f"{'and' if went else 'but'} ended with the same recipe"
     if other:
         after = ", ".join(f"{c.name} {_plain(c.after)}" for c in other)
         before = ", ".join(f"{c.name} {_plain(c.before)}" for c in other)
-        end = f"It came out with {after}, where the preset has {before}"
+        end = f"and ended with {after}, where the first has {before}"
     final = min(score for (part, *_), score in second.items() if part == "final")
     return Repeat(len(common), float(np.mean(noise)), max(noise), turn, end, final)
 
