@@ -85,7 +85,7 @@ class GT2Regressor(Readable, Stored, Learnt, Regressor):
 
         Every plane learns a coverage, as in `gt2lite.presets.STRONG`; the number of rules, the
         form of the inputs, the length of training and more are chosen inside the rows
-        of training, and the mean of five or ten systems is kept. It takes 10 to 20 seconds for
+        of training, and the mean of five to fifteen systems is kept. It takes 15 to 25 seconds for
         1,000 rows with 10 inputs on one core, and grows with the inputs. `n_jobs=-1` uses
         all cores.
 
