@@ -51,8 +51,8 @@ class CrossRegressor(Regressor):  # type: ignore[misc]
 
     Args:
         system: the unfitted `GT2Regressor` to train; None for `GT2Regressor.strong()`.
-        n_folds: number K of folds. Rows that are left over when they are dealt evenly train
-            all systems and are not scored.
+        n_folds: number K of folds. More folds train on more rows each; fewer promise more. Rows
+            that are left over when they are dealt evenly train all systems and are not scored.
         n_jobs: processes that train; None for one, -1 for one a fold. Needs joblib.
         random_state: the seed of the folds.
 
@@ -67,7 +67,7 @@ class CrossRegressor(Regressor):  # type: ignore[misc]
     >>> from gt2lite.estimator.crossed import CrossRegressor
     >>> data = load_dataset("pp")
     >>> system = GT2Regressor(n_rules=3, epochs=20, learning_rate=0.02)
-    >>> reg = CrossRegressor(system, n_folds=5).fit(data.X[:100], data.y[:100])
+    >>> reg = CrossRegressor(system).fit(data.X[:100], data.y[:100])
     >>> lower, upper = reg.predict_interval(data.X[100:300], coverage=[0.8, 0.9])
     >>> lower.shape, round(reg.promised(0.9), 3)
     ((200, 2), 0.724)
@@ -76,7 +76,7 @@ class CrossRegressor(Regressor):  # type: ignore[misc]
     def __init__(
         self,
         system: GT2Regressor | None = None,
-        n_folds: int = 10,
+        n_folds: int = 5,
         n_jobs: int | None = None,
         random_state: Any = 0,
     ) -> None:
