@@ -74,3 +74,8 @@ def test_jupyterlab_is_opened_in_the_folder_of_copies_and_its_end_is_told(tmp_pa
     assert store == str(tmp_path / "build" / "store")
     with pytest.raises(source.BookError, match="ended with code 3"):
         lab.start(tmp_path, tmp_path / "build", ["--bad"])
+    monkeypatch.setattr(lab.os, "geteuid", lambda: 0, raising=False)
+    with pytest.raises(source.BookError, match="ended with code 3; .* ARGS=--allow-root"):
+        lab.start(tmp_path, tmp_path / "build", ["--bad"])
+    with pytest.raises(source.BookError, match="ended with code 3$"):
+        lab.start(tmp_path, tmp_path / "build", ["--bad", "--allow-root"])

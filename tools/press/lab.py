@@ -101,4 +101,6 @@ def start(folder: Path, build: Path, words: Sequence[str]) -> None:
         process.wait()
         raise
     if code:
-        raise BookError(f"JupyterLab ended with code {code}")
+        root = hasattr(os, "geteuid") and os.geteuid() == 0 and "--allow-root" not in words
+        hint = "; as root it wants: make lab ARGS=--allow-root" if root else ""
+        raise BookError(f"JupyterLab ended with code {code}{hint}")
