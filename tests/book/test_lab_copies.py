@@ -75,7 +75,7 @@ def test_jupyterlab_is_opened_in_the_folder_of_copies_and_its_end_is_told(tmp_pa
     with pytest.raises(source.BookError, match="ended with code 3"):
         lab.start(tmp_path, tmp_path / "build", ["--bad"])
     monkeypatch.setattr(lab.os, "geteuid", lambda: 0, raising=False)
-    with pytest.raises(source.BookError, match="ended with code 3; .* ARGS=--allow-root"):
+    with pytest.raises(source.BookError, match=r"ended with code 3; .* ARGS=--allow-root"):
         lab.start(tmp_path, tmp_path / "build", ["--bad"])
-    with pytest.raises(source.BookError, match="ended with code 3$"):
+    with pytest.raises(source.BookError, match=r"ended with code 3$"):
         lab.start(tmp_path, tmp_path / "build", ["--bad", "--allow-root"])
