@@ -41,8 +41,9 @@ class CrossRegressor(Regressor):  # type: ignore[misc]
 
     The rows are dealt into folds. For each fold a system is trained without it, and its rows are
     scored: which plane just covers them? At a new row, each of the N old rows gives the ends
-    of that plane, of the system that has not seen it. At the level 1 - a, the interval reaches
-    from the a-th smallest share of the lower ends to the a-th largest share of the upper ones.
+    of that plane, of the system that has not seen it. At the level 1 - a the interval leaves out
+    the share a of the lower ends that lie lowest, and the share a of the upper ends that lie
+    highest.
 
     In practice it covers about as often as asked. What is promised is less, `promised(coverage)`:
     at least 1 - 2 a - 2 (1 - 1/K) / (N/K + 1) with K folds, for exchangeable rows. Every choice
