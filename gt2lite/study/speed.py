@@ -205,7 +205,7 @@ class Ensembles(NamedTuple):
     predict: float  # times as long as boosting, tuned
     predict_one: float  # the same, of one system
     trees: int  # of boosting, tuned
-    parallel_goal: str  # "met" or "missed", as are the next two
+    parallel_goal: str  # such as "3: missed", as are the next two
     choice_goal: str
     predict_goal: str
 
@@ -245,7 +245,7 @@ def ensembles(stored: Stored) -> Ensembles:
 
 
 def _goal(found: float, most: float) -> str:
-    return "met" if found <= most else "missed"
+    return f"{most:g}: {'met' if found <= most else 'missed'}"
 
 
 # --------------------------------------------------------------------- where they come from

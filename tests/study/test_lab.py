@@ -41,9 +41,11 @@ def split_conformal(scores, level):
     return np.inf if k > len(scores) else np.sort(scores)[k - 1]
 
 
-def method_2(coverage, level, stop=1e-4):
-    alpha, step = 0.4, 0.1
-    while abs(coverage(alpha) - level) >= 0.0005 and step >= stop:
+def method_2(coverage, level, start=0.4, near=0.0005, stop=1e-4, rounds=1000):
+    alpha, step = start, 0.1
+    for _ in range(rounds):
+        if abs(coverage(alpha) - level) < near or step < stop:
+            break
         sides = [max(alpha - step, 0.01), min(alpha + step, 1.0)]
         best = min(sides, key=lambda side: abs(coverage(side) - level))
         if abs(coverage(best) - level) < abs(coverage(alpha) - level):
@@ -59,6 +61,13 @@ TASKS = {
     "split conformal": (lab.check_split_conformal, split_conformal),
     "Method 2": (lab.check_method_2, method_2),
 }
+
+
+def assert_named(task, function, words):
+    """A mistake fails its task, and what is said of it has these words."""
+    verdict = TASKS[task][0](function)
+    assert not verdict.passed
+    assert words in repr(verdict)
 
 
 @pytest.mark.parametrize("task", TASKS)

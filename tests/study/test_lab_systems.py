@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from test_lab import TASKS, membership, type_reduce
+from test_lab import TASKS, assert_named, membership, type_reduce
 
 from gt2lite.reduction import karnik_mendel
 
@@ -190,10 +190,7 @@ MISTAKES = {
 
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_typical_mistake_fails_and_is_named(name):
-    task, function, words = MISTAKES[name]
-    verdict = TASKS[task][0](function)
-    assert not verdict.passed
-    assert words in repr(verdict)
+    assert_named(*MISTAKES[name])
 
 
 @pytest.mark.parametrize("value", [1.0, (1.0,), (1.0, 2.0, 3.0), np.ones((2, 1)), "12", {1: 2}])

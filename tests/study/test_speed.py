@@ -97,7 +97,7 @@ def test_several_systems_are_told_beside_one_and_beside_boosting(over: float, go
     assert found[:5] == (1000, 10, 30, 5, 5.0)
     assert found[5:7] == (3.0 + over, 20.0 + over)
     assert found[7:11] == (15, pytest.approx(2.0 + 2 * over), 0.5, 90)
-    assert found[11:] == (goal, goal, goal)
+    assert found[11:] == (f"3: {goal}", f"20: {goal}", f"2: {goal}")
 
 
 def test_origins_name_each_machine_and_version_once() -> None:
