@@ -20,8 +20,8 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 
 from gt2lite.losses import Objective
-from gt2lite.optimizers import BETA_1, BETA_2, EPSILON
 from gt2lite.system import Params
+from gt2lite.training import BETA_1, BETA_2, EPSILON
 
 State = tuple[jax.Array, jax.Array, jax.Array, jax.Array]  # parameters, two moments, steps
 

@@ -152,8 +152,8 @@ def write(
         results: the numbers.
         packages: distributions whose versions matter, besides NumPy and autograd.
     """
-    from gt2lite.study.results import commit_of
-    from gt2lite.study.runner import provenance
+    from study.results import commit_of
+    from study.runner import provenance
 
     versions = {package: _version(package) for package in ("autograd", *packages)}
     facts = {

@@ -14,8 +14,8 @@ import _measure
 import numpy as np
 
 from gt2lite import GT2Regressor
-from gt2lite.presets import STRONG
-from gt2lite.study.field import boosted as boosting
+from gt2lite.training import STRONG
+from study.field import boosted as boosting
 
 
 def main(words: Sequence[str] | None = None) -> None:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import _measure
 import numpy as np
 
-from gt2lite import losses, starts, system
+from gt2lite import losses, system, training
 from gt2lite._fast.gradient import BatchGradient, Flat
 from gt2lite._fast.state import quiet
 from gt2lite.memberships import alpha_of
@@ -41,7 +41,7 @@ def drawn(rows: int, inputs: int, rules: int) -> tuple[system.Params, np.ndarray
     """Return a system with consequents that differ, and inputs (rows, inputs)."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(rows, inputs))
-    params = starts.init_params(X[:1000], rules, rng)
+    params = training.init_params(X[:1000], rules, rng)
     params["a"] = rng.normal(size=params["a"].shape)
     return params, X
 

@@ -14,8 +14,8 @@ import numpy as np
 from gt2lite.calibration import CALIBRATORS, Calibrator
 from gt2lite.losses import DUAL_ALPHAS
 from gt2lite.memberships import ALPHA_0
-from gt2lite.starts import init_params
 from gt2lite.system import Planes
+from gt2lite.training import init_params
 
 
 def main(words: Sequence[str] | None = None) -> None:

@@ -16,12 +16,11 @@ from typing import Any
 
 import _measure
 
-from gt2lite.recipe import Recipe
-from gt2lite.study.plans import records, tasks
-from gt2lite.study.protocol import Task
-from gt2lite.study.runner import run
-from gt2lite.study.store import Store
-from gt2lite.training import train
+from gt2lite.training import Recipe, train
+from study.plans import records, tasks
+from study.protocol import Task
+from study.runner import run
+from study.store import Store
 
 PARTS = {
     "memberships and firing": [("planes.py", "fire")],

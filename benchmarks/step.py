@@ -17,11 +17,10 @@ import _measure
 import autograd
 import numpy as np
 
-from gt2lite import losses, optimizers, starts, system
+from gt2lite import losses, system, training
 from gt2lite._fast.gradient import BatchGradient, Flat
 from gt2lite._fast.state import quiet
-from gt2lite.recipe import Recipe
-from gt2lite.training import train
+from gt2lite.training import Recipe, train
 
 TOLERANCE = 1e-9
 RATE = 1e-3
@@ -39,7 +38,7 @@ class Problem:
         self.X = rng.normal(size=(n_batches * B, M))
         noise = 0.3 * rng.normal(size=len(self.X))
         self.y = np.tanh(self.X[:, 0]) + 0.5 * self.X[:, 1 % M] + noise
-        params = starts.init_params(self.X, P, rng)
+        params = training.init_params(self.X, P, rng)
         # away from the start, where consequents are nearly equal and gradients nearly nothing
         self.params = {name: v + 0.3 * rng.normal(size=v.shape) for name, v in params.items()}
         self.objective = losses.make_objective(objective, 0.99)
@@ -66,8 +65,8 @@ def ours(problem: Problem) -> tuple[Gradient, Step]:
     return (value, named.params), epoch
 
 
-def _adam(flat: Flat) -> optimizers.Adam:
-    return optimizers.Adam(flat.vector, RATE)
+def _adam(flat: Flat) -> training.Adam:
+    return training.Adam(flat.vector, RATE)
 
 
 def ours_by_train(problem: Problem) -> Step:

@@ -23,7 +23,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from gt2lite.study.registry import Row, download, member, sheet_rows, text_rows  # noqa: E402
+from study.registry import Row, download, member, sheet_rows, text_rows  # noqa: E402
 
 
 @dataclass(frozen=True)

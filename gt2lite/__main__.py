@@ -6,8 +6,8 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from gt2lite._files import FileFormatError
 from gt2lite._version import __version__
+from gt2lite.model_file import FileFormatError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

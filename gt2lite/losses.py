@@ -16,7 +16,7 @@ from typing import NamedTuple
 import autograd.numpy as np
 import numpy as onp
 
-from gt2lite._checks import Array, between, one_of, vector
+from gt2lite._validation import Array, between, one_of, vector
 from gt2lite.memberships import ALPHA_0, alpha_of, kappa_of
 from gt2lite.system import weigh_planes
 

@@ -26,7 +26,7 @@ from typing import Any
 import autograd.numpy as np
 import numpy as onp
 
-from gt2lite._checks import Array
+from gt2lite._validation import Array
 
 ALPHA_0 = 0.01
 """The lowest plane: the logarithm in Eq. (5) of the paper forbids alpha = 0."""

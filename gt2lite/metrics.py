@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gt2lite._checks import Array, between, vector
+from gt2lite._validation import Array, between, vector
 
 
 class Quality(NamedTuple):

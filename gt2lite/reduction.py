@@ -22,8 +22,8 @@ import numpy as np
 from autograd.extend import defvjp_argnums, primitive
 from numpy.typing import ArrayLike
 
-from gt2lite._checks import Array
 from gt2lite._fast.switching import Reduction, sort_rules
+from gt2lite._validation import Array
 
 _BLOCK_ROWS = 2048  # rows reduced at once: few enough for a cache, enough to be worth a call
 

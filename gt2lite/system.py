@@ -23,11 +23,11 @@ import autograd.numpy as np
 import numpy as onp
 from autograd.extend import defvjp, primitive
 
-from gt2lite._checks import Array, matrix, one_of, vector
 from gt2lite._fast.memory import Fired, Theta, Wide
 from gt2lite._fast.planes import fire, plane_ends, reduce_planes
 from gt2lite._fast.state import apart, quiet
 from gt2lite._threads import one_blas_thread
+from gt2lite._validation import Array, matrix, one_of, vector
 from gt2lite.memberships import ALPHA_0, alpha_of, kappa_of, log_firing
 from gt2lite.reduction import nest, type_reduce
 
@@ -131,7 +131,7 @@ class Planes:
         params: the system.
         X: scaled inputs (N, M).
 
-    >>> from gt2lite.starts import init_params
+    >>> from gt2lite.training import init_params
     >>> rng = onp.random.default_rng(0)
     >>> X = rng.normal(size=(5, 2))
     >>> planes = Planes(init_params(X, 3, rng), X)

@@ -1,28 +1,399 @@
-"""Learning: Algorithm 1 of the paper, mini-batches and Adam.
-
-How to train is a `gt2lite.recipe.Recipe`. All parameters live in one flat vector, and the same
-seed gives the same bits.
-"""
+"""Training: recipes, start values, Adam and Algorithm 1 of the paper."""
 
 from __future__ import annotations
 
 import math
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gt2lite._checks import Array, matrix, one_of, vector
 from gt2lite._fast.gradient import BatchGradient, Flat
 from gt2lite._fast.state import apart, quiet
 from gt2lite._progress import progress_bar
 from gt2lite._threads import one_blas_thread
-from gt2lite.losses import CompiledLoss
-from gt2lite.optimizers import Adam, RunningMean
-from gt2lite.recipe import Recipe
-from gt2lite.starts import init_params
-from gt2lite.system import Params, Planes, param_shapes
+from gt2lite._validation import Array, between, matrix, one_of, vector, whole
+from gt2lite.losses import OBJECTIVES, CompiledLoss, Objective, make_objective
+from gt2lite.system import SMF_MODES, Params, Planes, param_shapes
+
+BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8  # Adam, as everybody sets it
+_STEPS_OF_MOMENTS = np.array([[1 - BETA_1], [1 - BETA_2]])
+
+SCHEDULES = ("constant", "cosine")
+
+
+class Adam:
+    """Adam on one flat vector.
+
+    The two moments and what they move towards, the gradient and its square, are rows of one
+    array each: half as many calls.
+
+    Args:
+        vector: what is moved.
+        learning_rate: the size of a step.
+        schedule: "constant", or "cosine" for a rate that falls along half a cosine from
+            `learning_rate` in the first step to nearly 0 in the last.
+        n_steps: how many steps there will be, for the schedule.
+        weight_decay: share that a step takes off `decayed`, in units of the learning rate.
+        decayed: a view of those numbers of `vector` that decay; None for all.
+
+    >>> x = np.array([3.0, -2.0])
+    >>> adam = Adam(x, learning_rate=0.5)
+    >>> adam.update(2 * x)  # the slope of x**2: the first step is the learning rate
+    >>> x.round(6)
+    array([ 2.5, -1.5])
+    """
+
+    def __init__(
+        self,
+        vector: Array,
+        learning_rate: float,
+        *,
+        schedule: str = "constant",
+        n_steps: int = 1,
+        weight_decay: float = 0.0,
+        decayed: Array | None = None,
+    ) -> None:
+        self.vector = vector
+        self.learning_rate = learning_rate
+        self.schedule = schedule
+        self.n_steps = n_steps
+        self.weight_decay = weight_decay
+        self.decayed = vector if decayed is None else decayed
+        self.moments = np.zeros((2, vector.size))
+        self._buffer = np.empty_like(self.moments)
+        self._m, self._v = self.moments
+        self._change, self._root = self._buffer
+        self.steps = 0
+
+    def update(self, g: Array, count: int | None = None) -> None:
+        """Move along the gradient `g`; `count` replaces the number of steps in the correction."""
+        learning_rate = self.learning_rate
+        if self.schedule == "cosine":
+            learning_rate *= (1 + math.cos(math.pi * self.steps / self.n_steps)) / 2
+        self.steps += 1
+        t = self.steps if count is None else count
+        buffer, change, root = self._buffer, self._change, self._root
+        change[:] = g
+        np.multiply(g, g, out=root)
+        buffer -= self.moments
+        buffer *= _STEPS_OF_MOMENTS
+        self.moments += buffer
+
+        spread = math.sqrt(1 - BETA_2**t)  # the corrections, moved out of the root and in one
+        np.sqrt(self._v, out=root)
+        root += EPSILON * spread
+        np.multiply(self._m, learning_rate * spread / (1 - BETA_1**t), out=change)
+        change /= root
+        if self.weight_decay:
+            self.decayed *= 1 - learning_rate * self.weight_decay
+        self.vector -= change
+
+
+class RunningMean:
+    """A running mean of one flat vector, which forgets old values step by step.
+
+    Args:
+        mean: where the mean is kept; what it holds at first is forgotten.
+        memory: share of the mean that outlives a step. In the first steps less does, so
+            that the mean is over about the last tenth of all steps.
+
+    >>> mean = RunningMean(np.zeros(1), memory=0.9)
+    >>> mean.update(np.array([5.0]))  # the first value replaces the start
+    >>> mean.mean
+    array([5.])
+    """
+
+    def __init__(self, mean: Array, memory: float) -> None:
+        self.mean = mean
+        self.memory = memory
+        self._change = np.empty_like(mean)
+        self.steps = 0
+
+    def update(self, vector: Array) -> None:
+        """Take in the newest values."""
+        self.steps += 1
+        np.subtract(vector, self.mean, out=self._change)
+        self._change *= max(1 - self.memory, 10 / (9 + self.steps))
+        self.mean += self._change
+
+
+STARTS = ("per_input", "joint")
+
+
+def init_params(
+    X: Array,
+    n_rules: int,
+    rng: np.random.Generator,
+    *,
+    smf: str = "per_input",
+    start: str = "per_input",
+    sigma_scale: float = 1.0,
+) -> Params:
+    """Return start values: centres where the data is, nearly flat consequents.
+
+    Sigma is the spread of the input (1 where it has none) times `sigma_scale`; the rest is
+    drawn uniformly, consequents from (0, 0.01) and the raw shares from (0, 0.1). With the
+    defaults these are the start values of the authors' public code.
+
+    Args:
+        X: scaled inputs (N, M).
+        n_rules: P.
+        rng: the source of all randomness here.
+        smf: "per_input" for a share of its own for each input, as the paper counts
+            them, or "scalar" for one on each side, as in the authors' code.
+        start: how centres are found: "per_input", each input on its own, or "joint".
+        sigma_scale: how wide the memberships are, in spreads. The exponent of a firing is
+            the mean over the inputs; at ``1 / sqrt(M)`` it becomes their sum, the plain
+            product of Gaussians.
+
+    >>> params = init_params(np.array([[0.0], [1.0], [2.0]]), 2, np.random.default_rng(0))
+    >>> {name: value.shape for name, value in params.items()}
+    {'c': (2, 1), 'raw_sigma': (2, 1), 'raw_l': (1,), 'raw_r': (1,), 'a': (2, 1), 'a0': (2,)}
+    """
+    X = matrix("X", X)
+    P, M = whole("n_rules", n_rules), X.shape[1]
+    shapes = param_shapes(P, M, smf)
+    scale = between("sigma_scale", sigma_scale, 0, np.inf)
+    if one_of("start", start, STARTS) == "joint":
+        c = _kmeans(X, P, rng)
+    else:
+        c = np.stack([rng.permutation(_kmeans_1d(x, P, rng)) for x in X.T], axis=1)  # (P, M)
+    return {
+        "c": c,
+        "raw_sigma": np.tile(_spread(X) * scale, (P, 1)),
+        "raw_l": rng.uniform(0, 0.1, shapes["raw_l"]),
+        "raw_r": rng.uniform(0, 0.1, shapes["raw_r"]),
+        "a": rng.uniform(0, 0.01, shapes["a"]),
+        "a0": rng.uniform(0, 0.01, shapes["a0"]),
+    }
+
+
+def _spread(X: Array) -> Array:
+    """Return the spread (M,) of each input, 1 where it has none."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = X.std(axis=0)
+    if not np.isfinite(spread).all():
+        raise ValueError(
+            f"X must be scaled: column {int(np.argmax(~np.isfinite(spread)))} is "
+            "so large that its spread overflows"
+        )
+    spread[(X.min(axis=0) == X.max(axis=0)) | (spread == 0)] = 1.0
+    return spread
+
+
+@one_blas_thread()  # a row half-way between two centres goes by the last bit
+def _kmeans(X: Array, n: int, rng: np.random.Generator, iterations: int = 100) -> Array:
+    """Return `n` centres (n, M) of the rows of `X`; fewer distinct rows than that are repeated."""
+    rows = np.unique(X, axis=0)
+    if len(rows) <= n:
+        return np.resize(rows, (n, X.shape[1]))
+    centres = _far_apart(rows, n, rng)
+    for _ in range(iterations):
+        nearest = np.argmin((centres**2).sum(axis=1) - 2 * (X @ centres.T), axis=1)  # (N,)
+        counts = np.bincount(nearest, minlength=n)
+        sums = np.zeros_like(centres)
+        np.add.at(sums, nearest, X)
+        full = counts > 0  # a cluster without rows stays where it is
+        moved = centres.copy()
+        moved[full] = sums[full] / counts[full, None]
+        if np.array_equal(moved, centres):
+            break
+        centres = moved
+    return centres
+
+
+def _far_apart(rows: Array, n: int, rng: np.random.Generator) -> Array:
+    """Return `n` distinct rows, each drawn far from the others (k-means++)."""
+    chosen = [int(rng.integers(len(rows)))]
+    distance = np.full(len(rows), np.inf)
+    for _ in range(n - 1):
+        distance = np.minimum(distance, ((rows - rows[chosen[-1]]) ** 2).sum(axis=1))
+        weight = distance
+        if not weight.sum() > 0:  # squares have underflown: any row not yet chosen will do
+            weight = (~np.isin(np.arange(len(rows)), chosen)).astype(float)
+        chosen.append(int(rng.choice(len(rows), p=weight / weight.sum())))
+    return rows[chosen]
+
+
+def _kmeans_1d(x: Array, n: int, rng: np.random.Generator, iterations: int = 100) -> Array:
+    """Return `n` centres of the values `x`; fewer distinct values than that are repeated.
+
+    On a line clusters are stretches of the sorted values, so that a step of Lloyd's
+    algorithm is a search for the midpoints and a sum over each stretch.
+    """
+    values, counts = np.unique(x, return_counts=True)
+    if values.size <= n:
+        return np.resize(values, n)
+    centres = _spread_out(values, counts, n, rng)
+    for _ in range(iterations):
+        cuts = np.searchsorted(values, (centres[1:] + centres[:-1]) / 2)
+        first, last = np.append(0, cuts), np.append(cuts, values.size)
+        full = last > first  # a cluster without values stays where it is
+        moved = centres.copy()
+        moved[full] = np.add.reduceat(counts * values, first[full]) / np.add.reduceat(
+            counts, first[full]
+        )
+        if np.array_equal(moved, centres):
+            break
+        centres = moved
+    return centres
+
+
+def _spread_out(values: Array, counts: Any, n: int, rng: np.random.Generator) -> Array:
+    """Return `n` sorted distinct starting points, each drawn far from the others (k-means++)."""
+    chosen = [rng.choice(values, p=counts / counts.sum())]
+    distance = np.full(values.size, np.inf)
+    for _ in range(n - 1):
+        distance = np.minimum(distance, (values - chosen[-1]) ** 2)
+        weight = distance * counts
+        if not weight.sum() > 0:  # squares have underflown: any value not yet chosen will do
+            weight = (~np.isin(values, chosen)).astype(float)
+        chosen.append(rng.choice(values, p=weight / weight.sum()))
+    return np.sort(np.array(chosen))
+
+
+_LARGEST = {"n_rules": 10**4, "epochs": 10**6, "batch_size": 10**9}
+_RANGES = {
+    "coverage": (0, 1),
+    "learning_rate": (0, 1e3),  # beyond, the first step throws every parameter out of sight
+    "sigma_scale": (1e-6, 1e6),  # memberships of a point, or of everything
+    "validation": (0, 1),
+}
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to train; the defaults are the paper's.
+
+    Attributes:
+        n_rules: number of fuzzy rules, P.
+        coverage: what the widest plane, alpha_0, learns to cover.
+        alphas: planes that make up the output; None for the objective's own.
+        objective: "dual", the paper's loss, or "aligned", in which every plane learns a coverage
+            of its own, see `gt2lite.losses`.
+        smf: "per_input" or "scalar" secondary memberships, see `gt2lite.training.init_params`.
+        epochs: passes over the data.
+        batch_size: rows in a step. An incomplete last batch is dropped unless it is the only one.
+        learning_rate: Adam's.
+        keep: "last" parameters, as in the authors' code, or the "best": those with the
+            smallest loss over all training rows at the end of an epoch, as in Algorithm 1;
+            "validation" judges the epochs by rows that are set aside for it.
+        bias_correction: whether Adam's bias correction counts "steps", as it should, or
+            "epochs", as in the authors' code.
+        schedule: "constant" learning rate, or one that falls along half a "cosine" from
+            `learning_rate` in the first step to nearly 0 in the last.
+        weight_decay: share of the consequents `a`, `a0` that is taken off in a step, in units of
+            the learning rate (decoupled from the gradient).
+        averaging: what is kept is a running mean of the parameters, which in each step gives up a
+            share of ``1 - averaging`` for the newest ones (more in the first steps, so
+            that it does not remember the start); 0 keeps the parameters themselves.
+        start: "per_input" or "joint", where rules start, see `gt2lite.training.init_params`.
+        sigma_scale: how wide memberships start, likewise.
+        validation: share of the rows that is set aside where `keep` is "validation".
+        patience: training stops where so many epochs in a row have not been better than
+            the best before; needs a `keep` that judges epochs, "validation" or "best". None
+            goes through all of them. A "cosine" falls as planned for all `epochs`, so
+            that a training stopped early lacks the small steps at its end, which often help
+            most: give it more patience, or a constant rate.
+    """
+
+    n_rules: int = 10
+    coverage: float = 0.99
+    alphas: tuple[float, ...] | None = None
+    objective: str = "dual"
+    smf: str = "per_input"
+    epochs: int = 100
+    batch_size: int = 64
+    learning_rate: float = 1e-3
+    keep: str = "last"
+    bias_correction: str = "steps"
+    schedule: str = "constant"
+    weight_decay: float = 0.0
+    averaging: float = 0.0
+    start: str = "per_input"
+    sigma_scale: float = 1.0
+    validation: float = 0.2
+    patience: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, high in _LARGEST.items():
+            self._set(name, whole(name, getattr(self, name), high=high))
+        for name, (low, top) in _RANGES.items():
+            self._set(name, between(name, getattr(self, name), low, top))
+        for name in ("weight_decay", "averaging"):  # 0 turns them off
+            highest = 1.0 if name == "averaging" else 1 / self.learning_rate
+            value = between(name, getattr(self, name), 0, highest, closed=True)
+            if value == highest:
+                raise ValueError(f"{name} must be below {highest:g}, got {value!r}")
+            self._set(name, value)
+        one_of("objective", self.objective, OBJECTIVES)
+        one_of("smf", self.smf, SMF_MODES)
+        one_of("keep", self.keep, ("last", "best", "validation"))
+        one_of("bias_correction", self.bias_correction, ("steps", "epochs"))
+        one_of("schedule", self.schedule, SCHEDULES)
+        one_of("start", self.start, STARTS)
+        if self.patience is not None:
+            self._check_patience()
+        if self.alphas is not None:
+            self._set("alphas", tuple(float(alpha) for alpha in vector("alphas", self.alphas)))
+        make_objective(self.objective, self.coverage, self.alphas)
+
+    def _check_patience(self) -> None:
+        value = whole("patience", self.patience, high=_LARGEST["epochs"])
+        if self.keep == "last":
+            raise ValueError(
+                "patience must be None where keep='last', which judges no epoch, got "
+                f"{value!r}: set keep='validation' or keep='best'"
+            )
+        self._set("patience", value)
+
+    def _set(self, name: str, value: Any) -> None:
+        """Replace a setting by the plain number that it stands for."""
+        object.__setattr__(self, name, value)
+
+    @property
+    def planes(self) -> Objective:
+        """The planes of the system and what each of them learns."""
+        return make_objective(self.objective, self.coverage, self.alphas)
+
+
+STRONG = Recipe(
+    n_rules=30,
+    alphas=(0.01, 0.1529, 0.7292, 1.0),  # the first three learn 99, 90 and 50 %
+    objective="aligned",
+    batch_size=32,
+    learning_rate=3e-2,
+    averaging=0.99,
+    start="joint",
+)
+"""The recipe that `GT2Regressor.strong` begins its choice with."""
+
+WALKED = Recipe(
+    n_rules=100,
+    objective="aligned",
+    epochs=40,
+    batch_size=32,
+    learning_rate=1e-2,
+    schedule="cosine",
+    start="joint",
+)
+"""One system of many rules: what came out of a search inside the training parts of all four data
+sets of the paper. The book tells of it; `STRONG` with a choice and several systems does better."""
+
+HEAD = Recipe(
+    n_rules=20,
+    objective="aligned",
+    epochs=40,
+    batch_size=32,
+    learning_rate=1e-2,
+    schedule="cosine",
+    start="joint",
+)
+"""How a head learns the errors of another model: tried on training rows of concrete and WW."""
+
 
 Callback = Callable[[int, float, Params], bool | None]
 
@@ -61,7 +432,7 @@ class Lesson:
 
     The plain one shows the same rows in every epoch, under the loss of an objective. A
     subclass may draw inputs anew and look at each batch before its gradient is taken, as
-    `gt2lite.study.levels` does.
+    `study.levels` does.
 
     Args:
         loss: the loss and its gradient.

@@ -6,9 +6,8 @@ import numpy as np
 
 from gt2lite import GT2Regressor
 from gt2lite.datasets import Scaler
-from gt2lite.estimator._fitting import Fitted
-from gt2lite.estimator._systems import System
-from gt2lite.recipe import Recipe
+from gt2lite.selection import Fitted, System
+from gt2lite.training import Recipe
 
 
 def raw(share: float) -> float:

@@ -155,7 +155,7 @@ def test_an_error_without_the_name_of_its_argument_is_found(monkeypatch):
     def read_table(X):
         raise ValueError("something is wrong")
 
-    monkeypatch.setattr("gt2lite.estimator._regressor.read_table", read_table)
+    monkeypatch.setattr("gt2lite.regressor.read_table", read_table)
     found = judged(estimator, of_kind(estimator, "no_numbers", 6))
     assert "does not name X" in " ".join(found["no numbers"])
 

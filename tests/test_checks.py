@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from gt2lite._checks import between, matrix, one_of, vector, whole
+from gt2lite._validation import between, matrix, one_of, vector, whole
 
 # Good values come back, as plain Python numbers or float arrays
 

@@ -7,13 +7,12 @@ import pytest
 
 import gt2lite
 from gt2lite import GT2Regressor, _threads
-from gt2lite._checks import Array
 from gt2lite._sklearn import PlainRegressor, not_fitted_error, sklearn_or
-from gt2lite._tables import match_table
+from gt2lite._validation import Array, match_table
 from gt2lite.datasets import DATASETS, checksum, load_dataset
 from gt2lite.losses import make_objective
-from gt2lite.starts import init_params
 from gt2lite.system import Planes
+from gt2lite.training import init_params
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 2))

@@ -14,8 +14,8 @@ import pytest
 from model_files.make import KINDS, predictions
 
 from gt2lite import GT2Regressor
-from gt2lite import _files as storage
-from gt2lite._files import FileFormatError
+from gt2lite import model_file as storage
+from gt2lite.model_file import FileFormatError
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tools" / "campaign"))
@@ -290,7 +290,7 @@ def test_a_file_of_another_kind_is_refused(path):
 
 
 def test_a_missing_folder_and_a_folder_in_the_way_are_named(tmp_path):
-    from gt2lite._files import write
+    from gt2lite.model_file import write
 
     with pytest.raises(FileNotFoundError, match=r"no folder .*nowhere.*mkdir"):
         write(tmp_path / "nowhere" / "model.npz", "model", {}, {})

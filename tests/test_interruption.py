@@ -10,8 +10,7 @@ import pytest
 
 from gt2lite import GT2Regressor
 from gt2lite._fast.state import apart, quiet
-from gt2lite.recipe import Recipe
-from gt2lite.training import train
+from gt2lite.training import Recipe, train
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(400, 3))
@@ -101,7 +100,7 @@ def test_an_interrupted_fit_keeps_the_model_that_was_there(monkeypatch):
     def struck(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("gt2lite.estimator._fitting.train", struck)
+    monkeypatch.setattr("gt2lite.selection.train", struck)
     with pytest.raises(KeyboardInterrupt):
         reg.fit(X, -y)
     assert np.array_equal(reg.predict(X), old)

@@ -8,10 +8,7 @@ import numpy as np
 import pytest
 from learners import Recorder, a_table, assert_same, full_loss
 
-from gt2lite.optimizers import RunningMean
-from gt2lite.recipe import Recipe
-from gt2lite.starts import init_params
-from gt2lite.training import train
+from gt2lite.training import Recipe, RunningMean, init_params, train
 
 
 def test_keep_best_returns_the_epoch_with_the_smallest_loss_over_all_rows():

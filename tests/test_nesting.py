@@ -5,8 +5,8 @@ import pytest
 
 from gt2lite import GT2Regressor
 from gt2lite.reduction import nest
-from gt2lite.starts import init_params
 from gt2lite.system import Planes
+from gt2lite.training import init_params
 
 ALPHAS = np.linspace(0.01, 1, 34)
 

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from gt2lite import GT2Regressor, _threads
-from gt2lite._checks import between, numbers
 from gt2lite._threads import one_blas_thread
-from gt2lite.recipe import Recipe
-from gt2lite.starts import init_params
+from gt2lite._validation import between, numbers
 from gt2lite.system import Planes
+from gt2lite.training import Recipe, init_params
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(120, 2))

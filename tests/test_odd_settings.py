@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from gt2lite import GT2Regressor
-from gt2lite._checks import matrix, numbers
-from gt2lite.recipe import Recipe
-from gt2lite.training import DivergenceError, train
+from gt2lite._validation import matrix, numbers
+from gt2lite.training import DivergenceError, Recipe, train
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 2))

@@ -8,8 +8,7 @@ import sys
 import pytest
 from learners import a_table
 
-from gt2lite.recipe import Recipe
-from gt2lite.training import train
+from gt2lite.training import Recipe, train
 
 
 class Terminal(io.StringIO):

@@ -8,7 +8,7 @@ from dataclasses import FrozenInstanceError
 import numpy as np
 import pytest
 
-from gt2lite.recipe import Recipe
+from gt2lite.training import Recipe
 
 
 def test_the_default_recipe_is_the_papers():

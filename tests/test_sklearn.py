@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gt2lite import GT2Regressor, IntervalHead
-from gt2lite.estimator.crossed import CrossRegressor
+from gt2lite.cv_plus import CrossRegressor
 
 SMALL = GT2Regressor(n_rules=2, epochs=20, learning_rate=0.05)
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from gt2lite.memberships import log_firing
-from gt2lite.starts import init_params
 from gt2lite.system import Planes, constrain
+from gt2lite.training import init_params
 
 ALPHAS = (0.01, 0.1, 0.5, 0.99, 1.0)
 

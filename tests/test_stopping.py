@@ -11,9 +11,7 @@ import pytest
 from learners import Recorder, a_table, assert_same
 
 from gt2lite import training
-from gt2lite.optimizers import Adam
-from gt2lite.recipe import Recipe
-from gt2lite.training import DivergenceError, InterruptedTrainingWarning, train
+from gt2lite.training import Adam, DivergenceError, InterruptedTrainingWarning, Recipe, train
 
 JUDGED = {"n_rules": 6, "epochs": 60, "batch_size": 8, "learning_rate": 0.1}
 

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from gt2lite import GT2Regressor
-from gt2lite.presets import STRONG, WALKED
-from gt2lite.recipe import Recipe
+from gt2lite.training import STRONG, WALKED, Recipe
 
 RESULTS = Path(__file__).resolve().parents[1] / "data" / "results"
 FAST = {"n_rules": 3, "epochs": 3}

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from gt2lite import system
 from gt2lite.memberships import kappa_of
-from gt2lite.starts import init_params
 from gt2lite.system import (
     Planes,
     constrain,
@@ -19,6 +18,7 @@ from gt2lite.system import (
     reference_ends,
     weigh_planes,
 )
+from gt2lite.training import init_params
 
 ALPHAS = (0.01, 0.1, 0.5, 0.99, 1.0)
 

@@ -11,11 +11,8 @@ from learners import Recorder, a_table, assert_same
 
 from gt2lite import training
 from gt2lite.losses import loss
-from gt2lite.optimizers import Adam
-from gt2lite.recipe import Recipe
-from gt2lite.starts import init_params
 from gt2lite.system import Planes, reference_ends
-from gt2lite.training import DivergenceError, train
+from gt2lite.training import Adam, DivergenceError, Recipe, init_params, train
 
 # The loop
 

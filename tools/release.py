@@ -36,7 +36,7 @@ class ReleaseError(Exception):
 
 def check_results() -> None:
     """Raise a `ReleaseError` where a stored result is of older code."""
-    from gt2lite.study.stored import HISTORY, KINDS, staleness
+    from study.stored import HISTORY, KINDS, staleness
 
     if told := staleness(*(name for name in KINDS if name not in HISTORY)):
         raise ReleaseError(f"{told} `make study` brings them up to date; then call this again")

@@ -41,15 +41,15 @@ import numpy as np
 from press.processes import finish
 
 from gt2lite.datasets import DATASETS
-from gt2lite.recipe import Recipe
-from gt2lite.study import plans, runner
-from gt2lite.study.field.plans import whole_field
-from gt2lite.study.field.public import DEVELOPMENT
-from gt2lite.study.processors import HELD
-from gt2lite.study.results import Stored, compare, write_provenance
-from gt2lite.study.store import Store
-from gt2lite.study.stored import STUDIES, moved_rows, renew, renew_walk, rows_of
-from gt2lite.study.summary import difference_lines, field_lines, protocol_lines
+from gt2lite.training import Recipe
+from study import plans, runner
+from study.field.plans import whole_field
+from study.field.public import DEVELOPMENT
+from study.processors import HELD
+from study.results import Stored, compare, write_provenance
+from study.store import Store
+from study.stored import STUDIES, moved_rows, renew, renew_walk, rows_of
+from study.summary import difference_lines, field_lines, protocol_lines
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "data" / "results"

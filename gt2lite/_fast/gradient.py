@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from gt2lite._checks import Array
 from gt2lite._fast.memory import Fired, Theta, Wide
 from gt2lite._fast.planes import count_wide, fire, pull_back_planes, reduce_planes
+from gt2lite._validation import Array
 from gt2lite.losses import CompiledLoss, Objective
 from gt2lite.system import PARAM_NAMES, Params, sigmoid
 

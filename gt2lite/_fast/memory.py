@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gt2lite._checks import Array, IntArray
 from gt2lite._fast.switching import Reduction, cache_line_array
+from gt2lite._validation import Array, IntArray
 
 
 class Theta(NamedTuple):

@@ -48,10 +48,10 @@ from typing import Any
 import numpy as np
 from autograd.extend import defvjp_argnums, primitive
 
-from gt2lite._checks import Array
 from gt2lite._fast.memory import Fired, Theta, Wide
 from gt2lite._fast.state import quiet
 from gt2lite._fast.switching import PlainMean, cache_line_array, ones, sort_rules
+from gt2lite._validation import Array
 
 _SAFE_PRODUCT = 1e-200
 _COMMON_FACTOR = 1e-40  # firings may be larger than 1 by so much

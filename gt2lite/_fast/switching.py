@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gt2lite._checks import Array, IntArray
+from gt2lite._validation import Array, IntArray
 
 MATRIX_SUMS_UP_TO = 128
 """Number of rules up to which one small matrix product is cheaper than a running sum."""

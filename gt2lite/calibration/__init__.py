@@ -25,7 +25,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from gt2lite._checks import one_of
+from gt2lite._validation import one_of
 from gt2lite.calibration.base import (
     Calibration,
     Calibrator,

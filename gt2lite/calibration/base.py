@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple, Self, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gt2lite._checks import Array, between, n_axes, vector
+from gt2lite._validation import Array, between, n_axes, vector
 from gt2lite.calibration.family import Cut, Interval, cut_ends
 from gt2lite.memberships import ALPHA_0
 

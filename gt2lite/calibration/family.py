@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gt2lite._checks import Array, between, vector
+from gt2lite._validation import Array, between, vector
 from gt2lite.memberships import ALPHA_0, alpha_of, kappa_of
 from gt2lite.reduction import nest
 

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gt2lite._checks import Array, IntArray, one_of, vector
+from gt2lite._validation import Array, IntArray, one_of, vector
 from gt2lite.calibration.base import (
     FEW_SAMPLES,
     CoverageError,

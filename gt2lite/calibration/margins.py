@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gt2lite._checks import Array, vector
+from gt2lite._validation import Array, vector
 from gt2lite.memberships import ALPHA_0, kappa_of
 
 POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gt2lite._checks import Array, between, vector
+from gt2lite._validation import Array, between, vector
 from gt2lite.calibration.base import rank
 from gt2lite.calibration.family import Interval, critical_scores, cut_ends
 from gt2lite.calibration.ranked import find_cuts

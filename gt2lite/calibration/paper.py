@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gt2lite._checks import Array, between, one_of, vector
+from gt2lite._validation import Array, between, one_of, vector
 from gt2lite.calibration.base import Calibrator
 from gt2lite.calibration.family import Cut, Interval
 from gt2lite.memberships import ALPHA_0

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gt2lite._checks import Array, between, n_axes, one_of, vector
+from gt2lite._validation import Array, between, n_axes, one_of, vector
 from gt2lite.calibration.base import (
     Calibration,
     Calibrator,

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 
-from gt2lite._checks import between, vector
+from gt2lite._validation import between, vector
 from gt2lite.calibration.base import (
     Calibration,
     CoverageError,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from gt2lite._checks import Array
+from gt2lite._validation import Array
 from gt2lite.plots.style import BLACK, FADE, GREY, labelled
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gt2lite._checks import Array
+from gt2lite._validation import Array
 from gt2lite.memberships import ALPHA_0
 from gt2lite.plots.style import (
     BLACK,

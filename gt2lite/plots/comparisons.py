@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gt2lite._checks import Array
+from gt2lite._validation import Array
 from gt2lite.plots.style import BLACK, BLUE, COLORS, GREY, MARKS, ORANGE, SKY, labelled, nth
 
 if TYPE_CHECKING:

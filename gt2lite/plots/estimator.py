@@ -11,20 +11,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gt2lite._checks import between, vector, whole
-from gt2lite._tables import read_table, read_target
+from gt2lite._validation import between, read_table, read_target, vector, whole
 from gt2lite.calibration import CoverageError
-from gt2lite.estimator._readable import input_names
 from gt2lite.memberships import ALPHA_0, kappa_of, secondary
 from gt2lite.metrics import covers, picp
 from gt2lite.plots.coverage import bin_coverage, interval_bands
 from gt2lite.plots.style import BLUE, COLORS, GREY, LINES, MARKS, labelled, nth
+from gt2lite.rules import input_names
 from gt2lite.system import constrain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from gt2lite.estimator import GT2Regressor
+    from gt2lite.regressor import GT2Regressor
 
 _BAND = "#e4e4e4"  # what chance alone explains
 _LEVELS = np.arange(1, 20) / 20

@@ -23,7 +23,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.style import context
 
-from gt2lite._checks import Array, vector
+from gt2lite._validation import Array, vector
 from gt2lite.memberships import ALPHA_0
 from gt2lite.plots.coverage import interval_bands
 from gt2lite.plots.rules import chosen_weights

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gt2lite._checks import Array
+from gt2lite._validation import Array
 from gt2lite.losses import log_cosh, pinball
 from gt2lite.memberships import primary
 from gt2lite.plots.style import BLACK, BLUE, GREEN, GREY, LINES, ORANGE, SKY, VERMILION, labelled

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gt2lite._checks import Array, vector
+from gt2lite._validation import Array, vector
 from gt2lite.calibration import rank
 from gt2lite.plots.along import bands_along
 from gt2lite.plots.interactive import Interactive, png_of, still_figure

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gt2lite._checks import Array, one_of
+from gt2lite._validation import Array, one_of
 from gt2lite.memberships import kappa_of, primary, secondary
 from gt2lite.plots.style import (
     BLACK,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gt2lite._checks import Array
+from gt2lite._validation import Array
 from gt2lite.memberships import ALPHA_0, alpha_of, kappa_of, primary, secondary, secondary_grade
 from gt2lite.plots.style import BLACK, BLUE, FADE, GREY, SKY, VERMILION, labelled
 

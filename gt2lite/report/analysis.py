@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gt2lite._checks import Array, between
+from gt2lite._validation import Array, between
 from gt2lite.report import fitting, kinds, measuring
 from gt2lite.report.columns import Columns
 from gt2lite.report.measuring import Accuracy, Coverage, Region

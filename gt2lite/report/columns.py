@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from gt2lite._checks import Array
+from gt2lite._validation import Array
 from gt2lite.report import kinds
 from gt2lite.report.reading import Frame, TableError, unique
 

@@ -15,7 +15,7 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from gt2lite._checks import Array
+from gt2lite._validation import Array
 from gt2lite.plots.style import BLUE, GREY, ORANGE, SKY, STYLE, VERMILION
 from gt2lite.report.measuring import Coverage
 

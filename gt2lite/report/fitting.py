@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gt2lite._checks import Array
 from gt2lite._threads import one_blas_thread
-from gt2lite.estimator import GT2Regressor
-from gt2lite.presets import STRONG
+from gt2lite._validation import Array
+from gt2lite.regressor import GT2Regressor
 from gt2lite.report.reading import Frame
+from gt2lite.training import STRONG
 
 Parts = dict[str, tuple[Frame, Array]]  # encoded inputs and targets of each part
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gt2lite import _files as files
+from gt2lite import model_file as files
 from gt2lite._version import __version__
 from gt2lite.report.analysis import Findings, analyse
 from gt2lite.report.measuring import Accuracy, Coverage

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gt2lite._checks import Array
+from gt2lite._validation import Array
 from gt2lite.report.columns import Columns
 from gt2lite.report.fitting import rank
 from gt2lite.report.reading import Frame

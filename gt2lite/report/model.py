@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gt2lite import _files as files
-from gt2lite._checks import Array
-from gt2lite.estimator import GT2Regressor
+from gt2lite import model_file as files
+from gt2lite._validation import Array
+from gt2lite.regressor import GT2Regressor
 from gt2lite.report.columns import Columns
 from gt2lite.report.reading import Frame, read
 

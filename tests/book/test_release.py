@@ -14,7 +14,7 @@ from tinybook import ROOT
 
 book = importlib.import_module("book")
 release = importlib.import_module("release")
-stored = importlib.import_module("gt2lite.study.stored")
+stored = importlib.import_module("study.stored")
 
 
 @pytest.fixture

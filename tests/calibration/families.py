@@ -13,8 +13,8 @@ from gt2lite.calibration import (
     ExactCalibrator,
 )
 from gt2lite.memberships import alpha_of, kappa_of
-from gt2lite.starts import init_params
 from gt2lite.system import Planes
+from gt2lite.training import init_params
 
 few = pytest.mark.filterwarnings("ignore::gt2lite.calibration.SmallCalibrationWarning")
 # A busy machine is no failure of the method.

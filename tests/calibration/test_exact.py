@@ -19,8 +19,8 @@ from gt2lite.calibration import (
     rank,
 )
 from gt2lite.memberships import ALPHA_0, alpha_of, kappa_of
-from gt2lite.starts import init_params
 from gt2lite.system import Planes
+from gt2lite.training import init_params
 
 # ------------------------------------------------------------------------- ranks
 

@@ -21,9 +21,8 @@ from gt2lite.calibration import (
     rank,
 )
 from gt2lite.datasets import Scaler
-from gt2lite.recipe import Recipe
 from gt2lite.system import Planes
-from gt2lite.training import train
+from gt2lite.training import Recipe, train
 
 stats = pytest.importorskip("scipy.stats", reason="needs SciPy")
 

@@ -10,8 +10,8 @@ from gt2lite.calibration import ExactCalibrator, rank
 from gt2lite.calibration.oracle import margins_at_coverage, planes_at_coverage, widen
 from gt2lite.memberships import kappa_of
 from gt2lite.metrics import covers
-from gt2lite.starts import init_params
 from gt2lite.system import Planes
+from gt2lite.training import init_params
 
 
 def band(y, width=1.0):

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from gt2lite import GT2Regressor
-from gt2lite.estimator import MissedLevelWarning, NarrowEnvelopeWarning
-from gt2lite.estimator._advice import at_most, is_far, is_narrow
+from gt2lite.regressor import MissedLevelWarning, NarrowEnvelopeWarning, at_most, is_far, is_narrow
 
 LEVELS = [0.5, 0.8, 0.9]
 NAN = float("nan")

@@ -6,17 +6,24 @@ import numpy as np
 import pytest
 
 from gt2lite import GT2Regressor
+from gt2lite import selection as _choice
+from gt2lite import selection as _courses
 from gt2lite.calibration import critical_scores, rank
 from gt2lite.calibration.family import cut_ends
-from gt2lite.estimator import _choice, _courses
-from gt2lite.estimator._choice import CANDIDATES, FINALISTS, choose_systems, moments
-from gt2lite.estimator._courses import LEVELS, Seen, quality
-from gt2lite.estimator._ranks import Ranks
 from gt2lite.memberships import alpha_of
 from gt2lite.metrics import interval_score
-from gt2lite.presets import STRONG
+from gt2lite.selection import (
+    CANDIDATES,
+    FINALISTS,
+    LEVELS,
+    Ranks,
+    Seen,
+    choose_systems,
+    moments,
+    quality,
+)
 from gt2lite.system import Planes
-from gt2lite.training import train
+from gt2lite.training import STRONG, train
 
 N_FOLDS = 3
 QUICK = replace(STRONG, n_rules=4, epochs=6)

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from gt2lite import GT2Regressor
-from gt2lite._files import FileFormatError
+from gt2lite import cv_plus as crossed
 from gt2lite.calibration import CoverageError
 from gt2lite.calibration.family import Cut, cut_ends
-from gt2lite.estimator import crossed
-from gt2lite.estimator.crossed import CrossRegressor
+from gt2lite.cv_plus import CrossRegressor
+from gt2lite.model_file import FileFormatError
 
 SYSTEM = GT2Regressor(n_rules=3, epochs=8, learning_rate=0.05, objective="aligned")
 
@@ -226,7 +226,7 @@ def test_a_damaged_file_and_another_kind_are_refused(fitted, tmp_path):
 
 @pytest.mark.parametrize("wrong", ["fold", "count", "scores", "inputs"])
 def test_a_file_that_contradicts_itself_is_refused(fitted, tmp_path, wrong):
-    from gt2lite import _files as files
+    from gt2lite import model_file as files
 
     path = tmp_path / "crossed.npz"
     fitted.save(path)

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from gt2lite import GT2Regressor
-from gt2lite.estimator._ranks import SPREAD, Ranks
-from gt2lite.estimator._systems import MeanPlanes, call_all, seeds_of
+from gt2lite.selection import SPREAD, MeanPlanes, Ranks, call_all, seeds_of
 from gt2lite.system import Planes
 
 FAST = {"n_rules": 3, "epochs": 8, "learning_rate": 0.02, "objective": "aligned"}

@@ -12,7 +12,7 @@ import pytest
 
 from gt2lite import GT2Regressor
 from gt2lite.calibration import CALIBRATORS, CoverageError
-from gt2lite.recipe import Recipe
+from gt2lite.training import Recipe
 
 FAST = {"n_rules": 3, "epochs": 5}
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gt2lite import GT2Regressor
-from gt2lite.estimator._splits import draw_split
+from gt2lite.splits import draw_split
 
 FAST = {"n_rules": 3, "epochs": 5, "learning_rate": 0.02}
 SMALL = "ignore::gt2lite.calibration.SmallCalibrationWarning"
@@ -145,7 +145,7 @@ def test_what_is_wrong_is_told_before_training(data, bad, named, monkeypatch):
     def train(*args, **options):
         raise AssertionError("it was trained")
 
-    monkeypatch.setattr("gt2lite.estimator._fitting.train", train)
+    monkeypatch.setattr("gt2lite.selection.train", train)
     with pytest.raises((TypeError, ValueError), match=named):
         GT2Regressor(**FAST).fit_calibrate(*data, **bad)
 

@@ -15,7 +15,7 @@ from sklearn.model_selection import GroupKFold, TimeSeriesSplit
 from sklearn.neighbors import KNeighborsRegressor
 
 from gt2lite import GT2Regressor, IntervalHead
-from gt2lite.estimator import SeenRowsWarning
+from gt2lite.head import SeenRowsWarning
 
 
 @pytest.fixture(scope="module")

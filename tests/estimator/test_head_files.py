@@ -14,9 +14,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from gt2lite import GT2Regressor, IntervalHead
-from gt2lite import _files as files
-from gt2lite._files import FileFormatError
-from gt2lite.estimator import SeenRowsWarning
+from gt2lite import model_file as files
+from gt2lite.head import SeenRowsWarning
+from gt2lite.model_file import FileFormatError
 
 SMALL = GT2Regressor(n_rules=3, epochs=5, learning_rate=0.02)
 

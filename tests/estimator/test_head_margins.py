@@ -10,11 +10,11 @@ from sklearn.base import BaseEstimator
 from sklearn.linear_model import LinearRegression
 
 from gt2lite import IntervalHead
+from gt2lite import head as _head
 from gt2lite.calibration.margins import Margins
-from gt2lite.estimator import _head
-from gt2lite.estimator._courses import GRID, Quality
-from gt2lite.estimator._head_inputs import HeadInputs, cross_fit
-from gt2lite.recipe import Recipe
+from gt2lite.head import HeadInputs, cross_fit
+from gt2lite.selection import GRID, Quality
+from gt2lite.training import Recipe
 
 
 @pytest.fixture

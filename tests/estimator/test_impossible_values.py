@@ -8,7 +8,7 @@ import pytest
 from test_model_files import _rewrite
 
 from gt2lite import GT2Regressor
-from gt2lite._files import FileFormatError
+from gt2lite.model_file import FileFormatError
 
 KEPT = Path(__file__).parents[1] / "model_files" / "v2"
 

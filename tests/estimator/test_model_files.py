@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from gt2lite import GT2Regressor
-from gt2lite import _files as files
-from gt2lite._files import FileFormatError
+from gt2lite import model_file as files
 from gt2lite.calibration import CALIBRATORS
+from gt2lite.model_file import FileFormatError
 
 FAST = {"n_rules": 3, "epochs": 5}
 

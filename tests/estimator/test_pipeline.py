@@ -19,7 +19,7 @@ from sklearn.model_selection import GridSearchCV  # noqa: E402
 from sklearn.pipeline import Pipeline  # noqa: E402
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder  # noqa: E402
 
-from gt2lite.estimator import IntervalPipeline  # noqa: E402
+from gt2lite.pipeline import IntervalPipeline  # noqa: E402
 
 SETTINGS = {"n_rules": 3, "epochs": 15, "learning_rate": 0.03}
 
@@ -202,7 +202,7 @@ def test_without_scikit_learn_the_way_out_is_told():
         "sys.modules['sklearn'] = None\n"
         "from gt2lite import GT2Regressor\n"
         "try:\n"
-        "    from gt2lite.estimator import IntervalPipeline\n"
+        "    from gt2lite.pipeline import IntervalPipeline\n"
         "except ImportError as error:\n"
         "    print(error)\n"
     )

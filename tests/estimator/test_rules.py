@@ -11,10 +11,9 @@ from numpy.testing import assert_allclose
 from planted_system import planted, two_rules
 
 from gt2lite import GT2Regressor
-from gt2lite.estimator._premises import MATTERS, fixed
-from gt2lite.estimator._weights import consequents, end_weights, firings, output_weights
 from gt2lite.memberships import log_primary, primary
 from gt2lite.reduction import enumerate_weights
+from gt2lite.rules import MATTERS, consequents, end_weights, firings, fixed, output_weights
 from gt2lite.system import Planes, reference_ends
 
 HALF = np.sqrt(2 * np.log(2))  # where a Gaussian of width 1 is at half of its height
@@ -99,7 +98,7 @@ def test_a_rare_category_counts():
 
 
 def test_of_very_many_rows_some_are_weighed_and_it_is_said(monkeypatch):
-    monkeypatch.setattr("gt2lite.estimator._rules._MEMBERSHIPS", 100)
+    monkeypatch.setattr("gt2lite.rules._MEMBERSHIPS", 100)
     X = rows(5000)
     rules = two_rules().rules(X)
     assert (rules.n_rows, rules.n_given) == (1000, 5000)

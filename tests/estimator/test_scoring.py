@@ -16,11 +16,7 @@ from sklearn.model_selection import (
     cross_validate,
 )
 
-from gt2lite.estimator import (
-    coverage_scorer,
-    cross_val_intervals,
-    interval_scorer,
-)
+from gt2lite.pipeline import coverage_scorer, cross_val_intervals, interval_scorer
 
 SETTINGS = {"n_rules": 3, "epochs": 15, "learning_rate": 0.03}
 

@@ -18,8 +18,8 @@ pytest.importorskip("matplotlib", reason="needs the extra `plot`")
 from gt2lite import plots
 from gt2lite.memberships import kappa_of, secondary
 from gt2lite.reduction import type_reduce
-from gt2lite.starts import init_params
 from gt2lite.system import Planes
+from gt2lite.training import init_params
 
 FIRINGS = np.array([0.2, 0.4, 0.0, 0.1]), np.array([0.6, 0.8, 0.9, 0.5])
 CONSEQUENTS = np.array([4.0, 2.0, 1.0, 3.0])

@@ -16,7 +16,7 @@ from messy_tables import easy, messy_csv
 import gt2lite
 from gt2lite import GT2Regressor
 from gt2lite.__main__ import main
-from gt2lite._files import FileFormatError
+from gt2lite.model_file import FileFormatError
 from gt2lite.report import TableError, load, report
 
 ROOT = Path(__file__).resolve().parents[2]

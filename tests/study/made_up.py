@@ -7,9 +7,9 @@ import dataclasses
 import numpy as np
 
 from gt2lite.datasets import DATASETS
-from gt2lite.study.claims import CHECKS, ClaimVerdict
-from gt2lite.study.design import LEVELS
-from gt2lite.study.records import Record, Runs
+from study.claims import CHECKS, ClaimVerdict
+from study.design import LEVELS
+from study.records import Record, Runs
 
 PLAIN = Record(
     dataset="ww",

@@ -5,8 +5,8 @@ from dataclasses import asdict
 
 import numpy as np
 
-from gt2lite.recipe import Recipe
-from gt2lite.study.plans import tasks
+from gt2lite.training import Recipe
+from study.plans import tasks
 
 # enough training for the envelope to cover something, little enough for a test
 SHORT = Recipe(n_rules=2, epochs=4, learning_rate=0.02)

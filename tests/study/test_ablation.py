@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from gt2lite.recipe import Recipe
-from gt2lite.study import ablation, protocol, runner
-from gt2lite.study.ablation import SETTINGS, Ablation, ablations, blame, effects
+from gt2lite.training import Recipe
+from study import ablation, protocol, runner
+from study.ablation import SETTINGS, Ablation, ablations, blame, effects
 
 FAST = Recipe(n_rules=2, epochs=2)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from made_up import record
 
-from gt2lite.study.calibrated import envelopes, farthest_search, ways
+from study.calibrated import envelopes, farthest_search, ways
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
 

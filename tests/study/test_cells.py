@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from made_up import find, record
 
-from gt2lite.study import cells as module
-from gt2lite.study import paper
-from gt2lite.study.cells import bold_rows, compared, verdicts, winners
-from gt2lite.study.samples import Exchange, equal_means_p, smallest_margin
-from gt2lite.study.statistics import corrected_t, welch
+from study import cells as module
+from study import paper
+from study.cells import bold_rows, compared, verdicts, winners
+from study.samples import Exchange, equal_means_p, smallest_margin
+from study.statistics import corrected_t, welch
 
 # Fifty seeds with mean 0 and std (ddof 1) 1.
 N = 50

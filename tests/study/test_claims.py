@@ -11,11 +11,11 @@ import pytest
 from made_up import NOISE, curve, finer, is_, verdict, when, world
 
 from gt2lite.datasets import DATASETS
-from gt2lite.study import cells as cells_module
-from gt2lite.study import claims as module
-from gt2lite.study import other_claims, paper
-from gt2lite.study.calibrated import cheap
-from gt2lite.study.claims import CHECKS, check_claims
+from study import cells as cells_module
+from study import claims as module
+from study import other_claims, paper
+from study.calibrated import cheap
+from study.claims import CHECKS, check_claims
 
 
 def near_level(r):  # trained as well as calibrated, to the sample

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gt2lite.study import costs
-from gt2lite.study.costs import Against, Price, Worth
+from study import costs
+from study.costs import Against, Price, Worth
 
 
 def _cost(first: float, more: float, evaluations: float | None = None) -> dict[str, list[float]]:

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from gt2lite.study.field import bins
-from gt2lite.study.field.bins import mended, mended_facts, outside, patients, pooled, shares
-from gt2lite.study.field.conditional import Bin
-from gt2lite.study.field.tables import title
-from gt2lite.study.statistics import worst_by_chance
-from gt2lite.study.stored import rows_of
+from study.field import bins
+from study.field.bins import mended, mended_facts, outside, patients, pooled, shares
+from study.field.conditional import Bin
+from study.field.tables import title
+from study.statistics import worst_by_chance
+from study.stored import rows_of
 
 
 def test_bins_are_pooled_over_the_seeds_in_the_order_of_their_numbers():

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from gt2lite.metrics import covers
-from gt2lite.study.field.conditional import Bin, coverage_by, rarity, regions, width_bins, worst
+from study.field.conditional import Bin, coverage_by, rarity, regions, width_bins, worst
 
 RNG = np.random.default_rng(0)
 X_TRAIN, X = RNG.normal(size=(500, 3)) * [1, 5, 1], RNG.normal(size=(200, 3)) * [1, 5, 1]

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gt2lite.study.field import findings
-from gt2lite.study.field.tables import title, values_of
-from gt2lite.study.stored import rows_of
+from study.field import findings
+from study.field.tables import title, values_of
+from study.stored import rows_of
 
 ROWS = rows_of("field.csv")
 

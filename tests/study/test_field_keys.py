@@ -6,13 +6,13 @@ import shutil
 
 import pytest
 
-from gt2lite.recipe import Recipe
-from gt2lite.study.field.boosted import SharedMean
-from gt2lite.study.field.contestants import CONTESTANTS
-from gt2lite.study.field.runs import Entry
-from gt2lite.study.field.shared import SharedTraining
-from gt2lite.study.keys import PACKAGE, find_closure, run_key
-from gt2lite.study.tuning.trial import Trial
+from gt2lite.training import Recipe
+from study.field.boosted import SharedMean
+from study.field.contestants import CONTESTANTS
+from study.field.runs import Entry
+from study.field.shared import SharedTraining
+from study.keys import PACKAGE, find_closure, run_key
+from study.tuning.trial import Trial
 
 
 def code_of(name):
@@ -69,8 +69,8 @@ NO_CHANGES = [
     ("study/field/runs.py", '"""What came of an entry."""', '"""What became of it."""  # once'),
     (
         "study/field/boosted.py",
-        "from gt2lite.study.field.contestant import Chosen, Contestant, Entered, Get",
-        "from gt2lite.study.field.contestant import Get, Entered, Contestant, Chosen",
+        "from study.field.contestant import Chosen, Contestant, Entered, Get",
+        "from study.field.contestant import Get, Entered, Contestant, Chosen",
     ),
 ]
 
@@ -109,6 +109,6 @@ def test_no_run_depends_on_the_list_of_contestants_or_on_what_runs_and_keeps_it(
     aside |= {"results", "stored", "tuning.walk"}
     for name, code in RUNS.items():
         found = find_closure(code)
-        assert not {f"gt2lite.study.{module}" for module in aside} & set(found.modules), name
+        assert not {f"study.{module}" for module in aside} & set(found.modules), name
         assert ("sklearn" in found.packages) >= (name in RIVALS)
         assert "mapie" not in found.packages

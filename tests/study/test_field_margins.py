@@ -12,8 +12,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from gt2lite.calibration import CoverageError, rank
 from gt2lite.calibration.oracle import margins_at_coverage
 from gt2lite.metrics import picp
-from gt2lite.study.design import LEVELS
-from gt2lite.study.field.margins import (
+from study.design import LEVELS
+from study.field.margins import (
     FLOOR,
     GRID,
     Parts,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gt2lite.metrics import interval_score, picp
-from gt2lite.study.field.mechanism import SPREADS, best_intervals, compare, draw
+from study.field.mechanism import SPREADS, best_intervals, compare, draw
 
 
 @pytest.mark.parametrize("law", SPREADS)

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gt2lite.study.field import pages
-from gt2lite.study.field.parts import Gain
-from gt2lite.study.field.public import DEVELOPMENT, PUBLIC
-from gt2lite.study.field.tables import title
+from study.field import pages
+from study.field.parts import Gain
+from study.field.public import DEVELOPMENT, PUBLIC
+from study.field.tables import title
 
 BASE = {"gb_cqr": 1.2, "gb_split": 1.0, "gb_normalised": 1.1}
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from gt2lite.study.field.pairs import paired
+from study.field.pairs import paired
 
 
 def rows_of(values, **more):

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from gt2lite.datasets import DataError
-from gt2lite.study import registry
-from gt2lite.study.field import public
-from gt2lite.study.field.public import DEVELOPMENT, FROZEN, PUBLIC, load_public, prepared
-from gt2lite.study.field.sources import SOURCES, Source
+from study import registry
+from study.field import public
+from study.field.public import DEVELOPMENT, FROZEN, PUBLIC, load_public, prepared
+from study.field.sources import SOURCES, Source
 
 TOY = Source(
     "toy.csv", "", "toy", "nobody", "y", (2, 1), dropped={"id": "a row number"}, dates=("day",)

@@ -10,13 +10,13 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from gt2lite._threads import one_blas_thread
-from gt2lite.study.field import boosted, forest, linear
-from gt2lite.study.field.boosted import MOST_TREES, SharedMean, folds, held_out, tune
-from gt2lite.study.field.contestants import CONTESTANTS
-from gt2lite.study.field.forest import forest_weights, weighted_quantiles
-from gt2lite.study.field.setting import Setting
-from gt2lite.study.runner import key_of, run
-from gt2lite.study.store import Store
+from study.field import boosted, forest, linear
+from study.field.boosted import MOST_TREES, SharedMean, folds, held_out, tune
+from study.field.contestants import CONTESTANTS
+from study.field.forest import forest_weights, weighted_quantiles
+from study.field.setting import Setting
+from study.runner import key_of, run
+from study.store import Store
 
 ensemble = pytest.importorskip("sklearn.ensemble")
 

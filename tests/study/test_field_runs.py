@@ -15,22 +15,22 @@ from gt2lite.calibration import ConformalCalibrator, rank
 from gt2lite.calibration.oracle import planes_at_coverage
 from gt2lite.datasets import DATASETS
 from gt2lite.metrics import picp, pinaw, rmse
-from gt2lite.recipe import Recipe
-from gt2lite.study.design import LEVELS
-from gt2lite.study.field import runs
-from gt2lite.study.field.contestant import Answer, Entered
-from gt2lite.study.field.contestants import CONTESTANTS, LONG, OF_CHAPTER
-from gt2lite.study.field.estimated import Estimated
-from gt2lite.study.field.fuzzy import shorten, trained_system
-from gt2lite.study.field.plans import counts, entries, records, whole_field
-from gt2lite.study.field.public import DEVELOPMENT, FROZEN
-from gt2lite.study.field.runs import SLACK, Entry
-from gt2lite.study.field.setting import TABLES, Setting, shape_of
-from gt2lite.study.field.shared import SharedTraining
-from gt2lite.study.protocol import Task
-from gt2lite.study.runner import key_of, run
-from gt2lite.study.store import Store
 from gt2lite.system import Planes
+from gt2lite.training import Recipe
+from study.design import LEVELS
+from study.field import runs
+from study.field.contestant import Answer, Entered
+from study.field.contestants import CONTESTANTS, LONG, OF_CHAPTER
+from study.field.estimated import Estimated
+from study.field.fuzzy import shorten, trained_system
+from study.field.plans import counts, entries, records, whole_field
+from study.field.public import DEVELOPMENT, FROZEN
+from study.field.runs import SLACK, Entry
+from study.field.setting import TABLES, Setting, shape_of
+from study.field.shared import SharedTraining
+from study.protocol import Task
+from study.runner import key_of, run
+from study.store import Store
 
 pytest.importorskip("sklearn", reason="needs the extra `sklearn`")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from gt2lite.study.field.standings import Standing, standings, standings_columns
-from gt2lite.study.field.tables import title
-from gt2lite.study.report import markdown_table
+from study.field.standings import Standing, standings, standings_columns
+from study.field.tables import title
+from study.report import markdown_table
 
 VALUES = {
     "paper": {"ww": np.array([1.0, 1.2]), "pp": np.array([0.1, 0.2])},

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 
 from numpy.testing import assert_array_equal
 
-from gt2lite.study.field.contestants import BOOSTED, CONTESTANTS, OF_CHAPTER, everyone
-from gt2lite.study.field.estimated import Estimated
-from gt2lite.study.field.standings import standings
-from gt2lite.study.field.tables import best_of, is_fuzzy, title, values_of, who
+from study.field.contestants import BOOSTED, CONTESTANTS, OF_CHAPTER, everyone
+from study.field.estimated import Estimated
+from study.field.standings import standings
+from study.field.tables import best_of, is_fuzzy, title, values_of, who
 
 
 def rows_of(dataset, level=0.9, split="random", **by_name):

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gt2lite.study.field import parts, verdicts
-from gt2lite.study.field.public import PUBLIC
-from gt2lite.study.field.verdicts import by_table, overall, ratios, targets
-from gt2lite.study.statistics import corrected_t
+from study.field import parts, verdicts
+from study.field.public import PUBLIC
+from study.field.verdicts import by_table, overall, ratios, targets
+from study.statistics import corrected_t
 
 TABLES = ("concrete", "plastic")
 

@@ -10,11 +10,10 @@ import pytest
 from gt2lite.calibration import ConformalCalibrator, Scores, critical_scores
 from gt2lite.datasets import Prepared, load_dataset, prepare
 from gt2lite.memberships import kappa_of
-from gt2lite.recipe import Recipe
-from gt2lite.study import guarantee
-from gt2lite.study.guarantee import Groups
 from gt2lite.system import Planes
-from gt2lite.training import train
+from gt2lite.training import Recipe, train
+from study import guarantee
+from study.guarantee import Groups
 
 
 def test_methods_are_rows_and_sets_are_columns_in_per_cent() -> None:

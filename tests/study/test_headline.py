@@ -6,10 +6,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from gt2lite.study.field.contestant import answer_name
-from gt2lite.study.field.contestants import BOOSTED
-from gt2lite.study.field.public import PUBLIC
-from gt2lite.study.headline import NOTHING, headline
+from study.field.contestant import answer_name
+from study.field.contestants import BOOSTED
+from study.field.public import PUBLIC
+from study.headline import NOTHING, headline
 
 pytest.importorskip("scipy")
 NO_BREAK = "\N{NO-BREAK SPACE}"

@@ -11,8 +11,8 @@ from made_up import record
 
 from gt2lite.calibration import SearchCalibrator
 from gt2lite.datasets import DATASETS
-from gt2lite.recipe import Recipe
-from gt2lite.study import (
+from gt2lite.training import Recipe
+from study import (
     cells,
     claims,
     design,
@@ -23,7 +23,7 @@ from gt2lite.study import (
     samples,
     statistics,
 )
-from gt2lite.study.judging import (
+from study.judging import (
     comparable,
     counted,
     every_row,
@@ -33,8 +33,8 @@ from gt2lite.study.judging import (
     reaches,
     table_rows,
 )
-from gt2lite.study.records import Runs
-from gt2lite.study.statistics import corrected_t, coverage_p_value, paired_half
+from study.records import Runs
+from study.statistics import corrected_t, coverage_p_value, paired_half
 
 stats = pytest.importorskip("scipy.stats")
 

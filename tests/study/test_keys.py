@@ -5,12 +5,12 @@ import shutil
 
 import pytest
 
-from gt2lite.study import keys
-from gt2lite.study.keys import PACKAGE, code_digest, find_closure
-from gt2lite.study.plans import tasks
-from gt2lite.study.runner import key_of
+from study import keys
+from study.keys import PACKAGE, code_digest, find_closure
+from study.plans import tasks
+from study.runner import key_of
 
-PROTOCOL = ("gt2lite.study.protocol",)
+PROTOCOL = ("study.protocol",)
 CLOSURE = find_closure(PROTOCOL).modules
 
 
@@ -80,10 +80,8 @@ def test_no_change_of_a_module_outside_the_closure_changes_it(package):
         if path.name != "__init__.py"
     ]
     outside = [module for module in outside if module not in CLOSURE]
-    assert {"gt2lite.study.store", "gt2lite.study.runner", "gt2lite.study.keys"} < set(outside)
-    assert {"gt2lite.study.claims", "gt2lite.plots.style", "gt2lite.estimator._regressor"} < set(
-        outside
-    )
+    assert {"study.store", "study.runner", "study.keys"} < set(outside)
+    assert {"study.claims", "gt2lite.plots.style", "gt2lite.regressor"} < set(outside)
     for module in outside:
         edit(package, module, other_behaviour)
     assert digest(package) == plain
@@ -106,13 +104,13 @@ def test_docstrings_comments_and_the_order_of_imports_do_not_count(package):
         return "\n".join(lines) + "\n"
 
     edit(package, "gt2lite.training", prose)
-    edit(package, "gt2lite.study.protocol", backwards)
+    edit(package, "study.protocol", backwards)
     edit(
         package,
         "gt2lite.calibration.paper",
         lambda text: text.replace(
-            "from gt2lite._checks import Array, between",
-            "from gt2lite._checks import between, Array",
+            "from gt2lite._validation import Array, between",
+            "from gt2lite._validation import between, Array",
         ),
     )
     assert digest(package) == plain
@@ -123,8 +121,8 @@ def test_docstrings_comments_and_the_order_of_imports_do_not_count(package):
     [
         ("import numpy as np", "import numpy as np, autograd.numpy as anp"),
         (
-            "from gt2lite.starts import init_params",
-            "from gt2lite.starts import _kmeans as init_params",
+            "from gt2lite.training import init_params",
+            "from gt2lite.training import _kmeans as init_params",
         ),
     ],
 )
@@ -151,8 +149,8 @@ def test_relative_imports_lead_to_the_same_modules(package):
     (package / "study" / "extra.py").write_text(
         "from ..metrics import rmse\nfrom . import design\n"
     )
-    found = find_closure(["gt2lite.study.extra"], package).modules
-    assert {"gt2lite.metrics", "gt2lite.study.design"} < set(found)
+    found = find_closure(["study.extra"], package).modules
+    assert {"gt2lite.metrics", "study.design"} < set(found)
 
 
 def test_a_name_from_the_front_door_is_refused_because_it_hides_its_home(package):

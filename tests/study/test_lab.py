@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from gt2lite import reduction
-from gt2lite.study import lab
+from study import lab
 
 NOTEBOOK = Path(__file__).resolve().parents[2] / "chapters" / "lab.ipynb"
 

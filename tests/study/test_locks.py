@@ -9,8 +9,8 @@ import time
 import pytest
 from short_runs import FEW
 
-from gt2lite.study.runner import key_of, run
-from gt2lite.study.store import Store
+from study.runner import key_of, run
+from study.store import Store
 
 needs_kill = pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
 
@@ -18,7 +18,7 @@ needs_kill = pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL"
 def other_process(folder, key):
     """Start a process that claims a run and holds it; return it once it has answered."""
     code = (
-        "import sys; from gt2lite.study.store import Store\n"
+        "import sys; from study.store import Store\n"
         f"print(Store({str(folder)!r}).claim({key!r}), flush=True); sys.stdin.read()\n"
     )
     process = subprocess.Popen(
@@ -79,7 +79,7 @@ def test_of_several_that_take_over_a_claim_at_once_one_wins(tmp_path):
     Store(tmp_path)
     (tmp_path / f"{key}.claim").write_text("elsewhere 1")
     code = (
-        "import sys, time; from gt2lite.study.store import Store\n"
+        "import sys, time; from study.store import Store\n"
         f"shelf = Store({str(tmp_path)!r})\n"
         "print('ready', flush=True); sys.stdin.readline()\n"
         f"print(shelf.claim({key!r}), flush=True); sys.stdin.read()\n"

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from gt2lite.losses import make_objective
-from gt2lite.recipe import Recipe
-from gt2lite.study import narrower
-from gt2lite.study.field.setting import Setting
-from gt2lite.study.narrower import PlaneLevel
+from gt2lite.training import Recipe
+from study import narrower
+from study.field.setting import Setting
+from study.narrower import PlaneLevel
 
 
 def _rows(

@@ -8,7 +8,7 @@ import pytest
 from made_up import find
 
 from gt2lite.datasets import data_path, load_dataset
-from gt2lite.study import paper
+from study import paper
 
 
 def test_every_row_of_both_tables_has_both_models_and_one_bold():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gt2lite.study.power import power_of_runs, runs_needed
+from study.power import power_of_runs, runs_needed
 
 stats = pytest.importorskip("scipy.stats")
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from short_runs import FEW, SHORT
 
-from gt2lite.study import processors, protocol
-from gt2lite.study.interpolations import CURVES, CurveTable
-from gt2lite.study.plans import records, tasks
-from gt2lite.study.protocol import Task
-from gt2lite.study.runner import key_of
+from study import processors, protocol
+from study.interpolations import CURVES, CurveTable
+from study.plans import records, tasks
+from study.protocol import Task
+from study.runner import key_of
 
 
 def test_the_paper_has_sixty_trainings():

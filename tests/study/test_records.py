@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from made_up import record
 
-from gt2lite.study.cells import verdicts, winners
-from gt2lite.study.paper import published_cells
-from gt2lite.study.records import OutOfReachError, Runs
+from study.cells import verdicts, winners
+from study.paper import published_cells
+from study.records import OutOfReachError, Runs
 
 METHOD = {"trained": "trained", "calibrated": "search"}
 TRAINED = ("ww", "trained", 0.9, "trained")

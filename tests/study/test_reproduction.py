@@ -6,7 +6,7 @@ import math
 
 from made_up import record
 
-from gt2lite.study.reproduction import seconds_trained, spread, table_of
+from study.reproduction import seconds_trained, spread, table_of
 
 
 def test_a_spread_leaves_out_runs_without_an_answer():

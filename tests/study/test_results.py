@@ -5,10 +5,10 @@ import math
 
 import pytest
 
-from gt2lite.study import results
-from gt2lite.study.field.records import FieldRecord
-from gt2lite.study.records import Record
-from gt2lite.study.results import METRICS, Moved, Stored, compare, read, write, write_provenance
+from study import results
+from study.field.records import FieldRecord
+from study.records import Record
+from study.results import METRICS, Moved, Stored, compare, read, write, write_provenance
 
 
 def a_record(**changes):

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from gt2lite.study import rivals
-from gt2lite.study.rivals import ReductionLine
+from study import rivals
+from study.rivals import ReductionLine
 
 PROGRAMS = {
     "autograd": 0.1,

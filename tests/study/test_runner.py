@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from gt2lite.study import runner
-from gt2lite.study.runner import key_of, run
-from gt2lite.study.store import Store
+from study import runner
+from study.runner import key_of, run
+from study.store import Store
 
 
 @dataclass(frozen=True)

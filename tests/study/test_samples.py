@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from gt2lite.study.samples import equal_means_p, exchange, smallest_margin, welch_half
+from study.samples import equal_means_p, exchange, smallest_margin, welch_half
 
 stats = pytest.importorskip("scipy.stats")
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from gt2lite.memberships import alpha_of
-from gt2lite.recipe import Recipe
-from gt2lite.study.saturation import (
+from gt2lite.system import Planes, sigmoid
+from gt2lite.training import Recipe
+from study.saturation import (
     lacking,
     lower_factor,
     made_up,
@@ -17,7 +18,6 @@ from gt2lite.study.saturation import (
     trial,
     trials,
 )
-from gt2lite.system import Planes, sigmoid
 
 KAPPAS = (0.05, 0.3, 1.0)
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gt2lite.study import speed
-from gt2lite.study.speed import Growth, Inference, Origin, Part, Steepest
+from study import speed
+from study.speed import Growth, Inference, Origin, Part, Steepest
 
 
 def _memory(**changes: float) -> dict[str, Any]:

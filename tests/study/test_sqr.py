@@ -8,10 +8,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from gt2lite.losses import pinball
 from gt2lite.memberships import kappa_of
-from gt2lite.recipe import Recipe
-from gt2lite.starts import init_params
-from gt2lite.study import sqr
 from gt2lite.system import PARAM_NAMES, reference_ends
+from gt2lite.training import Recipe, init_params
+from study import sqr
 
 
 def noisy(n=120, M=2, seed=0):

@@ -2,8 +2,8 @@
 
 import pytest
 
-from gt2lite.study.sqr_findings import COMPARED, contest, lines, misses
-from gt2lite.study.sqr_runs import RaceRecord
+from study.sqr_findings import COMPARED, contest, lines, misses
+from study.sqr_runs import RaceRecord
 
 
 def row(dataset, seed, model, form, level, **values):

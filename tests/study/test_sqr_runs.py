@@ -10,11 +10,12 @@ from gt2lite.calibration import rank
 from gt2lite.datasets import load_dataset, prepare
 from gt2lite.losses import make_objective
 from gt2lite.metrics import covers
-from gt2lite.recipe import Recipe
-from gt2lite.study import runner, sqr
-from gt2lite.study.field.runs import Entry
-from gt2lite.study.field.simultaneous import Simultaneous
-from gt2lite.study.sqr_runs import (
+from gt2lite.system import Planes
+from gt2lite.training import Recipe, train
+from study import runner, sqr
+from study.field.runs import Entry
+from study.field.simultaneous import Simultaneous
+from study.sqr_runs import (
     FORMS,
     MODELS,
     AlignedForecast,
@@ -24,10 +25,8 @@ from gt2lite.study.sqr_runs import (
     crps,
     races,
 )
-from gt2lite.study.sqr_training import SqrTraining
-from gt2lite.study.store import Store
-from gt2lite.system import Planes
-from gt2lite.training import train
+from study.sqr_training import SqrTraining
+from study.store import Store
 
 SHORT = replace(sqr.RECIPE, n_rules=3, epochs=2)
 

@@ -10,8 +10,8 @@ import pytest
 
 from gt2lite.calibration import CALIBRATORS, Scores, critical_scores
 from gt2lite.memberships import kappa_of
-from gt2lite.study.samples import welch_half
-from gt2lite.study.statistics import (
+from study.samples import welch_half
+from study.statistics import (
     beyond_p,
     corrected_t,
     coverage_p_value,

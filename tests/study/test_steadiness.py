@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from gt2lite import GT2Regressor
-from gt2lite.study import runner, steadiness
-from gt2lite.study.steadiness import (
+from study import runner, steadiness
+from study.steadiness import (
     METRICS,
     NUDGES,
     SYSTEMS,
@@ -20,7 +20,7 @@ from gt2lite.study.steadiness import (
     nudged,
     patients,
 )
-from gt2lite.study.stored import steady_rows
+from study.stored import steady_rows
 
 pytest.importorskip("sklearn")
 

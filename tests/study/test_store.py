@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from short_runs import FEW, SHORT, same
 
-from gt2lite.study import store
-from gt2lite.study.protocol import Task
-from gt2lite.study.runner import key_of, run
-from gt2lite.study.store import DamagedRunWarning, Store, StoreError
+from study import store
+from study.protocol import Task
+from study.runner import key_of, run
+from study.store import DamagedRunWarning, Store, StoreError
 
 needs_kill = pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
 
@@ -55,10 +55,10 @@ def write_script(folder, n_jobs):
     """Write a script that runs FEW into the store "s" of the folder; return its path."""
     path = folder / "protocol.py"
     path.write_text(
-        "from gt2lite.study.plans import tasks\n"
-        "from gt2lite.study.runner import run\n"
-        "from gt2lite.study.store import Store\n"
-        "from gt2lite.recipe import Recipe\n"
+        "from study.plans import tasks\n"
+        "from study.runner import run\n"
+        "from study.store import Store\n"
+        "from gt2lite.training import Recipe\n"
         "if __name__ == '__main__':\n"
         f"    recipe = Recipe(**{SHORT.__dict__!r})\n"
         f"    store = Store({str(folder / 's')!r})\n"
@@ -192,7 +192,7 @@ def test_a_store_of_another_layout_or_another_folder_is_refused(tmp_path):
 
 def test_two_processes_may_open_a_new_store_at_once(tmp_path):
     code = (
-        "import time; from gt2lite.study.store import Store\n"
+        "import time; from study.store import Store\n"
         "print('ready', flush=True); begin = float(input())\n"
         "for i in range(150):\n"
         "    while time.time() < begin + 3e-3 * i: pass\n"

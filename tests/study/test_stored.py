@@ -7,14 +7,14 @@ from dataclasses import replace
 import pytest
 
 from gt2lite.datasets import DATASETS
-from gt2lite.recipe import Recipe
-from gt2lite.study import plans, results, stored
-from gt2lite.study.field.plans import entries, whole_field
-from gt2lite.study.field.records import FieldRecord
-from gt2lite.study.results import Stored, read, reference_provenance, write
-from gt2lite.study.runner import key_of
-from gt2lite.study.store import Store
-from gt2lite.study.stored import KINDS, STUDIES, moved_rows, renew, rows_of, staleness
+from gt2lite.training import Recipe
+from study import plans, results, stored
+from study.field.plans import entries, whole_field
+from study.field.records import FieldRecord
+from study.results import Stored, read, reference_provenance, write
+from study.runner import key_of
+from study.store import Store
+from study.stored import KINDS, STUDIES, moved_rows, renew, rows_of, staleness
 
 FAST = Recipe(n_rules=2, epochs=1)
 

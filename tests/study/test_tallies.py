@@ -7,11 +7,11 @@ import math
 import pytest
 from made_up import world
 
-from gt2lite.study.cells import Compared, Verdict, Winner, compared, half_in_std
-from gt2lite.study.claims import ClaimVerdict, check_claims
-from gt2lite.study.paper import claims
-from gt2lite.study.statistics import welch
-from gt2lite.study.tallies import (
+from study.cells import Compared, Verdict, Winner, compared, half_in_std
+from study.claims import ClaimVerdict, check_claims
+from study.paper import claims
+from study.statistics import welch
+from study.tallies import (
     agreement,
     cell_rows,
     count_winners,

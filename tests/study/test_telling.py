@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from gt2lite.study.report import (
+from study.report import (
     NO_BREAK,
     compared,
     count,

@@ -10,16 +10,14 @@ import pytest
 from gt2lite.datasets import load_dataset, prepare
 from gt2lite.losses import make_objective
 from gt2lite.metrics import interval_score
-from gt2lite.presets import WALKED
-from gt2lite.recipe import Recipe
-from gt2lite.study import runner, stored
-from gt2lite.study.results import read, reference_provenance, write
-from gt2lite.study.runner import key_of
-from gt2lite.study.store import Store
-from gt2lite.study.tuning import tables, trial, walk
-from gt2lite.study.tuning.trial import Mapped, Trial, TrialResult
-from gt2lite.study.tuning.walk import CENTRE, FEW, MORE, TrialRecord, Walk
-from gt2lite.training import DivergenceError, train
+from gt2lite.training import WALKED, DivergenceError, Recipe, train
+from study import runner, stored
+from study.results import read, reference_provenance, write
+from study.runner import key_of
+from study.store import Store
+from study.tuning import tables, trial, walk
+from study.tuning.trial import Mapped, Trial, TrialResult
+from study.tuning.walk import CENTRE, FEW, MORE, TrialRecord, Walk
 
 QUICK = Recipe(n_rules=2, epochs=1)
 

@@ -9,11 +9,11 @@ import pytest
 
 from gt2lite.memberships import ALPHA_0, alpha_of, kappa_of
 from gt2lite.metrics import interval_score
-from gt2lite.recipe import Recipe
-from gt2lite.starts import init_params
-from gt2lite.study.plans import tasks
-from gt2lite.study.runner import run
-from gt2lite.study.widths import (
+from gt2lite.system import Planes
+from gt2lite.training import Recipe, init_params, train
+from study.plans import tasks
+from study.runner import run
+from study.widths import (
     Beside,
     Excess,
     Held,
@@ -28,8 +28,6 @@ from gt2lite.study.widths import (
     trained_on_fewer,
     widths_at_equal_coverage,
 )
-from gt2lite.system import Planes
-from gt2lite.training import train
 
 Y = np.linspace(-1, 1, 201)
 

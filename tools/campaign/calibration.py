@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from cases import ANSWERED, REFUSED, Wrong, of_kind, watched
 
-from gt2lite._checks import Array
+from gt2lite._validation import Array
 from gt2lite.calibration import (
     CALIBRATORS,
     Calibration,

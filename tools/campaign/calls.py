@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gt2lite import GT2Regressor
-from gt2lite._checks import Array
+from gt2lite._validation import Array
 
 Rng = np.random.Generator
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gt2lite.calibration import SmallCalibrationWarning
-from gt2lite.estimator import MissedLevelWarning, NarrowEnvelopeWarning
+from gt2lite.regressor import MissedLevelWarning, NarrowEnvelopeWarning
 
 ANSWERED, REFUSED = "answered", "refused"
 PATIENCE = 60

@@ -19,7 +19,7 @@ import tables
 from cases import ANSWERED, REFUSED, Wrong, expect_refusal, of_kind, watched
 
 from gt2lite import GT2Regressor
-from gt2lite._checks import Array
+from gt2lite._validation import Array
 from gt2lite.calibration import CoverageError
 from gt2lite.training import DivergenceError
 

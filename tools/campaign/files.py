@@ -20,7 +20,7 @@ import hostile
 import numpy as np
 import stores
 
-from gt2lite import _files as storage
+from gt2lite import model_file as storage
 
 MODELS = Path(__file__).resolve().parents[2] / "tests" / "model_files"
 

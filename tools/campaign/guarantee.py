@@ -19,7 +19,7 @@ import numpy as np
 from cases import Tally
 
 from gt2lite import GT2Regressor, IntervalHead, load_dataset
-from gt2lite._checks import Array
+from gt2lite._validation import Array
 
 CASES = 1000
 """Redraws for each of the settings below."""

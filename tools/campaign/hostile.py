@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gt2lite import _files as storage
+from gt2lite import model_file as storage
 
 Members = dict[str, bytes]
 END = b"PK\x05\x06"

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from gt2lite.study import store as store_module
-from gt2lite.study.store import Store
+from study import store as store_module
+from study.store import Store
 
 N_RUNS = 40
 NOBODY = 65534

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gt2lite._checks import Array
+from gt2lite._validation import Array
 from gt2lite.datasets import LARGEST, LEAST_SPREAD
 
 Rng = np.random.Generator

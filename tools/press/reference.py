@@ -21,7 +21,7 @@ from sphinx.util.nodes import make_refnode
 
 PACKAGES = Path(__file__).resolve().parents[2]
 _NAMED = {"function", "class", "exception", "data", "module"}  # what a short name may mean
-_APART = "gt2lite.study."  # its modules have words of their own
+_APART = "study."  # its modules have words of their own
 _GENERATED = "Alias for field number"  # all that a NamedTuple says of its fields
 _SIGNATURE = re.compile(r'<dt class="sig .*?</dt>', re.DOTALL)
 

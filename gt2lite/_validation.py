@@ -1,0 +1,389 @@
+"""Checks of arguments, data frames and columns, with errors that name the argument."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable
+from datetime import date, timedelta
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+
+def one_of(name: str, value: Any, options: Iterable[str]) -> str:
+    """Return `value` if it is one of the names in `options`.
+
+    >>> one_of("smf", "scalar", ("per_input", "scalar"))
+    'scalar'
+    """
+    known = list(options)
+    if not isinstance(value, str) or value not in known:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, known))}, got {value!r}")
+    return value
+
+
+def whole(name: str, value: Any, low: int = 1, high: int = 10**9) -> int:
+    """Return `value` as an int if it is a whole number from `low` to `high`.
+
+    >>> whole("n_rules", 10)
+    10
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < low:
+        raise ValueError(f"{name} must be a whole number of at least {low}, got {value!r}")
+    if int(value) > high:
+        raise ValueError(f"{name} must be a whole number of at most {high}, got {_short(value)}")
+    return int(value)
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:20]}... ({len(text)} digits)"
+
+
+def between(name: str, value: Any, low: float, high: float, *, closed: bool = False) -> float:
+    """Return `value` as a float if it lies between `low` and `high`.
+
+    The ends count as inside only where `closed` is true.
+
+    >>> between("coverage", 0.9, 0, 1)
+    0.9
+    """
+
+    def inside(x: Any) -> bool:
+        return bool(low <= x <= high if closed else low < x < high)
+
+    ok = isinstance(value, Real) and not isinstance(value, bool)
+    if isinstance(value, np.floating):
+        value = float(value)  # half precision could not be compared with a large bound
+    # as a float it may be the bound itself: a fraction of 1 / 10**400 is 0 then
+    if not (ok and inside(value) and inside(float(value))):
+        brackets = "[]" if closed else "()"
+        raise ValueError(
+            f"{name} must be a number in {brackets[0]}{low:g}, {high:g}{brackets[1]}, "
+            f"got {_short(value)}"
+        )
+    return float(value)
+
+
+def n_axes(name: str, value: Any) -> int:
+    """Return how many axes a number, a row of numbers or a table has; a ragged one has none.
+
+    >>> n_axes("coverage", 0.9), n_axes("coverage", [0.5, 0.9])
+    (0, 1)
+    """
+    try:
+        return np.ndim(value)
+    except ValueError as error:
+        raise ValueError(f"{name} must hold numbers only: {error}") from None
+
+
+def matrix(name: str, value: ArrayLike) -> Array:
+    """Return `value` as a finite float array with two axes and at least one row and column."""
+    X = numbers(name, value)
+    if X.ndim != 2 or 0 in X.shape:
+        raise ValueError(f"{name} must be a table (rows, columns) with data, got shape {X.shape}")
+    return finite(name, X)
+
+
+def vector(name: str, value: ArrayLike, length: int | None = None) -> Array:
+    """Return `value` as a finite float array with one axis, of `length` where that is given."""
+    y = numbers(name, value)
+    if y.ndim != 1 or y.size == 0 or (length is not None and y.size != length):
+        wanted = "values" if length is None else f"{length} values"
+        raise ValueError(f"{name} must be a row of {wanted}, got shape {y.shape}")
+    return finite(name, y)
+
+
+def numbers(name: str, value: Any) -> Array:
+    """Return `value` as an array of floats, rows after one another in memory.
+
+    What is no number is refused, also where Python could make one of it: text, dates, time
+    spans, masked cells.
+    """
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        where = np.argwhere(np.ma.getmaskarray(value))
+        raise ValueError(
+            f"{name} has {len(where)} masked cells, the first at index {_index(where[0])}: fill "
+            "them or leave their rows out"
+        )
+    try:
+        array = np.asarray(value)
+        if np.iscomplexobj(array):
+            raise ValueError(f"Complex data not supported: {name} must hold real numbers")
+        _refuse_what_is_no_number(name, array)
+        with np.errstate(over="ignore"):  # what is too large for a float becomes infinity
+            # sums depend on the order in memory, and results should not
+            return np.asarray(array, dtype=float, order="C")
+    except (TypeError, ValueError, OverflowError) as error:
+        if str(error).startswith(("Complex data", f"{name} ")):
+            raise
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{name} must hold numbers only: {error}") from None
+
+
+_NO_NUMBERS = {
+    "M": "dates: turn them into numbers first, such as days since a start",
+    "m": "time spans: turn them into numbers first, such as seconds",
+    "S": "text: turn it into numbers first",
+    "U": "text: turn it into numbers first",
+    "V": "records: hand in a plain table",
+    "masked": "masked: fill it or leave its row out",
+}
+
+
+def _refuse_what_is_no_number(name: str, array: NDArray[Any]) -> None:
+    kind = array.dtype.kind
+    if kind in _NO_NUMBERS:
+        raise ValueError(f"{name} must hold numbers only, got {_NO_NUMBERS[kind]}")
+    if kind != "O":
+        return
+    for where, item in np.ndenumerate(array):
+        found: str = np.asarray(item).dtype.kind if isinstance(item, np.generic) else ""
+        if isinstance(item, (str, bytes)):
+            found = "U"
+        elif isinstance(item, (date, timedelta)):  # a datetime is a date
+            found = "m" if isinstance(item, timedelta) else "M"
+        elif item is np.ma.masked:
+            found = "masked"
+        if found in _NO_NUMBERS:
+            raise ValueError(
+                f"{name} must hold numbers only, got {item!r} at index {_index(where)}, "
+                f"which is {_NO_NUMBERS[found]}"
+            )
+
+
+def _index(where: Any) -> Any:
+    """Return an index as it is written: a number, or several in brackets."""
+    plain = tuple(int(i) for i in where)
+    return plain if len(plain) != 1 else plain[0]
+
+
+def finite(name: str, values: Array) -> Array:
+    """Return `values` if they hold neither NaN nor infinity."""
+    bad = ~np.isfinite(values)
+    if bad.any():
+        where = tuple(np.argwhere(bad)[0])
+        what = "NaN" if np.isnan(values[where]) else "infinity"
+        raise ValueError(
+            f"{name} contains {what} at index {_index(where)} "
+            f"({int(bad.sum())} values are NaN or inf); it must hold finite numbers only"
+        )
+    return values
+
+
+Names = NDArray[np.object_]
+
+
+def read_table(X: Any) -> tuple[Array, Names | None]:
+    """Return a table of numbers (N, M) and its column names, where it has them as text."""
+    if hasattr(X, "toarray") or hasattr(X, "tocsr"):
+        raise TypeError(
+            "X is sparse, and sparse data is not supported: convert it by X.toarray(); in a "
+            "pipeline set sparse_output=False of the encoder, sparse_threshold=0 of a "
+            "ColumnTransformer"
+        )
+    if type(X).__name__ == "LazyFrame":
+        raise TypeError("X is a lazy frame, which holds no numbers yet: hand in X.collect()")
+    try:
+        values = _read_values(X)
+    except (TypeError, ValueError):
+        if words := _column_trouble(X):
+            raise ValueError(f"X: {words}") from None
+        raise
+    return values, _column_names(X)
+
+
+def _read_values(X: Any) -> Array:
+    values = numbers("X", X)
+    if values.ndim != 2:
+        raise ValueError(
+            f"X must be a 2D table (rows, columns), got an array of shape {values.shape}. "
+            "Reshape your data: X.reshape(-1, 1) for a single column, X.reshape(1, -1) for a "
+            "single row"
+        )
+    for n, what in zip(values.shape, ("sample", "feature"), strict=True):
+        if n == 0:
+            raise ValueError(
+                f"X has 0 {what}(s) (shape={values.shape}) while a minimum of 1 is required."
+            )
+    return finite("X", values)
+
+
+def read_target(y: Any, n_rows: int, owner: str = "GT2Regressor") -> Array:
+    """Return the target as a checked array (N,)."""
+    if y is None:
+        raise ValueError(
+            f"{owner} requires y to be passed, but the target y is None: one number per row"
+        )
+    try:
+        values = finite("y", numbers("y", y))
+    except (TypeError, ValueError):
+        if hasattr(y, "to_list") and (words := _trouble(y.to_list())):
+            raise ValueError(f"y {words}") from None
+        raise
+    if values.ndim == 2 and values.shape[1] == 1:
+        from gt2lite._sklearn import sklearn_or
+
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected. "
+            "Please change the shape of y to (n_samples,), for example using ravel().",
+            sklearn_or("DataConversionWarning", UserWarning),
+            stacklevel=4,
+        )
+        values = values[:, 0]
+    if values.shape != (n_rows,):
+        raise ValueError(
+            f"y must be a row of {n_rows} values, one per row of X, got {values.shape}"
+        )
+    return values
+
+
+def n_rows_of(X: Any) -> int:
+    """Return how many rows a raw table has, whatever is in them."""
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def take_rows(X: Any, rows: IntArray) -> Any:
+    """Return some rows of a raw table, as the kind of table that it is.
+
+    >>> take_rows(["a", "b", "c"], np.array([2, 0]))
+    ['c', 'a']
+    """
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    return X[rows] if hasattr(X, "shape") else [X[i] for i in rows]
+
+
+def match_table(X: Any, n_features: int, names: Names | None, owner: str) -> Array:
+    """Return a table of numbers for a system fitted on `n_features` columns called `names`."""
+    values, found = read_table(X)
+    if found is None and names is not None:
+        warnings.warn(
+            f"X does not have valid feature names, but {owner} was fitted with feature names",
+            UserWarning,
+            stacklevel=4,
+        )
+    elif found is not None and names is None:
+        warnings.warn(
+            f"X has feature names, but {owner} was fitted without feature names",
+            UserWarning,
+            stacklevel=4,
+        )
+    elif found is not None and names is not None and list(found) != list(names):
+        raise ValueError(_name_trouble(list(found), list(names)))
+    if values.shape[1] != n_features:
+        raise ValueError(
+            f"X has {values.shape[1]} features, but {owner} is expecting {n_features} "
+            "features as input"
+        )
+    return values
+
+
+def _column_names(X: Any) -> Names | None:
+    columns = getattr(X, "columns", None)
+    if columns is None:
+        return None
+    names = list(columns)
+    text = [isinstance(name, str) for name in names]
+    if any(text) and not all(text):
+        raise TypeError(
+            "Feature names are only supported if all input features have string names, but your "
+            f"input has {sorted({type(name).__name__ for name in names})} as feature name / "
+            "column name types: make them all text or none"
+        )
+    return np.asarray(names, dtype=object) if names and all(text) else None
+
+
+def _name_trouble(found: list[str], wanted: list[str]) -> str:
+    def listed(title: str, names: list[str]) -> str:
+        shown = [f"- {name}" for name in names[:5]] + ["- ..."] * (len(names) > 5)
+        return "\n".join([title, *shown, ""])
+
+    message = "The feature names should match those that were passed during fit.\n"
+    unseen, missing = sorted(set(found) - set(wanted)), sorted(set(wanted) - set(found))
+    if unseen:
+        message += listed("Feature names unseen at fit time:", unseen)
+    if missing:
+        message += listed("Feature names seen at fit time, yet now missing:", missing)
+    if not unseen and not missing:
+        message += "Feature names must be in the same order as they were in fit.\n"
+    return message
+
+
+# ------------------------------------------------------------- what is wrong with a data frame
+
+
+def _column_trouble(X: Any) -> str | None:
+    """Return which column of a data frame is no row of numbers, and why; None for other tables."""
+    names = getattr(X, "columns", None)
+    if names is None:
+        return None
+    found = {}
+    for j, name in enumerate(names):
+        column = X.iloc[:, j] if hasattr(X, "iloc") else X[name]
+        if hasattr(column, "to_list") and (words := _trouble(column.to_list())):
+            found[repr(name)] = words
+    if not found:
+        return None
+    (first, words), *others = found.items()
+    if not others:
+        return f"column {first} {words}"
+    shown = ", ".join(name for name, _ in others[:5]) + ", ..." * (len(others) > 5)
+    return f"column {first} {words} (other columns have trouble, too: {shown})"
+
+
+_WAYS_OUT = {
+    "text": "turn it into numbers first, such as a column of 0 and 1 for each value",
+    "dates": "turn them into numbers first, such as days since a start",
+    "time spans": "turn them into numbers first, such as seconds",
+    "what is no number": "turn it into numbers or leave the column out",
+}
+
+
+def _trouble(items: Iterable[Any]) -> str | None:
+    """Return what makes a column no row of numbers, with the first row of it, counted from 0.
+
+    >>> _trouble([1.5, None, 2, float("nan")])
+    'has 2 missing values, the first in row 1: fill them or leave those rows out'
+    >>> _trouble([1, True, 2.5]) is None
+    True
+    """
+    places: dict[str, list[tuple[int, Any]]] = {}
+    for i, item in enumerate(items):
+        if (kind := _kind(item)) != "number":
+            places.setdefault(kind, []).append((i, item))
+    for kind, way in _WAYS_OUT.items():
+        if kind in places:
+            row, item = places[kind][0]
+            shown = str(item) if kind in ("dates", "time spans") else repr(item)
+            return f"holds {kind} ({shown[:40]} in row {row}): {way}"
+    for kind in ("missing", "infinite"):
+        if kind in places:
+            n, row = len(places[kind]), places[kind][0][0]
+            some = f"{n} {kind} value" + "s" * (n > 1)
+            return f"has {some}, the first in row {row}: fill them or leave those rows out"
+    return None
+
+
+def _kind(item: Any) -> str:
+    if item is None or type(item).__name__ in ("NAType", "NaTType"):  # those of pandas
+        return "missing"
+    if isinstance(item, (str, bytes)):
+        return "text"
+    if isinstance(item, (date, timedelta, np.datetime64, np.timedelta64)):
+        return "time spans" if isinstance(item, (timedelta, np.timedelta64)) else "dates"
+    try:
+        value = float(item)
+    except OverflowError:
+        return "infinite"
+    except (TypeError, ValueError):
+        return "what is no number"
+    if math.isfinite(value):
+        return "number"
+    return "missing" if math.isnan(value) else "infinite"

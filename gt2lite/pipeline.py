@@ -1,0 +1,390 @@
+"""Pipelines, scorers and cross-validated intervals; they need scikit-learn."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from gt2lite._sklearn import need_sklearn, not_fitted_error
+from gt2lite._validation import Array, IntArray, between, n_rows_of, read_target, take_rows
+from gt2lite.calibration import SmallCalibrationWarning
+from gt2lite.calibration.groups import read_groups
+from gt2lite.calibration.make import make_calibrator, tails_of
+from gt2lite.metrics import interval_score, picp
+from gt2lite.regressor import GT2Regressor, NarrowEnvelopeWarning, interval_frame
+from gt2lite.rules import Explanation, Rules
+from gt2lite.selection import USUAL_COVERAGE
+from gt2lite.splits import draw_split
+
+need_sklearn("IntervalPipeline")
+
+
+_OF_CALIBRATION = ("calibration_rows_", "split_")
+
+
+class IntervalPipeline(Pipeline):
+    """A scikit-learn pipeline whose calibration, intervals and rules see raw tables.
+
+    All that a `Pipeline` can do it can do: it is fitted, cloned, searched and printed the same
+    way. The last step is a `GT2Regressor` or another estimator with `predict_interval`.
+    A `StandardScaler` before a `GT2Regressor` is not needed, since that scales by itself, and would
+    make its rules speak of spreads instead of your units.
+
+    Args:
+        steps: pairs of a name and a transformer, the last one of a name and the estimator.
+        transform_input, memory, verbose: as in scikit-learn's `Pipeline`.
+
+    Attributes:
+        calibration_rows_, split_: the rows that `fit_calibrate` did not train on, and a line
+            about them; absent otherwise.
+
+    >>> import numpy as np
+    >>> from sklearn.preprocessing import PolynomialFeatures
+    >>> from gt2lite.regressor import GT2Regressor
+    >>> from gt2lite.pipeline import IntervalPipeline
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, size=(400, 2))
+    >>> y = X[:, 0] * X[:, 1] + 0.1 * rng.normal(size=400)
+    >>> squares = PolynomialFeatures(include_bias=False)
+    >>> reg = GT2Regressor(n_rules=3, epochs=30, learning_rate=0.02)
+    >>> pipe = IntervalPipeline([("squares", squares), ("reg", reg)]).fit_calibrate(X, y)
+    >>> lower, upper = pipe.predict_interval(X, coverage=[0.8, 0.9])
+    >>> lower.shape
+    (400, 2)
+    """
+
+    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
+        """Fit all steps, one after another; what was calibrated before is forgotten."""
+        super().fit(X, y, **params)
+        for name in _OF_CALIBRATION:
+            self.__dict__.pop(name, None)
+        return self
+
+    def calibrate(self, X: Any, y: Any, method: str = "conformal", **options: Any) -> Self:
+        """Calibrate the last step on raw rows that no step was fitted on.
+
+        Args:
+            X: raw inputs (Q, ...).
+            y: targets (Q,).
+            method: see `GT2Regressor.calibrate`, as for `options`.
+            options: likewise.
+        """
+        self._last("calibrate").calibrate(self._inputs(X), y, method, **options)
+        for name in _OF_CALIBRATION:
+            self.__dict__.pop(name, None)
+        return self
+
+    def fit_calibrate(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        share: float = 0.25,
+        groups: Any = None,
+        method: str = "conformal",
+        sides: str = "both",
+        **options: Any,
+    ) -> Self:
+        """Fit all steps on a part of one raw table, and calibrate on the rest.
+
+        No step sees a calibration row: transformers that learn (means to fill in, categories,
+        components) would void the guarantee otherwise. The split is that of
+        `GT2Regressor.fit_calibrate`, by the `random_state` of the last step.
+
+        Args:
+            X: raw inputs (N, ...).
+            y: targets (N,).
+            share: the part of the rows that calibrates.
+            groups: a name or whole number for each row (N,).
+            method: see `GT2Regressor.calibrate`, as for `sides` and `options`.
+            sides: likewise.
+            options: likewise.
+        """
+        last = self._last("calibrate")
+        make_calibrator(method, sides, groups is not None, options)  # before training
+        N = n_rows_of(X)
+        labels = None if groups is None else read_groups(groups, N)
+        pool, tails = options.get("small_groups") == "pool", tails_of(sides, options)
+        seed = getattr(last, "random_state", 0)
+        split = draw_split(N, share, seed, labels, sides=sides, tails=tails, pool=pool)
+        self.fit(take_rows(X, split.trained), take_rows(y, split.trained))
+        if labels is not None:
+            options = options | {"groups": [labels[i] for i in split.calibrated]}
+        rest = take_rows(X, split.calibrated), take_rows(y, split.calibrated)
+        self.calibrate(*rest, method, sides=sides, **options)
+        self.calibration_rows_, self.split_ = split.calibrated, split.words
+        return self
+
+    def predict_interval(
+        self, X: Any, coverage: float | Sequence[float] = USUAL_COVERAGE, **options: Any
+    ) -> Any:
+        """Return the ends of prediction intervals for raw rows.
+
+        Args:
+            X: raw inputs (N, ...).
+            coverage: the level, or several of them.
+            options: see `GT2Regressor.predict_interval`; a frame has the index of the raw rows.
+        """
+        last, as_frame = self._last("predict_interval"), options.pop("as_frame", False)
+        lower, upper = last.predict_interval(self._inputs(X), coverage, **options)
+        if as_frame:
+            asked = coverage if options.get("alpha") is None else None
+            return interval_frame(X, lower, upper, asked)
+        return lower, upper
+
+    def calibration_report(self, coverage: float | Sequence[float], **options: Any) -> Any:
+        """Return what the calibration makes of levels; see `GT2Regressor.calibration_report`."""
+        return self._last("calibration_report").calibration_report(coverage, **options)
+
+    def rules(self, X: Any = None, **options: Any) -> Rules:
+        """Return the rules of the last step under the names that the transformers give out.
+
+        Args:
+            X: raw rows (N, ...) to weigh the rules on.
+            options: see `GT2Regressor.rules`.
+        """
+        last, names = self._named("rules")
+        rules: Rules = last.rules(None if X is None else self._inputs(X, names), **options)
+        return rules
+
+    def explain(self, x: Any, coverage: float | None = None, **options: Any) -> Explanation:
+        """Return how the prediction of one raw row and its interval came about.
+
+        Args:
+            x: one row: a row of a data frame, or a table (1, ...).
+            coverage: the level; see `GT2Regressor.explain`, as for `options`.
+            options: likewise.
+        """
+        last, names = self._named("explain")
+        if hasattr(x, "to_frame"):
+            x = x.to_frame().T.infer_objects()
+        elif not hasattr(x, "columns") and np.ndim(x) == 1:
+            x = np.asarray(x)[None]
+        told: Explanation = last.explain(self._inputs(x, names), coverage, **options)
+        return told
+
+    @property
+    def names(self) -> list[str] | None:
+        """What the inputs of the last step are called; None where some transformer has no names.
+
+        The name of a transformer is left out ("age" for "numbers__age"), unless two columns would
+        have one name then.
+        """
+        seen = getattr(self._last("fit"), "feature_names_in_", None)
+        if seen is None:
+            before = self.steps[:-1]
+            try:
+                first = getattr(self, "feature_names_in_", None)
+                seen = self[:-1].get_feature_names_out(first) if before else first
+            except (AttributeError, ValueError):
+                return None
+        if seen is None:
+            return None
+        long = [str(name) for name in seen]
+        short = [name.rpartition("__")[2] or name for name in long]
+        return short if len(set(short)) == len(short) else long
+
+    # ------------------------------------------------------------------- inside
+
+    def _last(self, method: str) -> Any:
+        last = self.steps[-1][1]
+        if not hasattr(last, method):
+            raise TypeError(
+                f"the last step of an IntervalPipeline must be a GT2Regressor, or have "
+                f"{method}() as one, got {type(last).__name__}"
+            )
+        return last
+
+    def _inputs(self, X: Any, names: list[str] | None = None) -> Any:
+        """Return raw rows as the last step sees them, with names where it shall have them."""
+        if not self.__sklearn_is_fitted__():
+            raise not_fitted_error(type(self).__name__)
+        if len(self.steps) > 1:
+            X = self[:-1].transform(X)
+        if names is None:
+            return X
+        from pandas import DataFrame
+
+        return DataFrame(np.asarray(X), columns=names)
+
+    def _named(self, method: str) -> tuple[Any, list[str] | None]:
+        """Return the last step with names for its inputs, and those names, where there are any."""
+        last = self._last(method)
+        if not isinstance(last, GT2Regressor) or not last.__sklearn_is_fitted__():
+            return last, None
+        names = self.names
+        try:
+            import pandas  # noqa: F401
+        except ImportError:
+            names = None
+        if names is None:
+            return last, None
+        last = copy.copy(last)  # the step itself keeps what it was fitted with
+        last.feature_names_in_ = np.asarray(names, dtype=object)
+        return last, names
+
+
+Measure = Callable[[Array, Array, Array], float]
+
+
+class IntervalScorer:
+    """A function of estimator, inputs and targets that `GridSearchCV` and others take.
+
+    An estimator that is calibrated is measured as it is. One that is not, as in a search, where
+    scikit-learn calls `fit` alone, is calibrated on a random half of the rows given and measured
+    on the other half, then the other way round, and the mean of both counts. All rows of the
+    training folds train, no row is measured by a calibration that has seen it, and the
+    estimator itself stays uncalibrated.
+
+    Args:
+        name: what is measured, for people.
+        measure: a function of targets, lower and upper ends; more is better.
+        coverage: the level of the intervals.
+        seed: that of the halves.
+        options: how to calibrate, see `GT2Regressor.calibrate`.
+    """
+
+    def __init__(
+        self, name: str, measure: Measure, coverage: float, seed: int, options: dict[str, Any]
+    ) -> None:
+        self.name, self.measure = name, measure
+        self.coverage = between("coverage", coverage, 0, 1)
+        self.seed, self.options = seed, options
+
+    def __call__(self, estimator: Any, X: Any, y: Any) -> float:
+        """Return the measure of an estimator on rows that it was not trained on."""
+        target = read_target(y, n_rows_of(X))
+        if is_calibrated(estimator):
+            return self.measure(target, *estimator.predict_interval(X, self.coverage))
+        rows = np.random.default_rng(self.seed).permutation(len(target))
+        halves = np.sort(rows[: len(rows) // 2]), np.sort(rows[len(rows) // 2 :])
+        found = [
+            self._measured(estimator, X, target, calibrated, halves[1 - i])
+            for i, calibrated in enumerate(halves)
+        ]
+        return float(np.mean(found))
+
+    def _measured(
+        self, estimator: Any, X: Any, y: Array, calibrated: IntArray, measured: IntArray
+    ) -> float:
+        own = copy.deepcopy(estimator)
+        with warnings.catch_warnings():  # halves of a fold are small; the score tells of the rest
+            warnings.simplefilter("ignore", SmallCalibrationWarning)
+            warnings.simplefilter("ignore", NarrowEnvelopeWarning)
+            own.calibrate(take_rows(X, calibrated), y[calibrated], **self.options)
+            ends = own.predict_interval(take_rows(X, measured), self.coverage)
+        return self.measure(y[measured], *ends)
+
+    def __repr__(self) -> str:
+        return f"{self.name}({self.coverage:g})"
+
+
+def coverage_scorer(
+    coverage: float = USUAL_COVERAGE, *, seed: int = 0, **options: Any
+) -> IntervalScorer:
+    """Return a scorer of coverage: the share of targets in their interval for a level.
+
+    It is for looking at, beside others: a search that maximises it finds wide intervals. Who
+    calibrates is told in `IntervalScorer`.
+
+    Args:
+        coverage: the level.
+        seed: that of the halves of a fold.
+        options: how to calibrate, see `GT2Regressor.calibrate`.
+
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from gt2lite import GT2Regressor, load_dataset
+    >>> from gt2lite.pipeline import coverage_scorer
+    >>> data = load_dataset("pp")
+    >>> reg = GT2Regressor(n_rules=3, epochs=5, learning_rate=0.02)
+    >>> found = cross_val_score(reg, data.X[:900], data.y[:900], scoring=coverage_scorer(0.8), cv=3)
+    >>> bool(0.7 < found.mean() < 0.9)
+    True
+    """
+    return IntervalScorer("coverage_scorer", picp, coverage, seed, options)
+
+
+def interval_scorer(
+    coverage: float = USUAL_COVERAGE, *, seed: int = 0, **options: Any
+) -> IntervalScorer:
+    """Return a scorer of minus the interval score: width, and a fine for every miss.
+
+    Minus, because scikit-learn looks for the largest value. The true quantiles have the best
+    expected value, so that a search may maximise it. Arguments as in `coverage_scorer`.
+    """
+
+    def measure(y: Array, lower: Array, upper: Array) -> float:
+        return -interval_score(y, lower, upper, coverage)
+
+    return IntervalScorer("interval_scorer", measure, coverage, seed, options)
+
+
+def cross_val_intervals(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    coverage: float | Sequence[float] = USUAL_COVERAGE,
+    *,
+    cv: Any = 5,
+    share: float = 0.25,
+    groups: Any = None,
+    **options: Any,
+) -> tuple[Array, Array]:
+    """Return for each row an interval from a model that has seen it in no way.
+
+    For each fold a copy of the estimator is trained and calibrated on the other folds by
+    `fit_calibrate`, and predicts this one: the `cross_val_predict` of intervals. Each of
+    these models keeps its guarantee for the rows of its fold.
+
+    Args:
+        estimator: a `GT2Regressor`, an `IntervalPipeline` or the like; it stays as it is.
+        X: inputs (N, M), raw ones for a pipeline.
+        y: targets (N,).
+        coverage: the level, or L of them.
+        cv: number of folds, drawn at random by the seed 0, or a splitter of scikit-learn's
+            whose test folds have every row once. For whole families in a fold hand in
+            ``list(GroupKFold(5).split(X, y, families))``.
+        share: the part of the training folds that calibrates.
+        groups: a name or whole number for each row (N,), for a calibration by groups.
+        options: how to calibrate, see `GT2Regressor.calibrate`.
+
+    Returns:
+        Two arrays (N,), or (N, L) for a sequence of L levels.
+    """
+    need_sklearn("cross_val_intervals")
+    from sklearn.base import clone
+    from sklearn.model_selection import KFold, check_cv
+
+    target = read_target(y, N := n_rows_of(X))
+    if isinstance(cv, (int, np.integer)):
+        cv = KFold(int(cv), shuffle=True, random_state=0)
+    folds = list(check_cv(cv).split(np.zeros((N, 1)), target))
+    tested = np.concatenate([rows for _, rows in folds])
+    if not np.array_equal(np.sort(tested), np.arange(N)):
+        raise ValueError(
+            f"cv must have each of the {N} rows in one test fold, got {len(tested)} rows in "
+            f"{len(folds)} folds: such a splitter leaves rows without an interval"
+        )
+    labels = None if groups is None else np.asarray(groups, dtype=object)
+    shape = (2, N) if np.ndim(coverage) == 0 else (2, N, np.size(coverage))
+    ends = np.empty(shape)
+    for trained, rows in folds:
+        of_trained = {} if labels is None else {"groups": labels[trained]}
+        of_rows = {} if labels is None else {"groups": labels[rows]}
+        own = clone(estimator)
+        own.fit_calibrate(
+            take_rows(X, trained), target[trained], share=share, **of_trained, **options
+        )
+        ends[:, rows] = own.predict_interval(take_rows(X, rows), coverage, **of_rows)
+    return ends[0], ends[1]
+
+
+def is_calibrated(estimator: Any) -> bool:
+    """Return whether an estimator, or the last step of a pipeline, has been calibrated."""
+    last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+    return hasattr(last, "calibrator_")

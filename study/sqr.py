@@ -1,0 +1,235 @@
+r"""Simultaneous quantile regression (SQR): the plane alpha learns the quantile of level alpha.
+
+The method of the companion paper (Güven, Köklü and Kumbasar, IEEE Trans. Fuzzy Systems, 2025),
+after Tagasovska and Lopez-Paz (2019), as their public MATLAB code has it. The output of a single
+plane is the middle of its two ends,
+
+.. math:: q_\alpha(x) = \tfrac12 \left(\underline y_\alpha(x) + \overline y_\alpha(x)\right),
+
+and it learns the alpha-quantile of the target by the pinball loss. In every step each row of the
+batch draws an alpha of its own. After each epoch rows that were set aside judge the system by its
+*calibration error*: the mean of ``|share of targets at or below q - alpha|`` over the 99 levels
+0.01, ..., 0.99. The system with the smallest one is kept; training ends when it has not become
+smaller for 200 epochs. The interval at a level phi reaches from the quantile
+``(1 - phi)/2`` to the quantile ``(1 + phi)/2``: from the middle of one plane to the middle of
+another. Nothing keeps quantiles in order, and how wide a plane is does not matter.
+
+Deviation: they draw alpha from U(0, 1). Below 0.01 a membership may become negative, so here it
+is drawn from U(0.01, 1).
+
+Planes that vary from row to row have no gradient in `gt2lite.training`, so it stands here, in
+closed form (`loss_and_gradient`).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from gt2lite._threads import one_blas_thread
+from gt2lite._validation import Array, between, matrix, vector
+from gt2lite.losses import pinball
+from gt2lite.memberships import ALPHA_0, kappa_of
+from gt2lite.reduction import type_reduce
+from gt2lite.system import PARAM_NAMES, Params, Planes, constrain
+from gt2lite.training import Adam, Recipe, init_params
+
+RECIPE = Recipe(smf="scalar", epochs=10_000, learning_rate=1e-2, keep="validation", patience=200)
+"""The settings of their example; 10 rules, batches of 64 and a fifth set aside are defaults."""
+
+LEVELS = np.arange(1, 100) / 100
+"""The levels at which a system is judged, in training and afterwards."""
+
+
+class SqrTrained(NamedTuple):
+    """A trained system, and how its training went."""
+
+    params: Params
+    history: Array  # (epochs,) calibration error of the rows that were set aside
+    losses: Array  # (epochs,) mean pinball loss of the batches
+    best_epoch: int  # the one that was kept, from 1
+
+
+def quantiles(params: Params, X: Array, levels: float | Array) -> Array:
+    """Return the quantile (N,) of a level, or those of L levels (L, N).
+
+    Args:
+        params: the system.
+        X: scaled inputs (N, M).
+        levels: in [0.01, 1].
+    """
+    ends = Planes(params, X).ends(np.atleast_1d(levels))
+    middles: Array = ends.mean(axis=0)
+    return middles[0] if np.ndim(levels) == 0 else middles
+
+
+def interval(params: Params, X: Array, coverage: float) -> tuple[Array, Array]:
+    """Return the quantiles (1 - coverage)/2 and (1 + coverage)/2, (N,) each; they may cross.
+
+    Args:
+        params: the system.
+        X: scaled inputs (N, M).
+        coverage: the level, at most 0.98.
+    """
+    phi = between("coverage", coverage, 0, 1 - 2 * ALPHA_0, closed=True)
+    lower, upper = quantiles(params, X, np.array([(1 - phi) / 2, (1 + phi) / 2]))
+    return lower, upper
+
+
+def calibration_error(found: Array, y: Array, levels: Array = LEVELS) -> float:
+    """Return how far the share of targets at or below a quantile is off its level, on average.
+
+    Args:
+        found: quantiles (L, N).
+        y: targets (N,).
+        levels: what they are quantiles of, (L,).
+
+    >>> found = np.array([[1.0, 1.0], [3.0, 3.0]])  # a half and all of the targets
+    >>> round(calibration_error(found, np.array([0.0, 2.0]), np.array([0.5, 0.9])), 6)
+    0.05
+    """
+    return float(np.mean(np.abs(np.mean(y <= found, axis=1) - levels)))
+
+
+def train_sqr(
+    X: Array, y: Array, recipe: Recipe = RECIPE, *, seed: int | np.random.Generator = 0
+) -> SqrTrained:
+    """Train a system whose planes are the quantiles.
+
+    Args:
+        X: scaled inputs (N, M).
+        y: scaled targets (N,).
+        recipe: how; rules, secondary memberships, epochs, batches, learning rate, the share of
+            rows that is set aside and patience count, what it says about planes does not.
+        seed: a seed or a generator; decides start values, levels and the order of the rows.
+
+    >>> X = np.linspace(-1, 1, 200)[:, None]
+    >>> y = X[:, 0] + np.random.default_rng(0).normal(size=200)
+    >>> found = train_sqr(X, y, Recipe(n_rules=3, epochs=100, learning_rate=0.05))
+    >>> low, high = quantiles(found.params, X, np.array([0.1, 0.9]))
+    >>> bool(np.mean(low) < np.mean(high))
+    True
+    """
+    X = matrix("X", X)
+    y = vector("y", y, len(X))
+    rng = np.random.default_rng(seed)
+    n_aside = min(max(round(recipe.validation * len(y)), 1), len(y) - 1)
+    aside, learn = np.split(rng.permutation(len(y)), [n_aside])
+    params = init_params(X[learn], recipe.n_rules, rng, smf=recipe.smf)
+    flat, params = _flatten(params)
+    adam = Adam(flat, recipe.learning_rate)
+    best, best_error, best_epoch = flat.copy(), math.inf, 0
+    history: list[float] = []
+    losses: list[float] = []
+    with one_blas_thread():
+        for epoch in range(1, recipe.epochs + 1):
+            losses.append(_learn(params, adam, X[learn], y[learn], recipe.batch_size, rng))
+            history.append(calibration_error(quantiles(params, X[aside], LEVELS), y[aside]))
+            if history[-1] < best_error:
+                best[:], best_error, best_epoch = flat, history[-1], epoch
+            elif recipe.patience is not None and epoch - best_epoch >= recipe.patience:
+                break
+    flat[:] = best
+    return SqrTrained(params, np.array(history), np.array(losses), best_epoch)
+
+
+def _learn(
+    params: Params, adam: Adam, X: Array, y: Array, batch_size: int, rng: np.random.Generator
+) -> float:
+    """Go through the rows once, every row at a level of its own, and return the mean loss."""
+    n = max(len(y) // batch_size, 1)
+    size = min(batch_size, len(y))
+    batches = rng.permutation(len(y))[: n * size].reshape(n, size)
+    levels = rng.uniform(ALPHA_0, 1.0, batches.shape)
+    losses = []
+    for rows, alpha in zip(batches, levels, strict=True):
+        value, gradient = loss_and_gradient(params, X[rows], y[rows], alpha)
+        losses.append(value)
+        adam.update(gradient)
+    return float(np.mean(losses))
+
+
+def _flatten(params: Params) -> tuple[Array, Params]:
+    """Return all numbers of a system as one vector, and the system as views into it."""
+    flat = np.concatenate([params[name].ravel() for name in PARAM_NAMES])
+    stops = np.cumsum([params[name].size for name in PARAM_NAMES])[:-1]
+    parts = zip(PARAM_NAMES, np.split(flat, stops), strict=True)
+    return flat, {name: part.reshape(params[name].shape) for name, part in parts}
+
+
+# ------------------------------------------------------------------------------ the gradient
+
+
+def loss_and_gradient(params: Params, X: Array, y: Array, alpha: Array) -> tuple[float, Array]:
+    """Return the mean pinball loss of a batch whose rows have planes of their own, and its slopes.
+
+    Args:
+        params: the system.
+        X: scaled inputs (B, M).
+        y: scaled targets (B,).
+        alpha: the plane, and the level, of each row (B,), in [0.01, 1].
+
+    Returns:
+        The loss, and its gradient as one vector in the order of `PARAM_NAMES`.
+    """
+    theta = constrain(params)
+    kappa = np.asarray(kappa_of(alpha))  # (B,)
+    n_root = math.sqrt(X.shape[1])
+    c, sigma = theta.c.T[:, :, None], theta.sigma.T[:, :, None]  # (M, P, 1)
+    z = (X.T[:, None, :] - c) / (sigma * n_root)  # (M, P, B)
+    log_mu = -0.5 * z * z
+    mu = np.exp(log_mu)
+    t = (theta.s_r[:, None] * kappa)[:, None, :]  # (M, 1, B)
+    room = 1.0 - theta.s_l[:, None] * kappa  # (M, B)
+    u = mu * (1.0 - t)
+    u += t  # upper memberships
+    with np.errstate(divide="ignore"):
+        log_upper = np.log(u).sum(axis=0)  # (P, B)
+    log_lower = log_mu.sum(axis=0) + np.log(room).sum(axis=0)
+    top = log_upper.max(axis=0)  # a common factor does not matter
+    f_upper, f_lower = np.exp(log_upper - top), np.exp(log_lower - top)
+    np.minimum(f_lower, f_upper, out=f_lower)  # equal at alpha = 1, but for rounding
+    y_p = theta.a @ X.T + theta.a0[:, None]  # (P, B)
+    ends = type_reduce(f_lower.T, f_upper.T, y_p.T)  # (B,) each
+    error = y - (ends[0] + ends[1]) / 2
+    value = float(np.mean(pinball(error, alpha)))
+
+    # both ends share the slope of their middle; the switch point is held
+    g_end = -(alpha - (error < 0)) / (2 * len(y))  # (B,)
+    g_upper, g_lower, g_y = np.zeros((3, *y_p.shape))
+    for end, takes_upper in zip(ends, (np.less_equal, np.greater_equal), strict=True):
+        high = takes_upper(y_p, end)
+        w = np.where(high, f_upper, f_lower)
+        w *= g_end / w.sum(axis=0)
+        g_y += w
+        w *= y_p - end  # now by the logarithm of the weight
+        g_upper += np.where(high, w, 0.0)
+        g_lower += np.where(high, 0.0, w)
+
+    by_u = g_upper / u  # (M, P, B)
+    g_s_r = ((by_u * (1.0 - mu)).sum(axis=1) * kappa).sum(axis=1)  # (M,)
+    g_s_l = -(g_lower.sum(axis=0) * kappa / room).sum(axis=1)
+    by_u *= mu
+    by_u *= 1.0 - t
+    by_u += g_lower  # now by ln mu
+    by_u *= z
+    g_c = (by_u.sum(axis=2) / (sigma[:, :, 0] * n_root)).T
+    by_u *= z
+    g_sigma = (by_u.sum(axis=2) / sigma[:, :, 0]).T * np.sign(params["raw_sigma"])
+    gradients = {
+        "c": g_c,
+        "raw_sigma": g_sigma,
+        "raw_l": _by_raw(g_s_l, theta.s_l, params["raw_l"]),
+        "raw_r": _by_raw(g_s_r, theta.s_r, params["raw_r"]),
+        "a": g_y @ X,
+        "a0": g_y.sum(axis=1),
+    }
+    return value, np.concatenate([gradients[name].ravel() for name in PARAM_NAMES])
+
+
+def _by_raw(g_s: Array, s: Array, raw: Array) -> Array:
+    """Return the gradient by free parameters, of one for all inputs or of one for each."""
+    g: Array = g_s * s * (1.0 - s)
+    return g if raw.size == g.size else g.sum(keepdims=True)
