@@ -13,7 +13,7 @@ SOLUTIONS ?= 1
 VENV := .venv
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check --no-input -qq
-EXTRAS := plot sklearn parallel report book dev
+EXTRAS := plot sklearn parallel report study book dev
 
 # One BLAS thread in each process: the processes are what runs in parallel.
 export OMP_NUM_THREADS := 1

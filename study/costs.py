@@ -15,7 +15,7 @@ import numpy as np
 
 from gt2lite._validation import Array
 from study.design import TEST_OVER_TRAIN
-from study.report import NO_BREAK, compared, percent
+from study.pages import NO_BREAK, compared, percent
 from study.statistics import SIGNIFICANCE, corrected_t
 
 Stored = Mapping[str, Any]

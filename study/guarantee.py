@@ -19,7 +19,7 @@ from gt2lite.calibration import ConformalCalibrator, Scores, covers, find_cuts, 
 from gt2lite.datasets import Dataset, Prepared, Split
 from gt2lite.memberships import ALPHA_0
 from gt2lite.system import Params, Planes
-from study.report import NO_BREAK, count, percent
+from study.pages import NO_BREAK, count, percent
 from study.statistics import redraws
 
 # ------------------------------------------------------------------------------ over redraws

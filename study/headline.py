@@ -9,7 +9,7 @@ from study.field.contestant import answer_name
 from study.field.contestants import BOOSTED
 from study.field.records import FieldRecord
 from study.field.verdicts import Overall, by_table, overall, ratios
-from study.report import compared, percent
+from study.pages import compared, percent
 
 NOTHING = "not yet known, because the stored study has no such runs"
 

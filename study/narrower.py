@@ -22,7 +22,7 @@ from study.field.fuzzy import trained_system
 from study.field.pairs import Paired, paired
 from study.field.records import FieldRecord
 from study.field.setting import Setting
-from study.report import NO_BREAK, compared, count, p_value
+from study.pages import NO_BREAK, compared, count, p_value
 from study.runner import Runnable, run
 from study.store import Store
 from study.widths import Beside, Pair, Side, beside_margin

@@ -15,8 +15,8 @@ import numpy as np
 
 from gt2lite._validation import Array
 from study.design import METHODS
+from study.pages import NO_BREAK
 from study.records import Record
-from study.report import NO_BREAK
 
 METRICS = ("rmse", "picp", "pinaw")
 

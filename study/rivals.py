@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from study.costs import Stored
-from study.report import percent
+from study.pages import percent
 
 OURS = "gt2lite"
 ONE_ROW = "one row"  # in the names of algorithms that were timed row by row

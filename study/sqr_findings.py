@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gt2lite._validation import Array
-from study.report import compared, percent
+from study.pages import compared, percent
 from study.sqr_runs import FORMS, MODELS, RaceRecord
 
 TITLES = {"sqr": "SQR", "aligned": "aligned"}

@@ -14,8 +14,8 @@ import numpy as np
 from study.cells import MARGINS, Compared, Verdict, Winner
 from study.claims import ClaimVerdict
 from study.judging import CHANCE, FAILS, HOLDS, UNTESTABLE
+from study.pages import NO_BREAK, p_value
 from study.paper import Claim, claims
-from study.report import NO_BREAK, p_value
 from study.reproduction import METRICS, row_name
 from study.statistics import SIGNIFICANCE
 

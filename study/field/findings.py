@@ -12,7 +12,7 @@ from gt2lite.datasets import load_dataset, prepare
 from study.field.records import FieldRecord
 from study.field.runs import FieldRun
 from study.field.tables import Values, title, values_of
-from study.report import NO_BREAK
+from study.pages import NO_BREAK
 
 SPLITS = ("random", "by_group")
 

@@ -21,7 +21,7 @@ from study.field.records import ChosenSettings, FieldRecord
 from study.field.setting import TABLES, shape_of
 from study.field.tables import printed, title, values_of
 from study.field.verdicts import SMOOTH, Overall, by_table, overall, ratios, use_of
-from study.report import count, p_value
+from study.pages import count, p_value
 
 _WORDS = {"better": "better", "worse": "worse", "undecided": "open"}
 

@@ -17,7 +17,7 @@ class Standing(NamedTuple):
 def standings(
     values: Values, form: str = "{:.2f}", *, scale: float = 1.0, mark_best: bool = True
 ) -> list[Standing]:
-    """Return means over the seeds, for `study.report.table` with `standings_columns`.
+    """Return means over the seeds, for `study.pages.table` with `standings_columns`.
 
     Args:
         values: see `study.field.tables.values_of`.

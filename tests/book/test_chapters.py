@@ -111,7 +111,7 @@ def test_a_chapter_shows_its_work(chapter):
     assert complaints(chapter.notebook) == []
 
 
-GOOD = "import numpy as np\nfrom study.report import tell, table\nx = np.ones(3)\ntell\ntable"
+GOOD = "import numpy as np\nfrom study.pages import tell, table\nx = np.ones(3)\ntell\ntable"
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 
 from study.field.standings import Standing, standings, standings_columns
 from study.field.tables import title
-from study.report import markdown_table
+from study.pages import markdown_table
 
 VALUES = {
     "paper": {"ww": np.array([1.0, 1.2]), "pp": np.array([0.1, 0.2])},

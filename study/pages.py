@@ -1,6 +1,6 @@
 r"""How numbers and tables reach the pages of the book.
 
-`tell` gives prose its numbers: a field of what a function returned is written into a sentence
+`glue_facts` gives prose its numbers: a field of what a function returned is written into a sentence
 with the role `` {glue:text}`prefix_field:.1f` ``, so that no number is typed by hand. `table`
 shows rows as a numbered table where its cell stands. The rest helps sentences that are filled
 in to read well at every value: `count`, `percent`, `compared`, `p_value` and `power_of_ten`.
@@ -33,7 +33,7 @@ _NUMBER = re.compile(rf"[<≤]?\s*[-+]?(\d[\d,]*(\.\d+)?(e[-+]?\d+)?{_POWER}|inf
 # ------------------------------------------------------------------------- on the page
 
 
-def tell(prefix: str, facts: Any = None, **more: Any) -> None:
+def glue_facts(prefix: str, facts: Any = None, **more: Any) -> None:
     """Give the prose of a page the fields of `facts` and the keywords, as `prefix_field`.
 
     Args:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from study.report import (
+from study.pages import (
     NO_BREAK,
     compared,
     count,
@@ -16,7 +16,6 @@ from study.report import (
     percent,
     power_of_ten,
     table,
-    tell,
 )
 
 pytest.importorskip("IPython")
@@ -51,19 +50,19 @@ def told(monkeypatch):
 
 
 def test_fields_and_keywords_are_told_under_the_prefix(told):
-    tell("cost", Facts(1.5, 20), winner="aligned")
+    glue_facts("cost", Facts(1.5, 20), winner="aligned")
     assert told == {"cost_width": 1.5, "cost_seeds": 20, "cost_winner": "aligned"}
 
 
 def test_a_mapping_a_dataclass_or_keywords_alone_will_do(told):
-    tell("a", {"x": 1})
-    tell("b", Cell("ww", 0.9))
-    tell("c", y=True)
+    glue_facts("a", {"x": 1})
+    glue_facts("b", Cell("ww", 0.9))
+    glue_facts("c", y=True)
     assert told == {"a_x": 1, "b_dataset": "ww", "b_picp": 0.9, "c_y": True}
 
 
 def test_numpy_scalars_become_plain_numbers(told):
-    tell("n", f=np.float64(0.25), i=np.int64(3), b=np.bool_(True), s=np.str_("ww"))
+    glue_facts("n", f=np.float64(0.25), i=np.int64(3), b=np.bool_(True), s=np.str_("ww"))
     assert {name: type(value) for name, value in told.items()} == {
         "n_f": float,
         "n_i": int,
@@ -75,24 +74,24 @@ def test_numpy_scalars_become_plain_numbers(told):
 @pytest.mark.parametrize("value", [None, [1.0], np.ones(2), np.array(1.0), 1j])
 def test_what_is_no_number_or_text_is_refused_by_name_and_nothing_is_told(told, value):
     with pytest.raises(TypeError, match="width must be text, a number, or true or false"):
-        tell("cost", {"seeds": 3, "width": value})
+        glue_facts("cost", {"seeds": 3, "width": value})
     assert told == {}
 
 
 def test_a_fact_told_twice_is_an_error(told):
     with pytest.raises(ValueError, match="both tell seeds"):
-        tell("cost", Facts(1.5, 20), seeds=5)
+        glue_facts("cost", Facts(1.5, 20), seeds=5)
 
 
 def test_facts_need_names(told):
     with pytest.raises(TypeError, match="named tuple, a dataclass or a mapping, got tuple"):
-        tell("cost", (1.5, 20))
+        glue_facts("cost", (1.5, 20))
 
 
 def test_without_myst_nb_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "myst_nb", None)
     with pytest.raises(ImportError, match=r"needs myst-nb.*pip install 'gt2lite\[book\]'"):
-        tell("cost", width=1.0)
+        glue_facts("cost", width=1.0)
 
 
 # ----------------------------------------------------------------------------- tables
