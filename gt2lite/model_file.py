@@ -36,13 +36,10 @@ from numpy.typing import NDArray
 from gt2lite import model_file as files
 from gt2lite._validation import Array, Names, between, finite, matrix, one_of, vector, whole
 from gt2lite._version import __version__
-from gt2lite.calibration import Calibration, SearchCalibrator, TableCalibrator
-from gt2lite.calibration.make import restore_calibration
-from gt2lite.calibration.margins import Margins
-from gt2lite.datasets import LogScaler, Scaler, scaler_kind
+from gt2lite.calibration import Calibration, Margins, SearchCalibrator, TableCalibrator, restore
+from gt2lite.datasets import SCALERS, LogScaler, Scaler
 from gt2lite.selection import (
     INPUTS,
-    LARGEST_SEED,
     MOST_SYSTEMS,
     Fitted,
     Judged,
@@ -52,6 +49,7 @@ from gt2lite.selection import (
     make_plan,
     make_recipe,
 )
+from gt2lite.splits import LARGEST_SEED
 from gt2lite.system import Params, param_shapes
 from gt2lite.training import Recipe
 
@@ -552,7 +550,7 @@ def _read_scaler(found: dict[str, Array], target_transform: str | None) -> Scale
     y_mean, y_std = found["y_mean"], found["y_std"]
     if y_mean.shape or y_std.shape or not (x_std > 0).all() or not y_std > 0:
         raise ValueError("the spreads of a scaler must be positive, and its target one number")
-    kind = scaler_kind(target_transform)
+    kind = SCALERS[target_transform]
     return kind(x_mean, x_std, float(y_mean), float(y_std))
 
 
@@ -577,7 +575,7 @@ def _read_calibrator(
         return None
     planes = None if X is None else fitted.planes(X)
     interval = None if planes is None else fitted.family(planes)
-    calibrator = restore_calibration(header["calibrator"], state, interval)
+    calibrator = restore(header["calibrator"], state, interval)
     needs_rows = isinstance(calibrator, (SearchCalibrator, TableCalibrator))
     if needs_rows != (planes is not None):
         raise ValueError("calibration_X belongs to the methods table and search, and to no other")

@@ -13,10 +13,18 @@ import numpy as np
 
 from gt2lite._sklearn import Regressor
 from gt2lite._validation import Array, Names, between, read_table, read_target
-from gt2lite.calibration import RANKED, Calibration, Cut, ReportRow, TwoSidedCalibrator
-from gt2lite.calibration.groups import read_groups
-from gt2lite.calibration.make import make_calibrator, tails_of
-from gt2lite.datasets import check_target, ends_in_units, scaler_kind
+from gt2lite.calibration import (
+    DEFAULT_COVERAGE,
+    RANKED,
+    Calibration,
+    Cut,
+    ReportRow,
+    TwoSidedCalibrator,
+    fewest_samples,
+    make_calibrator,
+    read_groups,
+)
+from gt2lite.datasets import SCALERS, check_target
 from gt2lite.memberships import ALPHA_0
 from gt2lite.model_file import Stored
 from gt2lite.rules import Readable
@@ -31,9 +39,8 @@ from gt2lite.selection import (
     fit_systems,
     make_plan,
     make_recipe,
-    read_seed,
 )
-from gt2lite.splits import draw_split
+from gt2lite.splits import draw_split, read_seed
 from gt2lite.training import STRONG, Callback
 
 FAR, FAR_ABOVE = 0.02, 0.05
@@ -408,8 +415,9 @@ class GT2Regressor(Readable, Stored, Learnt, Regressor):
         target = read_target(y, N := len(values))
         check_target(self.target_transform, target)  # while rows have their own numbers
         labels = None if groups is None else read_groups(groups, N)
-        pool, tails = options.get("small_groups") == "pool", tails_of(sides, options)
-        split = draw_split(N, share, self.random_state, labels, sides=sides, tails=tails, pool=pool)
+        needed = fewest_samples(DEFAULT_COVERAGE, sides, options.get("tails"))
+        pool = options.get("small_groups") == "pool"
+        split = draw_split(N, share, self.random_state, labels, needed=needed, pool=pool)
         self._fit(values[split.trained], names, target[split.trained], callback)
         of_rows = None if labels is None else [labels[i] for i in split.calibrated]
         scaled = self.scaler_.transform_X(values[split.calibrated])
@@ -461,7 +469,7 @@ class GT2Regressor(Readable, Stored, Learnt, Regressor):
             lower, upper = calibrator.intervals(self._fitted().family(planes), coverage, groups)
             told = self.__dict__.setdefault("_told", set())
             warn_if_missed(calibrator, np.ravel(coverage), told)
-        lower, upper = (ends_in_units(self.scaler_, ends) for ends in (lower, upper))
+        lower, upper = (self.scaler_.inverse_bounds(ends) for ends in (lower, upper))
         if as_frame:
             return interval_frame(X, lower, upper, coverage if alpha is None else None)
         return lower, upper
@@ -502,7 +510,7 @@ class GT2Regressor(Readable, Stored, Learnt, Regressor):
         settings = self.get_params()
         recipe, plan = make_recipe(settings, len(values)), make_plan(settings)
         check_watch(plan, callback)
-        scaler = scaler_kind(plan.target_transform).fit(values, target)
+        scaler = SCALERS[plan.target_transform].fit(values, target)
         fitted = fit_systems(
             scaler.transform_X(values),
             scaler.transform_y(target),

@@ -12,9 +12,8 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 
 from gt2lite._validation import Array, between, finite, numbers, whole
-from gt2lite.calibration import Calibration
-from gt2lite.calibration.groups import read_groups
-from gt2lite.datasets import Scaler, ends_in_units, learnt_name, plain_scaler
+from gt2lite.calibration import Calibration, read_groups
+from gt2lite.datasets import Scaler
 from gt2lite.memberships import ALPHA_0, kappa_of, log_firing, secondary
 from gt2lite.selection import SPREAD, Fitted, System
 from gt2lite.system import Params, constrain
@@ -730,7 +729,7 @@ def explain_row(
     )
     ends = []
     for side, (name, end) in enumerate((("lower end", lower), ("upper end", upper))):
-        value = float(ends_in_units(scaler, end)[0])
+        value = float(scaler.inverse_bounds(end)[0])
         if is_margin:
             ends.append(estimate._replace(name=name, value=value, margin=value - prediction))
             continue
@@ -940,7 +939,8 @@ def input_names(reg: Any) -> tuple[str, ...]:
 
 def _units(reg: Any, target: str) -> Units:
     """Return the units of what the system learns, which may be the logarithm of the target."""
-    return Units(input_names(reg), learnt_name(reg.scaler_, target), plain_scaler(reg.scaler_))
+    scaler = reg.scaler_
+    return Units(input_names(reg), scaler.learned_name(target), scaler.without_transform())
 
 
 def _system(reg: Any, system: int) -> System:

@@ -15,8 +15,7 @@ import numpy as np
 from gt2lite._progress import progress_bar
 from gt2lite._sklearn import not_fitted_error
 from gt2lite._validation import Array, IntArray, between, match_table, one_of, whole
-from gt2lite.calibration import Calibration, rank
-from gt2lite.calibration.margins import POWERS, MarginFamily, Margins
+from gt2lite.calibration import POWERS, Calibration, MarginFamily, Margins, rank
 from gt2lite.datasets import Scaler
 from gt2lite.memberships import ALPHA_0, alpha_of
 from gt2lite.metrics import interval_score
@@ -24,9 +23,6 @@ from gt2lite.system import Params, Planes
 from gt2lite.training import STRONG, Callback, InterruptedTrainingWarning, Recipe, Trained, train
 
 EPOCHS, MIN_STEPS = 100, 3000
-
-LARGEST_SEED = 2**64
-"""What a seed may be at most: a model file holds it, and is read with the same bound."""
 
 _OWN: dict[str, tuple[str, Any]] = {  # type and default
     "epochs": ("int | None", None),
@@ -171,20 +167,6 @@ def describe() -> str:
     """Return what the settings mean, as a list with one indent."""
     _, _, told = inspect.cleandoc(Recipe.__doc__ or "").partition("Attributes:\n")
     return f"{told}\n{_DESCRIBED}"
-
-
-def read_seed(random_state: Any) -> Any:
-    """Return a seed for NumPy's generators from what scikit-learn calls a random state."""
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31))
-    if random_state is None or isinstance(random_state, np.random.Generator):
-        return random_state
-    if isinstance(random_state, (int, np.integer)) and 0 <= random_state <= LARGEST_SEED:
-        return int(random_state)
-    raise ValueError(
-        "random_state must be a whole number from 0 to 2**64, a generator or None, "
-        f"got {random_state!r}"
-    )
 
 
 MOST_KNOTS = 101
