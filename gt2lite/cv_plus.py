@@ -40,7 +40,7 @@ KIND = "crossed"
 
 
 class CrossModel(NamedTuple):
-    """All that a fitted `CrossRegressor` consists of."""
+    """All that a fitted `CVPlusRegressor` consists of."""
 
     systems: Sequence[GT2Regressor]
     scores: Sequence[Scores]
@@ -49,7 +49,7 @@ class CrossModel(NamedTuple):
 
 
 def write_crossed(path: files.Location, model: CrossModel) -> None:
-    """Write a fitted `CrossRegressor` to one file."""
+    """Write a fitted `CVPlusRegressor` to one file."""
     arrays: dict[str, Array] = {"fold": model.fold.astype(float)}
     with tempfile.TemporaryDirectory() as folder:
         inner = Path(folder) / "model.npz"
@@ -108,7 +108,7 @@ AT_ONCE = 2**21
 """How many ends of intervals are held in memory at once."""
 
 
-class CrossRegressor(Regressor):  # type: ignore[misc]
+class CVPlusRegressor(Regressor):  # type: ignore[misc]
     """Prediction intervals from all rows of a small table: CV+ for nested intervals.
 
     The rows are dealt into folds. For each fold a system is trained without it, and its rows are
@@ -137,10 +137,10 @@ class CrossRegressor(Regressor):  # type: ignore[misc]
         n_features_in_, feature_names_in_: the columns seen in `fit`; names where X had them.
 
     >>> from gt2lite import GT2Regressor, load_dataset
-    >>> from gt2lite.cv_plus import CrossRegressor
+    >>> from gt2lite.cv_plus import CVPlusRegressor
     >>> data = load_dataset("pp")
     >>> system = GT2Regressor(n_rules=3, epochs=20, learning_rate=0.02)
-    >>> reg = CrossRegressor(system).fit(data.X[:100], data.y[:100])
+    >>> reg = CVPlusRegressor(system).fit(data.X[:100], data.y[:100])
     >>> lower, upper = reg.predict_interval(data.X[100:300], coverage=[0.8, 0.9])
     >>> lower.shape, round(reg.promised(0.9), 3)
     ((200, 2), 0.724)
