@@ -278,7 +278,7 @@ class CVPlusRegressor(Regressor):  # type: ignore[misc]
         """Return for each fold the ends (2, scores, N) that its rows give to new ones."""
         found = []
         for system, scores in zip(self.systems_, self.scores_, strict=True):
-            learnt = system.learnt()
+            learnt = system._fitted()
             family = learnt.family(learnt.planes(system.scaler_.transform_X(values)))
             planes, which = np.unique(scores.alpha, return_inverse=True)
             cuts = [Cut(plane if plane > 0 else math.nan) for plane in planes]
@@ -319,7 +319,7 @@ def _learn(
     system = GT2Regressor(**settings | {"verbose": False}).fit(X[use], y[use])
     if names is not None:
         system.feature_names_in_ = names
-    learnt, scaler = system.learnt(), system.scaler_
+    learnt, scaler = system._fitted(), system.scaler_
     family = learnt.family(learnt.planes(scaler.transform_X(X[~use])))
     return system, critical_scores(family, scaler.transform_y(y[~use]))
 

@@ -467,7 +467,7 @@ def model_of(estimator: Any) -> Model:
         settings["random_state"] = None  # a generator's state is no setting
     return Model(
         settings,
-        estimator.learnt(),
+        estimator._fitted(),
         estimator.scaler_,
         getattr(estimator, "feature_names_in_", None),
         getattr(estimator, "calibrator_", None),

@@ -458,7 +458,7 @@ class GT2Regressor(Readable, Stored, Learnt, Regressor):
             calibrator, planes = self._calibrated(), self._planes(X)
             if groups is not None:
                 groups = read_groups(groups, len(planes))
-            lower, upper = calibrator.intervals(self.learnt().family(planes), coverage, groups)
+            lower, upper = calibrator.intervals(self._fitted().family(planes), coverage, groups)
             told = self.__dict__.setdefault("_told", set())
             warn_if_missed(calibrator, np.ravel(coverage), told)
         lower, upper = (ends_in_units(self.scaler_, ends) for ends in (lower, upper))
@@ -521,7 +521,7 @@ class GT2Regressor(Readable, Stored, Learnt, Regressor):
 
     def _calibrate(self, calibrator: Any, scaled: Array, target: Array, groups: Any) -> Self:
         given = () if groups is None else (groups,)
-        learnt = self.learnt()
+        learnt = self._fitted()
         intervals = learnt.family(learnt.planes(scaled))
         calibrator.fit(intervals, self.scaler_.transform_y(target), *given)
         self._forget(*_OF_CALIBRATION)

@@ -815,13 +815,13 @@ class Learnt:
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "params_")
 
-    def learnt(self) -> Fitted:
+    def _fitted(self) -> Fitted:
         """Return systems, ranks and margins as one object, in scaled units; for other modules."""
         return Fitted(self.systems_, self.ranks_, self.margins_, self.chosen_)
 
     def use_margins(self, power: float, X: Any) -> None:
         """Calibrate margins instead of planes from now on; `X` (N, M) was trained on; likewise."""
-        self._keep(self.learnt().with_margins(power, self._scaled(X)))
+        self._keep(self._fitted().with_margins(power, self._scaled(X)))
 
     def calibration_inputs(self) -> Array | None:
         """Return the scaled inputs (Q, M) that the calibrator may need again, if any; likewise."""
@@ -840,7 +840,7 @@ class Learnt:
 
     def _planes(self, X: Any) -> Planes | MeanPlanes:
         scaled = self._scaled(X)
-        return self.learnt().planes(scaled)
+        return self._fitted().planes(scaled)
 
     def _calibrated(self) -> Calibration:
         if not hasattr(self, "calibrator_"):

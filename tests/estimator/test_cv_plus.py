@@ -31,7 +31,7 @@ def ends_by_definition(reg, x):
     """The ends that each scored row gives to one new row, one question at a time."""
     ends = []
     for system, scores in zip(reg.systems_, reg.scores_, strict=True):
-        planes = system.learnt().planes(system.scaler_.transform_X(x[None]))
+        planes = system._fitted().planes(system.scaler_.transform_X(x[None]))
         for alpha, margin in zip(scores.alpha, scores.margin, strict=True):
             cut = Cut(alpha if alpha > 0 else np.nan, margin)
             ends.append(system.scaler_.inverse_y(cut_ends(planes, [(cut, cut)])[:, 0, 0]))
