@@ -38,7 +38,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
-from press.processes import finish
+from book import finish
 
 from gt2lite.datasets import DATASETS
 from gt2lite.training import Recipe
