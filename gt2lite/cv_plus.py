@@ -18,12 +18,14 @@ from gt2lite import model_file as files
 from gt2lite._progress import progress_bar
 from gt2lite._sklearn import Regressor, not_fitted_error
 from gt2lite._validation import (
+    LARGEST_SEED,
     Array,
     IntArray,
     Names,
     between,
     match_table,
     n_axes,
+    read_seed,
     read_table,
     read_target,
     vector,
@@ -34,7 +36,8 @@ from gt2lite.calibration.base import CoverageError, plain_fraction, rank
 from gt2lite.calibration.family import Cut, Scores, critical_scores, cut_ends
 from gt2lite.datasets import check_target, ends_in_units
 from gt2lite.regressor import GT2Regressor, interval_frame
-from gt2lite.selection import LARGEST_SEED, USUAL_COVERAGE, call_all, read_seed
+from gt2lite.selection import call_all
+from gt2lite.splits import DEFAULT_COVERAGE
 
 KIND = "crossed"
 
@@ -184,7 +187,7 @@ class CVPlusRegressor(Regressor):  # type: ignore[misc]
     def predict_interval(
         self,
         X: Any,
-        coverage: float | Sequence[float] = USUAL_COVERAGE,
+        coverage: float | Sequence[float] | None = None,
         *,
         as_frame: bool = False,
     ) -> Any:
@@ -192,13 +195,14 @@ class CVPlusRegressor(Regressor):  # type: ignore[misc]
 
         Args:
             X: inputs (N, M).
-            coverage: the level wanted, or several of them; see `promised` for what is sure.
+            coverage: the level (0.9 if None), or several of them; see `promised`.
             as_frame: whether to return a data frame, see `GT2Regressor.predict_interval`.
 
         Returns:
             Two arrays (N,), or (N, L) for a sequence of L levels.
         """
         values = self._read(X)
+        coverage = DEFAULT_COVERAGE if coverage is None else coverage
         ranks = [self._rank(level) for level in _levels(coverage)]
         lower, upper = np.empty((2, len(values), len(ranks)))
         above = np.array(ranks, dtype=int) - 1  # of N ends, the smallest first

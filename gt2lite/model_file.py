@@ -34,7 +34,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gt2lite import model_file as files
-from gt2lite._validation import Array, Names, between, finite, matrix, one_of, vector, whole
+from gt2lite._validation import (
+    LARGEST_SEED,
+    Array,
+    Names,
+    between,
+    finite,
+    matrix,
+    one_of,
+    vector,
+    whole,
+)
 from gt2lite._version import __version__
 from gt2lite.calibration import Calibration, SearchCalibrator, TableCalibrator
 from gt2lite.calibration.make import restore_calibration
@@ -42,7 +52,6 @@ from gt2lite.calibration.margins import Margins
 from gt2lite.datasets import LogScaler, Scaler, scaler_kind
 from gt2lite.selection import (
     INPUTS,
-    LARGEST_SEED,
     MOST_SYSTEMS,
     Fitted,
     Judged,
