@@ -22,7 +22,6 @@ from gt2lite.splits import DEFAULT_COVERAGE, draw_split
 need_sklearn("IntervalPipeline")  # says what to install, in place of the error of the next line
 from sklearn.pipeline import Pipeline  # noqa: E402
 
-
 _OF_CALIBRATION = ("calibration_rows_", "split_")
 
 
