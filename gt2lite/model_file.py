@@ -34,7 +34,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gt2lite import model_file as files
-from gt2lite._validation import Array, Names, between, finite, matrix, one_of, vector, whole
+from gt2lite._validation import (
+    LARGEST_SEED,
+    Array,
+    Names,
+    between,
+    finite,
+    matrix,
+    one_of,
+    vector,
+    whole,
+)
 from gt2lite._version import __version__
 from gt2lite.calibration import Calibration, Margins, SearchCalibrator, TableCalibrator, restore
 from gt2lite.datasets import SCALERS, LogScaler, Scaler
@@ -49,7 +59,6 @@ from gt2lite.selection import (
     make_plan,
     make_recipe,
 )
-from gt2lite.splits import LARGEST_SEED
 from gt2lite.system import Params, param_shapes
 from gt2lite.training import Recipe
 

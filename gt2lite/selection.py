@@ -70,13 +70,6 @@ DEFAULTS: dict[str, Any] = {name: default for name, (_, default) in _TYPED.items
 """Every setting with its default, in the order of `Recipe`."""
 
 
-class Unasked(float):
-    """A level that nobody asked for, so that it can be told from the same one asked for."""
-
-
-USUAL_COVERAGE = Unasked(0.9)
-"""The coverage of intervals where none is named."""
-
 SIGNATURE = inspect.Signature(
     [
         inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD),

@@ -1,4 +1,4 @@
-"""Random splits of rows, and the seeds behind them."""
+"""Random splits of rows."""
 
 from __future__ import annotations
 
@@ -9,26 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gt2lite._validation import IntArray, between
-
-LARGEST_SEED = 2**64
+from gt2lite._validation import IntArray, between, read_seed
 
 FEWEST_TRAINED = 10
 """Fewest rows to train on."""
-
-
-def read_seed(random_state: Any) -> Any:
-    """Return a seed for NumPy's generators from a random state as scikit-learn takes it."""
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31))
-    if random_state is None or isinstance(random_state, np.random.Generator):
-        return random_state
-    if isinstance(random_state, (int, np.integer)) and 0 <= random_state <= LARGEST_SEED:
-        return int(random_state)
-    raise ValueError(
-        "random_state must be a whole number from 0 to 2**64, a generator or None, "
-        f"got {random_state!r}"
-    )
 
 
 def random_parts(n_rows: int, sizes: Sequence[int], rng: np.random.Generator) -> list[IntArray]:

@@ -13,9 +13,9 @@ from gt2lite.metrics import interval_score
 from gt2lite.training import DivergenceError, Recipe, train
 from study import runner, stored
 from study.recipes import TUNED
-from study.results import read, reference_provenance, write
 from study.runner import key_of
 from study.store import Store
+from study.stored import read, reference_provenance, write
 from study.tuning import tables, trial, walk
 from study.tuning.trial import Mapped, Trial, TrialResult
 from study.tuning.walk import CENTRE, FEW, MORE, TrialRecord, Walk
