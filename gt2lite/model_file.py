@@ -56,6 +56,7 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 
 from gt2lite._validation import (
+    LARGEST_SEED,
     Array,
     Names,
     between,
@@ -73,7 +74,6 @@ from gt2lite.calibration.margins import Margins
 from gt2lite.datasets import LogScaler, Scaler, scaler_kind
 from gt2lite.selection import (
     INPUTS,
-    LARGEST_SEED,
     MOST_SYSTEMS,
     Fitted,
     Judged,
