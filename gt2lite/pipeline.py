@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
 from gt2lite._sklearn import need_sklearn, not_fitted_error
 from gt2lite._validation import Array, IntArray, between, n_rows_of, read_target, take_rows
@@ -20,8 +19,8 @@ from gt2lite.regressor import GT2Regressor, NarrowEnvelopeWarning, interval_fram
 from gt2lite.rules import Explanation, Rules
 from gt2lite.splits import DEFAULT_COVERAGE, draw_split
 
-need_sklearn("IntervalPipeline")
-
+need_sklearn("IntervalPipeline")  # says what to install, in place of the error of the next line
+from sklearn.pipeline import Pipeline  # noqa: E402
 
 _OF_CALIBRATION = ("calibration_rows_", "split_")
 
