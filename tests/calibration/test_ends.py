@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from gt2lite import GT2Regressor
-from gt2lite.model_file import StoredRowsWarning
 from gt2lite.calibration import SearchCalibrator, TableCalibrator
 from gt2lite.memberships import kappa_of
+from gt2lite.model_file import StoredRowsWarning
 
 rng = np.random.default_rng(0)
 
