@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import inspect
 import math
+import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
+from gt2lite import model_file
 from gt2lite._sklearn import Regressor
 from gt2lite._validation import Array, Names, between, read_seed, read_table, read_target
 from gt2lite.calibration import (
@@ -26,7 +29,6 @@ from gt2lite.calibration import (
 )
 from gt2lite.datasets import SCALERS, check_target
 from gt2lite.memberships import ALPHA_0
-from gt2lite.model_file import Stored
 from gt2lite.rules import Readable
 from gt2lite.selection import (
     SIGNATURE,
@@ -258,7 +260,7 @@ def _pandas() -> Any:
     return pandas
 
 
-class GT2Regressor(Readable, Stored, Learnt, Regressor):
+class GT2Regressor(Readable, Learnt, Regressor):
     """A general type-2 fuzzy logic system that predicts a number and an interval around it.
 
     It is trained once, for a high coverage, and then calibrated to any other one without
@@ -506,6 +508,28 @@ class GT2Regressor(Readable, Stored, Learnt, Regressor):
         if as_frame:
             return report_frame(reports)
         return reports if np.ndim(coverage) else next(iter(reports.values()))
+
+    # -------------------------------------------------------------- save and load
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted systems and their calibration to one JSON file at exactly this path.
+
+        The format is described in `gt2lite.model_file`. The methods "conformal" and "exact"
+        store a few numbers for each calibration row and no inputs; "table" and "search" evaluate
+        the calibration rows again when a new level is asked for, so the file contains these rows,
+        and a `StoredRowsWarning` says so.
+        """
+        self._check_fitted()
+        model_file.write(path, "regressor", model_file.pack_regressor(self))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Return the estimator that `save` wrote to `path`; nothing in the file is executed.
+
+        Raises:
+            FileFormatError: the file is damaged, of another kind or of a later version.
+        """
+        return model_file.load(path, "regressor", partial(model_file.unpack_regressor, cls))
 
     # ------------------------------------------------------------------ inside
 

@@ -798,10 +798,6 @@ class Learnt:
         """Calibrate margins instead of planes from now on; `X` (N, M) was trained on; likewise."""
         self._keep(self._fitted().with_margins(power, self._scaled(X)))
 
-    def calibration_inputs(self) -> Array | None:
-        """Return the scaled inputs (Q, M) that the calibrator may need again, if any; likewise."""
-        return self.__dict__.get("_calibration_X")
-
     def _keep(self, fitted: Fitted) -> None:
         """Keep what was learnt: the one place where attributes of training are set."""
         self.systems_, self.ranks_, self.margins_, self.chosen_ = fitted
