@@ -69,7 +69,7 @@ from gt2lite._validation import (
 )
 from gt2lite._version import __version__
 from gt2lite.calibration import Calibration, Margins, SearchCalibrator, TableCalibrator, restore
-from gt2lite.datasets import LogScaler, Scaler
+from gt2lite.datasets import SCALERS, LogScaler, Scaler
 from gt2lite.selection import (
     INPUTS,
     MOST_SYSTEMS,
