@@ -52,14 +52,11 @@ from gt2lite.calibration.margins import Margins
 from gt2lite.datasets import LogScaler, Scaler, scaler_kind
 from gt2lite.selection import (
     INPUTS,
-    MOST_SYSTEMS,
+    MAX_SYSTEMS,
+    Candidate,
     Fitted,
-    Judged,
     Ranks,
     System,
-    complete,
-    make_plan,
-    make_recipe,
 )
 from gt2lite.system import Params, param_shapes
 from gt2lite.training import Recipe
@@ -310,12 +307,12 @@ State = tuple[dict[str, Any], dict[str, Array]]
 def systems_state(fitted: Fitted) -> State:
     """Return what was learnt as values for a JSON header, and arrays."""
     first, *others = fitted.systems
-    plain = not others and first.inputs == "scaled" and not fitted.judged
+    plain = not others and first.inputs == "scaled" and not fitted.candidates
     if plain and fitted.margins is None:
         return {}, _arrays(first, "")
     header: dict[str, Any] = {
         "systems": [{"recipe": asdict(s.recipe), "inputs": s.inputs} for s in fitted.systems],
-        "chosen": [judged._asdict() for judged in fitted.judged],
+        "chosen": [judged._asdict() for judged in fitted.candidates],
     }
     arrays: dict[str, Array] = {}
     for k, system in enumerate(fitted.systems):
@@ -355,7 +352,7 @@ def read_systems(
     if "systems" not in header:
         return Fitted((_system(arrays, "", recipe, "scaled", M),), None, None)
     described = header["systems"]
-    whole("systems", len(described), high=2 * MOST_SYSTEMS)
+    whole("systems", len(described), high=2 * MAX_SYSTEMS)
     systems = tuple(
         _system(arrays, f"systems/{k}/", Recipe(**one["recipe"]), one["inputs"], M)
         for k, one in enumerate(described)
@@ -395,8 +392,8 @@ def _margins(header: Mapping[str, Any]) -> Margins | None:
     return Margins(between("power", power, 0, 1, closed=True), between("usual", usual, 0, np.inf))
 
 
-def _judged(described: Mapping[str, Any]) -> Judged:
-    judged = Judged(**described)
+def _judged(described: Mapping[str, Any]) -> Candidate:
+    judged = Candidate(**described)
     if not isinstance(judged.settings, dict) or not isinstance(judged.kept, bool):
         raise ValueError("what was chosen is not described as it should be")
     whole("n_folds", judged.n_folds), whole("epochs", judged.epochs)
@@ -480,7 +477,7 @@ def model_of(estimator: Any) -> Model:
         estimator.scaler_,
         getattr(estimator, "feature_names_in_", None),
         getattr(estimator, "calibrator_", None),
-        estimator.calibration_inputs(),
+        getattr(estimator, "_calibration_X", None),
     )
 
 
@@ -519,14 +516,18 @@ def read_model(path: files.Location) -> Model:
 
 def _read_parts(header: dict[str, Any], arrays: dict[str, Array]) -> Model:
     _refuse_unknown(header, arrays)
-    settings = complete(header["settings"])
+    from gt2lite.regressor import GT2Regressor
+
+    reg: Any = GT2Regressor(**header["settings"])
+    settings = reg.get_params()
     if isinstance(settings["alphas"], list):  # JSON knows no tuples
         settings["alphas"] = tuple(settings["alphas"])
-    recipe = make_recipe(settings, 1)  # checks them
-    plan = make_plan(settings)
+        reg.set_params(alphas=settings["alphas"])
+    recipe = reg._recipe(1)  # checks the settings
+    reg._ensemble_settings()  # likewise
     if settings["random_state"] is not None:
         whole("random_state", settings["random_state"], low=0, high=LARGEST_SEED)
-    scaler = _read_scaler(part(arrays, "scaler/"), plan.target_transform)
+    scaler = _read_scaler(part(arrays, "scaler/"), settings["target_transform"])
     M = scaler.x_mean.size
     fitted = read_systems(header, arrays, recipe, M)
     return Model(
