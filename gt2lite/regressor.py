@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import copy
 import math
+import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
+from gt2lite import model_file
 from gt2lite._sklearn import Regressor, not_fitted_error
 from gt2lite._validation import (
     Array,
@@ -29,7 +32,6 @@ from gt2lite.calibration.make import make_calibrator, tails_of
 from gt2lite.calibration.margins import Margins
 from gt2lite.datasets import Scaler, check_target, ends_in_units, scaler_kind
 from gt2lite.memberships import ALPHA_0
-from gt2lite.model_file import Stored
 from gt2lite.rules import (
     Explanation,
     Rules,
@@ -68,7 +70,7 @@ class NarrowEnvelopeWarning(UserWarning):
     """The trained envelope covers far fewer calibration rows than it was trained for."""
 
 
-class GT2Regressor(Stored, Regressor):
+class GT2Regressor(Regressor):
     """A general type-2 fuzzy logic system that predicts a number and an interval around it.
 
     It is trained once, for a high coverage, and then calibrated to any other coverage without
@@ -533,6 +535,28 @@ class GT2Regressor(Stored, Regressor):
         calibration = self._calibrated() if alpha is None else None
         scaled = self.scaler_.transform_X(row)
         return explain_row(self._fitted(), units, scaled, calibration, coverage, alpha, group)
+
+    # -------------------------------------------------------------- save and load
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted systems and their calibration to one JSON file at exactly this path.
+
+        The format is described in `gt2lite.model_file`. The methods "conformal" and "exact"
+        store a few numbers for each calibration row and no inputs; "table" and "search" evaluate
+        the calibration rows again when a new level is asked for, so the file contains these rows,
+        and a `StoredRowsWarning` says so.
+        """
+        self._check_fitted()
+        model_file.write(path, "regressor", model_file.pack_regressor(self))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Return the estimator that `save` wrote to `path`; nothing in the file is executed.
+
+        Raises:
+            FileFormatError: the file is damaged, of another kind or of a later version.
+        """
+        return model_file.load(path, "regressor", partial(model_file.unpack_regressor, cls))
 
     # -------------------------------------------------------------------- private
 

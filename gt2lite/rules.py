@@ -560,12 +560,14 @@ def read_rules(
     antecedents = read_antecedents(params, units, X)
     rules = [
         Rule(
-            p + 1,
-            antecedents[p],
-            intercepts[p].item(),
-            tuple(slopes[p].tolist()),
-            *weighed[p],
-            units,
+            number=p + 1,
+            antecedents=antecedents[p],
+            intercept=float(intercepts[p]),
+            slopes=tuple(slopes[p].tolist()),
+            leads=weighed[p][0],
+            share=weighed[p][1],
+            typical=weighed[p][2],
+            units=units,
         )
         for p in order[:top].tolist()
     ]

@@ -81,8 +81,8 @@ def test_every_setting_survives_the_file(data, tmp_path):
     X, y = data
     changed = {"keep": "validation", "validation": 0.3, "averaging": 0.5, "weight_decay": 0.2}
     reg = GT2Regressor.strong(**FAST, **changed).fit(X, y).calibrate(X, y, method="exact")
-    reg.save(tmp_path / "model.npz")
-    again = GT2Regressor.load(tmp_path / "model.npz")
+    reg.save(tmp_path / "model.json")
+    again = GT2Regressor.load(tmp_path / "model.json")
     assert again.get_params() == reg.get_params()
     assert again.recipe_ == reg.recipe_
     np.testing.assert_array_equal(

@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 
 from gt2lite import GT2Regressor
-from gt2lite.regressor import MissedLevelWarning, NarrowEnvelopeWarning, binomial_tail, is_far, is_narrow
+from gt2lite.regressor import (
+    MissedLevelWarning,
+    NarrowEnvelopeWarning,
+    binomial_tail,
+    is_far,
+    is_narrow,
+)
 
 LEVELS = [0.5, 0.8, 0.9]
 NAN = float("nan")
@@ -81,8 +87,8 @@ def test_the_warning_names_the_line_of_the_user(stalled):
 
 def test_a_loaded_model_warns_as_well(stalled, tmp_path):
     reg, X, _ = stalled
-    reg.save(tmp_path / "m.npz")
-    loaded = GT2Regressor.load(tmp_path / "m.npz")
+    reg.save(tmp_path / "m.json")
+    loaded = GT2Regressor.load(tmp_path / "m.json")
     with pytest.warns(MissedLevelWarning, match=r"coverage 0\.5 was asked"):
         loaded.predict_interval(X, 0.5)
 

@@ -175,8 +175,8 @@ def test_strong_tells_what_it_chose_and_survives_the_file(rows, tmp_path):
     reg = GT2Regressor.strong(n_rules=3, epochs=4, n_systems=2).fit_calibrate(X, y, share=0.45)
     assert reg.chosen_ and reg.chosen_[0].kept
     assert {system.recipe.n_rules for system in reg.systems_} == {3}
-    reg.save(tmp_path / "model.npz")
-    again = GT2Regressor.load(tmp_path / "model.npz")
+    reg.save(tmp_path / "model.json")
+    again = GT2Regressor.load(tmp_path / "model.json")
     assert again.chosen_ == reg.chosen_ and again.get_params() == reg.get_params()
     np.testing.assert_array_equal(again.predict_interval(X), reg.predict_interval(X))
 

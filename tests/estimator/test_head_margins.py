@@ -35,7 +35,9 @@ def fitted(made, system=None):
 
 def test_what_scores_better_on_rows_left_out_is_calibrated(made, small, monkeypatch, tmp_path):
     X, y = made
-    monkeypatch.setattr(_head, "best_family", lambda seen: FamilyScore(1.0, Margins(0.0, usual=7.0)))
+    monkeypatch.setattr(
+        _head, "best_family", lambda seen: FamilyScore(1.0, Margins(0.0, usual=7.0))
+    )
     head = fitted(made)
     lower, upper = head.head_.predict_interval(head._inputs(X[:200], X[:200, 0]), alpha=0.01)
     assert head.head_.margins_.power == 0
@@ -43,14 +45,16 @@ def test_what_scores_better_on_rows_left_out_is_calibrated(made, small, monkeypa
     width = np.subtract(*head.predict_interval(X[400:])[::-1])
     np.testing.assert_allclose(width, width[0])  # one margin for all rows
     assert np.ptp(upper - lower) > 0  # while planes differ
-    head.save(tmp_path / "head.npz")
-    again = IntervalHead.load(tmp_path / "head.npz", base=head.base_)
+    head.save(tmp_path / "head.json")
+    again = IntervalHead.load(tmp_path / "head.json", base=head.base_)
     np.testing.assert_array_equal(again.predict_interval(X[400:]), head.predict_interval(X[400:]))
 
 
 def test_planes_stay_where_they_score_better_and_where_a_system_is_given(made, small, monkeypatch):
     asked = []
-    monkeypatch.setattr(_head, "best_family", lambda seen: asked.append(seen) or FamilyScore(1.0, None))
+    monkeypatch.setattr(
+        _head, "best_family", lambda seen: asked.append(seen) or FamilyScore(1.0, None)
+    )
     assert fitted(made).head_.margins_ is None and len(asked) == 1
     assert len(asked[0].y) == 200 and asked[0].ends.shape == (2, len(GRID), 200)
     assert fitted(made, SMALL).head_.margins_ is None and len(asked) == 1
