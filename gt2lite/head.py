@@ -37,14 +37,18 @@ from gt2lite._validation import (
     vector,
     whole,
 )
-from gt2lite.calibration import Calibration
-from gt2lite.calibration.groups import read_groups
-from gt2lite.calibration.make import make_calibrator, tails_of
+from gt2lite.calibration import (
+    DEFAULT_COVERAGE,
+    Calibration,
+    fewest_samples,
+    make_calibrator,
+    read_groups,
+)
 from gt2lite.memberships import ALPHA_0
 from gt2lite.regressor import GT2Regressor, interval_frame
 from gt2lite.rules import Explanation, Rule, Rules, fixed
 from gt2lite.selection import GRID, HeldOut, best_family
-from gt2lite.splits import DEFAULT_COVERAGE, draw_split
+from gt2lite.splits import draw_split
 from gt2lite.training import HEAD
 
 HARMLESS = 0.01
@@ -742,8 +746,9 @@ class IntervalHead(Doubting, Regressor):
         table = values if names is None else X
         target = read_target(y, N := len(values), type(self).__name__)
         labels = None if groups is None else read_groups(groups, N)
-        pool, tails = options.get("small_groups") == "pool", tails_of(sides, options)
-        split = draw_split(N, share, self.random_state, labels, sides=sides, tails=tails, pool=pool)
+        needed = fewest_samples(DEFAULT_COVERAGE, sides, options.get("tails"))
+        pool = options.get("small_groups") == "pool"
+        split = draw_split(N, share, self.random_state, labels, needed=needed, pool=pool)
         use, rest = split.trained, split.calibrated
         self._fit(take_rows(table, use), values[use], names, target[use])
         of_rows = None if labels is None else [labels[i] for i in rest]

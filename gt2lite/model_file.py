@@ -68,10 +68,8 @@ from gt2lite._validation import (
     whole,
 )
 from gt2lite._version import __version__
-from gt2lite.calibration import Calibration, SearchCalibrator, TableCalibrator
-from gt2lite.calibration.make import restore_calibration
-from gt2lite.calibration.margins import Margins
-from gt2lite.datasets import LogScaler, Scaler, scaler_kind
+from gt2lite.calibration import Calibration, Margins, SearchCalibrator, TableCalibrator, restore
+from gt2lite.datasets import SCALERS, LogScaler, Scaler
 from gt2lite.selection import (
     INPUTS,
     MAX_SYSTEMS,
@@ -397,7 +395,7 @@ def _unpack_scaler(content: Any, target_transform: str | None) -> Scaler:
         between(name, value, low, np.inf)
         for (name, low), value in zip(limits.items(), (y_mean, y_std), strict=True)
     )
-    return scaler_kind(target_transform)(x_mean, x_std, y_mean, y_std)
+    return SCALERS[target_transform](x_mean, x_std, y_mean, y_std)
 
 
 def _unpack_names(names: Any, M: int) -> Names:
@@ -472,7 +470,7 @@ def _unpack_calibrator(content: Any, rows: Array | None, fitted: Fitted) -> Cali
     state, arrays = pick(content, "state", "arrays")
     arrays = {name: finite(name, numbers(name, v)) for name, v in arrays.items()}
     interval = None if rows is None else fitted.family(fitted.planes(rows))
-    calibrator = restore_calibration(state, arrays, interval)
+    calibrator = restore(state, arrays, interval)
     needs_rows = isinstance(calibrator, (SearchCalibrator, TableCalibrator))
     if needs_rows != (rows is not None):
         raise ValueError('calibration_X belongs to the methods "table" and "search"')

@@ -26,11 +26,19 @@ from gt2lite._validation import (
     read_table,
     read_target,
 )
-from gt2lite.calibration import RANKED, Calibration, Cut, ReportRow, TwoSidedCalibrator
-from gt2lite.calibration.groups import read_groups
-from gt2lite.calibration.make import make_calibrator, tails_of
-from gt2lite.calibration.margins import Margins
-from gt2lite.datasets import Scaler, check_target, ends_in_units, scaler_kind
+from gt2lite.calibration import (
+    DEFAULT_COVERAGE,
+    RANKED,
+    Calibration,
+    Cut,
+    Margins,
+    ReportRow,
+    TwoSidedCalibrator,
+    fewest_samples,
+    make_calibrator,
+    read_groups,
+)
+from gt2lite.datasets import SCALERS, Scaler, check_target
 from gt2lite.memberships import ALPHA_0
 from gt2lite.rules import (
     Explanation,
@@ -51,7 +59,7 @@ from gt2lite.selection import (
     System,
     fit_systems,
 )
-from gt2lite.splits import DEFAULT_COVERAGE, draw_split
+from gt2lite.splits import draw_split
 from gt2lite.system import Params, Planes
 from gt2lite.training import STRONG, Callback, Recipe
 
@@ -348,8 +356,9 @@ class GT2Regressor(Regressor):
         target = read_target(y, N := len(values))
         check_target(self.target_transform, target)  # an error names the row of the whole table
         labels = None if groups is None else read_groups(groups, N)
-        pool, tails = options.get("small_groups") == "pool", tails_of(sides, options)
-        split = draw_split(N, share, self.random_state, labels, sides=sides, tails=tails, pool=pool)
+        needed = fewest_samples(DEFAULT_COVERAGE, sides, options.get("tails"))
+        pool = options.get("small_groups") == "pool"
+        split = draw_split(N, share, self.random_state, labels, needed=needed, pool=pool)
         new = self._trained(values[split.trained], names, target[split.trained], callback)
         of_rows = None if labels is None else [labels[i] for i in split.calibrated]
         scaled = new.scaler_.transform_X(values[split.calibrated])
@@ -412,7 +421,7 @@ class GT2Regressor(Regressor):
                 if level not in warned:
                     warned.add(level)
                     _warn_if_missed(calibrator, level)
-        lower, upper = (ends_in_units(self.scaler_, ends) for ends in (lower, upper))
+        lower, upper = (self.scaler_.inverse_bounds(bounds) for bounds in (lower, upper))
         if as_frame:
             return interval_frame(X, lower, upper, coverage, alpha)
         return lower, upper
@@ -566,7 +575,7 @@ class GT2Regressor(Regressor):
         """Return a copy of this estimator, trained anew and not calibrated."""
         recipe, settings = self._recipe(len(values)), self._ensemble_settings()
         settings.check_callback(callback)
-        scaler = scaler_kind(self.target_transform).fit(values, target)
+        scaler = SCALERS[self.target_transform].fit(values, target)
         X, y = scaler.transform_X(values), scaler.transform_y(target)
         fitted = fit_systems(X, y, recipe, settings, read_seed(self.random_state), callback)
         new = self._without(*_OF_TRAINING)
@@ -613,7 +622,7 @@ class GT2Regressor(Regressor):
     def _ensemble_settings(self) -> EnsembleSettings:
         """Return the settings that are not those of the recipe, checked."""
         if self.target_transform is not None:
-            one_of("target_transform", self.target_transform, ("log",))
+            one_of("target_transform", self.target_transform, filter(None, SCALERS))
         names = [field.name for field in fields(EnsembleSettings)]
         return EnsembleSettings(**{name: getattr(self, name) for name in names})
 

@@ -23,8 +23,7 @@ import numpy as np
 
 from gt2lite._progress import progress_bar
 from gt2lite._validation import Array, IntArray, between, one_of, whole
-from gt2lite.calibration import rank
-from gt2lite.calibration.margins import POWERS, MarginFamily, Margins
+from gt2lite.calibration import POWERS, MarginFamily, Margins, rank
 from gt2lite.memberships import ALPHA_0, alpha_of
 from gt2lite.metrics import interval_score
 from gt2lite.system import Params, Planes

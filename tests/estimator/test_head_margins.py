@@ -11,7 +11,7 @@ from sklearn.linear_model import LinearRegression
 
 from gt2lite import IntervalHead
 from gt2lite import head as _head
-from gt2lite.calibration.margins import Margins
+from gt2lite.calibration import Margins
 from gt2lite.head import HeadInputs, cross_fit
 from gt2lite.selection import GRID, FamilyScore
 from gt2lite.training import Recipe
