@@ -6,19 +6,18 @@ import hashlib
 import math
 import os
 import re
-import tempfile
 import textwrap
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from numbers import Integral
-from pathlib import Path
 from typing import Any, NamedTuple, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gt2lite import model_file as files
+from gt2lite import model_file
 from gt2lite._progress import progress_bar
 from gt2lite._sklearn import Regressor, need_sklearn, not_fitted_error
 from gt2lite._validation import (
@@ -26,8 +25,10 @@ from gt2lite._validation import (
     Array,
     IntArray,
     Names,
+    between,
     finite,
     match_table,
+    matrix,
     numbers,
     read_seed,
     read_table,
@@ -36,15 +37,18 @@ from gt2lite._validation import (
     vector,
     whole,
 )
-from gt2lite._version import __version__
-from gt2lite.calibration import Calibration
-from gt2lite.calibration.groups import read_groups
-from gt2lite.calibration.make import make_calibrator, tails_of
+from gt2lite.calibration import (
+    DEFAULT_COVERAGE,
+    Calibration,
+    fewest_samples,
+    make_calibrator,
+    read_groups,
+)
 from gt2lite.memberships import ALPHA_0
 from gt2lite.regressor import GT2Regressor, interval_frame
 from gt2lite.rules import Explanation, Rule, Rules, fixed
 from gt2lite.selection import GRID, Seen, quality
-from gt2lite.splits import DEFAULT_COVERAGE, draw_split
+from gt2lite.splits import draw_split
 from gt2lite.training import HEAD
 
 HARMLESS = 0.01
@@ -634,100 +638,6 @@ def _one_row(head: Any, x: Any) -> Any:
     return named_table(values[None], names)
 
 
-KIND = "head"
-_FACTS = {"corrects": bool, "out_of_fold": bool, "named": bool}
-
-
-class HeadModel(NamedTuple):
-    """All that a fitted head consists of, but for its base."""
-
-    head: GT2Regressor
-    told: dict[str, Any]  # of the base
-    probes: Array
-    probed: Array  # what the base said of them
-    marks: Array
-    rmse: dict[str, float]
-    facts: dict[str, bool]
-    cv: int | None
-    random_state: int | None
-
-
-def write_head(path: files.Location, head: Any) -> None:
-    """Write a fitted `IntervalHead` to one file."""
-    with tempfile.TemporaryDirectory() as folder:
-        inner = Path(folder) / "model.npz"
-        head.head_.save(inner)
-        inside, arrays = files.read(inner, "model")
-    arrays = {f"head/{name}": value for name, value in arrays.items()}
-    arrays |= {"probes": head.probes_, "probed": head.probed_, "marks": head.marks_}
-    header = {
-        "gt2lite": __version__,
-        "head": {name: v for name, v in inside.items() if name not in files.OWN_KEYS},
-        "base": describe_base(head.base_),
-        "rmse": head.rmse_,
-        "facts": {
-            "corrects": head.corrects_,
-            "out_of_fold": head.out_of_fold_,
-            "named": hasattr(head, "feature_names_in_"),
-        },
-        "cv": head.cv if isinstance(head.cv, Integral) else None,
-        "random_state": head.random_state if isinstance(head.random_state, Integral) else None,
-    }
-    files.write(path, KIND, header, arrays)
-
-
-def read_head(path: files.Location) -> HeadModel:
-    """Return what `write_head` wrote.
-
-    Raises:
-        FileFormatError: where the file is damaged, incomplete or another's.
-    """
-    header, arrays = files.read(path, KIND)
-    try:
-        return _read(header, arrays)
-    except Exception as error:  # whatever a crafted file can provoke
-        raise files.FileFormatError(f"{path} is damaged: {error!r}") from error
-
-
-def _read(header: dict[str, Any], arrays: dict[str, Array]) -> HeadModel:
-    known = {"gt2lite", "head", "base", "rmse", "facts", "cv", "random_state"}
-    if unknown := header.keys() - known - files.OWN_KEYS:
-        raise ValueError(f"it holds {', '.join(sorted(unknown))}, which no head has")
-    own = ("probes", "probed", "marks")
-    inside = {name.removeprefix("head/"): v for name, v in arrays.items() if name not in own}
-    if len(inside) != sum(name.startswith("head/") for name in arrays):
-        raise ValueError("it holds arrays that no head has")
-    with tempfile.TemporaryDirectory() as folder:
-        inner = Path(folder) / "model.npz"
-        files.write(inner, "model", header["head"], inside)
-        head = GT2Regressor.load(inner)
-    probes = finite("probes", arrays["probes"])
-    if probes.ndim != 2 or probes.shape[1] != head.n_features_in_ - 1:
-        raise ValueError("the stored rows have other inputs than the head")
-    told, facts, rmse = header["base"], header["facts"], header["rmse"]
-    if {name: type(value) for name, value in facts.items()} != _FACTS:
-        raise ValueError(f"facts must be {', '.join(_FACTS)}, true or false")
-    if sorted(rmse) != ["base", "corrected"] or not all(np.isfinite(list(rmse.values()))):
-        raise ValueError("rmse must have two numbers, base and corrected")
-    settings = told["settings"]
-    if not isinstance(settings, dict) or not all(
-        isinstance(text, str) for text in (told["class"], *settings, *settings.values())
-    ):
-        raise ValueError("the base must be described in text")
-    cv, seed = header["cv"], header["random_state"]
-    return HeadModel(
-        head,
-        told,
-        probes,
-        vector("probed", arrays["probed"], len(probes)),
-        vector("marks", arrays["marks"]),
-        rmse,
-        facts,
-        None if cv is None else whole("cv", cv, 2),
-        None if seed is None else whole("random_state", seed, 0, LARGEST_SEED),
-    )
-
-
 SYSTEMS = 5
 """How many systems the default head is the mean of."""
 
@@ -836,8 +746,9 @@ class IntervalHead(Doubting, Regressor):
         table = values if names is None else X
         target = read_target(y, N := len(values), type(self).__name__)
         labels = None if groups is None else read_groups(groups, N)
-        pool, tails = options.get("small_groups") == "pool", tails_of(sides, options)
-        split = draw_split(N, share, self.random_state, labels, sides=sides, tails=tails, pool=pool)
+        needed = fewest_samples(DEFAULT_COVERAGE, sides, options.get("tails"))
+        pool = options.get("small_groups") == "pool"
+        split = draw_split(N, share, self.random_state, labels, needed=needed, pool=pool)
         use, rest = split.trained, split.calibrated
         self._fit(take_rows(table, use), values[use], names, target[use])
         of_rows = None if labels is None else [labels[i] for i in rest]
@@ -898,43 +809,78 @@ class IntervalHead(Doubting, Regressor):
     # -------------------------------------------------------------- save and load
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the head to one `.npz` file: no pickle, and not the base.
+        """Write the head, without the base, to one JSON file at exactly this path.
 
-        The base is described by its class, its settings and its predictions for 32 rows whose
-        columns are drawn for themselves from the training rows. Training rows leave a mark
-        of 52 bits each: none can be read from it, but who has a row can tell that it was there.
+        The base is described by its class, its settings and its predictions for 32 probe rows,
+        each column of which is drawn independently from the training rows. Each training row
+        leaves a hash of 52 bits: a row cannot be read from it, but anyone who has a row can find
+        out whether it was trained on. See `GT2Regressor.save` for calibration rows.
         """
         self._check_fitted()
-        write_head(path, self)
+        content = {
+            "regressor": model_file.pack_regressor(self.head_),
+            "base": describe_base(self.base_),
+            "probes": self.probes_,
+            "probed": self.probed_,
+            "marks": self.marks_,
+            "rmse": self.rmse_,
+            "corrects": self.corrects_,
+            "out_of_fold": self.out_of_fold_,
+            "named": hasattr(self, "feature_names_in_"),
+            "cv": self.cv if isinstance(self.cv, Integral) else None,
+            "random_state": model_file.plain_seed(self.random_state),
+        }
+        model_file.write(path, "head", content)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], base: Any) -> Self:
         """Return the head that `save` wrote to `path`, on the trained `base` that it belongs to.
 
         Raises:
-            ValueError: where `base` is another one; it says what differs.
-            FileFormatError: where the file is damaged, incomplete or another's.
+            ValueError: `base` is another one; the message says what differs.
+            FileFormatError: the file is damaged, of another kind or of a later version.
         """
         need_sklearn("IntervalHead")
         check_base(base)
-        model = read_head(path)
-        head = model.head
-        names = head.feature_names_in_[:-1] if model.facts["named"] else None
-        now = predict_base(base, named_table(model.probes, names))
-        spread = float(np.std(model.probed)) or 1.0
-        if found := differences(model.told, base, model.probed, spread, now):
+        self, described = model_file.load(path, "head", partial(cls._unpack, base))
+        names = getattr(self, "feature_names_in_", None)
+        now = predict_base(base, named_table(self.probes_, names))
+        spread = float(np.std(self.probed_)) or 1.0
+        if found := differences(described, base, self.probed_, spread, now):
             raise ValueError(f"{path} is a head on another base than this one: {found}")
+        return self
+
+    @classmethod
+    def _unpack(cls, base: Any, content: dict[str, Any]) -> tuple[Self, dict[str, Any]]:
+        """Return the head that the content of a model file describes, and its base as described."""
         from sklearn.base import clone
 
-        cv = 5 if model.cv is None else model.cv
-        self = cls(base, clone(head), cv, model.random_state)
-        self.base_, self.head_, self.rmse_, self.marks_ = base, head, model.rmse, model.marks
-        self.probes_, self.probed_ = model.probes, model.probed
-        self.corrects_, self.out_of_fold_ = model.facts["corrects"], model.facts["out_of_fold"]
-        self.n_features_in_ = head.n_features_in_ - 1
-        if names is not None:
-            self.feature_names_in_ = names
-        return self
+        names = ("regressor", "base", "probes", "probed", "marks", "rmse", "cv", "random_state")
+        flags = ("corrects", "out_of_fold", "named")
+        regressor, described, probes, probed, marks, rmse, cv, seed, *facts = model_file.pick(
+            content, *names, *flags
+        )
+        if not all(isinstance(fact, bool) for fact in facts):
+            raise ValueError(f"{', '.join(flags)} must be true or false")
+        head = model_file.unpack_regressor(GT2Regressor, regressor)
+        seed = None if seed is None else whole("random_state", seed, 0, LARGEST_SEED)
+        self = cls(base, clone(head), 5 if cv is None else whole("cv", cv, 2), seed)
+        self.base_, self.head_, self.n_features_in_ = base, head, head.n_features_in_ - 1
+        self.corrects_, self.out_of_fold_, named = facts
+        self.probes_ = matrix("probes", probes)
+        if self.probes_.shape[1] != self.n_features_in_:
+            raise ValueError(f"probes must have {self.n_features_in_} columns")
+        self.probed_ = vector("probed", probed, len(self.probes_))
+        self.marks_ = vector("marks", marks)
+        errors = model_file.pick(rmse, "base", "corrected")
+        base_rmse, corrected = (between("rmse", e, 0, np.inf, closed=True) for e in errors)
+        self.rmse_ = {"base": base_rmse, "corrected": corrected}
+        class_name, settings = model_file.pick(described, "class", "settings")
+        if not all(isinstance(t, str) for t in (class_name, *settings, *settings.values())):
+            raise ValueError("base must be described by text")
+        if named:
+            self.feature_names_in_ = head.feature_names_in_[:-1]
+        return self, described
 
     # ------------------------------------------------------------------ inside
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from gt2lite import estimator
+from gt2lite import GT2Regressor, IntervalHead
 from gt2lite.datasets import Prepared
 from study.field.boosted import Tuning, boosting, most_trees, shared_mean
 from study.field.contestant import Contestant, Entered, Get
@@ -44,9 +44,9 @@ class Head(Contestant):
 
 
 def _head(base: Any, setting: Setting) -> Any:
-    head = vars(estimator)["IntervalHead"](base, random_state=setting.seed)
+    head = IntervalHead(base, random_state=setting.seed)
     if setting.effort < 1:  # a draft
-        head.system = estimator.GT2Regressor(
+        head.system = GT2Regressor(
             objective="aligned", epochs=epochs(setting.effort, 40), random_state=setting.seed
         )
     return head

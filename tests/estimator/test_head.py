@@ -100,8 +100,8 @@ def test_an_ensemble_may_be_the_head(made, tmp_path):
     assert first[0].rule.formula() != second[0].rule.formula()
     why = head.explain(X[3])
     assert (why.lower, why.upper) == pytest.approx((lower[3, 1], upper[3, 1]))
-    head.save(tmp_path / "head.npz")
-    again = IntervalHead.load(tmp_path / "head.npz", head.base_)
+    head.save(tmp_path / "head.json")
+    again = IntervalHead.load(tmp_path / "head.json", head.base_)
     np.testing.assert_array_equal(again.predict_interval(X), head.predict_interval(X))
 
 

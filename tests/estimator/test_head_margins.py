@@ -11,7 +11,7 @@ from sklearn.linear_model import LinearRegression
 
 from gt2lite import IntervalHead
 from gt2lite import head as _head
-from gt2lite.calibration.margins import Margins
+from gt2lite.calibration import Margins
 from gt2lite.head import HeadInputs, cross_fit
 from gt2lite.selection import GRID, Quality
 from gt2lite.training import Recipe
@@ -43,8 +43,8 @@ def test_what_scores_better_on_rows_left_out_is_calibrated(made, small, monkeypa
     width = np.subtract(*head.predict_interval(X[400:])[::-1])
     np.testing.assert_allclose(width, width[0])  # one margin for all rows
     assert np.ptp(upper - lower) > 0  # while planes differ
-    head.save(tmp_path / "head.npz")
-    again = IntervalHead.load(tmp_path / "head.npz", base=head.base_)
+    head.save(tmp_path / "head.json")
+    again = IntervalHead.load(tmp_path / "head.json", base=head.base_)
     np.testing.assert_array_equal(again.predict_interval(X[400:]), head.predict_interval(X[400:]))
 
 

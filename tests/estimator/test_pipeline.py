@@ -121,7 +121,7 @@ def test_rules_and_explanations_have_the_names_of_the_table(table, pipe):
     X, _ = table
     assert pipe.names == ["age", "bmi", "sex_female", "sex_male"]
     rules = pipe.rules(X, target="costs")
-    names = {premise.input for rule in rules for premise in rule.premises}
+    names = {antecedent.input for rule in rules for antecedent in rule.antecedents}
     assert names and names <= set(pipe.names)
     assert "costs" in str(rules) and "age" in str(pipe.rules())
     for row in (X.iloc[3], X.iloc[[3]]):
