@@ -47,7 +47,7 @@ from gt2lite.calibration import (
 from gt2lite.memberships import ALPHA_0
 from gt2lite.regressor import GT2Regressor, interval_frame
 from gt2lite.rules import Explanation, Rule, Rules, fixed
-from gt2lite.selection import GRID, Seen, quality
+from gt2lite.selection import GRID, HeldOut, best_family
 from gt2lite.splits import draw_split
 from gt2lite.training import HEAD
 
@@ -353,7 +353,7 @@ class HeadInputs:
         return found
 
 
-def cross_fit(system: Any, inputs: HeadInputs, errors: Array, rng: np.random.Generator) -> Seen:
+def cross_fit(system: Any, inputs: HeadInputs, errors: Array, rng: np.random.Generator) -> HeldOut:
     """Return what systems say of the errors (N,) that were trained on the other half of them."""
     from sklearn.base import clone
 
@@ -363,8 +363,8 @@ def cross_fit(system: Any, inputs: HeadInputs, errors: Array, rng: np.random.Gen
         trained = clone(system).fit(inputs.take(used), errors[used])
         rows = inputs.take(held)
         ends = [trained.predict_interval(rows, alpha=float(alpha)) for alpha in GRID]
-        seen.append(Seen(np.stack(ends, axis=1), trained.predict(rows), errors[held]))
-    return Seen.joined(seen)
+        seen.append(HeldOut(np.stack(ends, axis=1), trained.predict(rows), errors[held]))
+    return HeldOut.joined(seen)
 
 
 def rms(values: Array) -> float:
@@ -897,8 +897,8 @@ class IntervalHead(Doubting, Regressor):
         inputs = HeadInputs(values[held.rows], held.predicted, names)
         seen = cross_fit(system, inputs, errors, rng)
         head = system.fit(inputs, errors)
-        if self.system is None and (best := quality(seen).margins):
-            head.use_margins(best.power, inputs)
+        if self.system is None and (best := best_family(seen).margins):
+            head._use_margins(best.power, inputs)
         probes = draw_probes(values, probe_seed)
         probed = predict_base(held.base, named_table(probes, names, like=table))
         for name in ("feature_names_in_", "calibration_rows_", "split_"):

@@ -13,7 +13,7 @@ from gt2lite import IntervalHead
 from gt2lite import head as _head
 from gt2lite.calibration import Margins
 from gt2lite.head import HeadInputs, cross_fit
-from gt2lite.selection import GRID, Quality
+from gt2lite.selection import GRID, FamilyScore
 from gt2lite.training import Recipe
 
 
@@ -35,7 +35,9 @@ def fitted(made, system=None):
 
 def test_what_scores_better_on_rows_left_out_is_calibrated(made, small, monkeypatch, tmp_path):
     X, y = made
-    monkeypatch.setattr(_head, "quality", lambda seen: Quality(1.0, Margins(0.0, usual=7.0)))
+    monkeypatch.setattr(
+        _head, "best_family", lambda seen: FamilyScore(1.0, Margins(0.0, usual=7.0))
+    )
     head = fitted(made)
     lower, upper = head.head_.predict_interval(head._inputs(X[:200], X[:200, 0]), alpha=0.01)
     assert head.head_.margins_.power == 0
@@ -50,7 +52,9 @@ def test_what_scores_better_on_rows_left_out_is_calibrated(made, small, monkeypa
 
 def test_planes_stay_where_they_score_better_and_where_a_system_is_given(made, small, monkeypatch):
     asked = []
-    monkeypatch.setattr(_head, "quality", lambda seen: asked.append(seen) or Quality(1.0, None))
+    monkeypatch.setattr(
+        _head, "best_family", lambda seen: asked.append(seen) or FamilyScore(1.0, None)
+    )
     assert fitted(made).head_.margins_ is None and len(asked) == 1
     assert len(asked[0].y) == 200 and asked[0].ends.shape == (2, len(GRID), 200)
     assert fitted(made, SMALL).head_.margins_ is None and len(asked) == 1
