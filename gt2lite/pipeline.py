@@ -11,13 +11,17 @@ import numpy as np
 
 from gt2lite._sklearn import need_sklearn, not_fitted_error
 from gt2lite._validation import Array, IntArray, between, n_rows_of, read_target, take_rows
-from gt2lite.calibration import SmallCalibrationWarning
-from gt2lite.calibration.groups import read_groups
-from gt2lite.calibration.make import make_calibrator, tails_of
+from gt2lite.calibration import (
+    DEFAULT_COVERAGE,
+    SmallCalibrationWarning,
+    fewest_samples,
+    make_calibrator,
+    read_groups,
+)
 from gt2lite.metrics import interval_score, picp
 from gt2lite.regressor import GT2Regressor, NarrowEnvelopeWarning, interval_frame
 from gt2lite.rules import Units, explain_row, read_rules
-from gt2lite.splits import DEFAULT_COVERAGE, draw_split
+from gt2lite.splits import draw_split
 
 need_sklearn("IntervalPipeline")  # says what to install, in place of the error of the next line
 from sklearn.pipeline import Pipeline  # noqa: E402
@@ -107,9 +111,10 @@ class IntervalPipeline(Pipeline):
         make_calibrator(method, sides, groups is not None, options)  # before training
         N = n_rows_of(X)
         labels = None if groups is None else read_groups(groups, N)
-        pool, tails = options.get("small_groups") == "pool", tails_of(sides, options)
+        needed = fewest_samples(DEFAULT_COVERAGE, sides, options.get("tails"))
+        pool = options.get("small_groups") == "pool"
         seed = getattr(last, "random_state", 0)
-        split = draw_split(N, share, seed, labels, sides=sides, tails=tails, pool=pool)
+        split = draw_split(N, share, seed, labels, needed=needed, pool=pool)
         self.fit(take_rows(X, split.trained), take_rows(y, split.trained))
         if labels is not None:
             options = options | {"groups": [labels[i] for i in split.calibrated]}

@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import inspect
 import math
+import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
+from gt2lite import model_file
 from gt2lite._sklearn import Regressor
 from gt2lite._validation import Array, Names, between, read_seed, read_table, read_target
-from gt2lite.calibration import RANKED, Calibration, Cut, ReportRow, TwoSidedCalibrator
-from gt2lite.calibration.groups import read_groups
-from gt2lite.calibration.make import make_calibrator, tails_of
-from gt2lite.datasets import check_target, ends_in_units, scaler_kind
+from gt2lite.calibration import (
+    DEFAULT_COVERAGE,
+    RANKED,
+    Calibration,
+    Cut,
+    ReportRow,
+    TwoSidedCalibrator,
+    fewest_samples,
+    make_calibrator,
+    read_groups,
+)
+from gt2lite.datasets import SCALERS, check_target
 from gt2lite.memberships import ALPHA_0
-from gt2lite.model_file import Stored
 from gt2lite.rules import Readable
 from gt2lite.selection import (
     SIGNATURE,
@@ -30,7 +40,7 @@ from gt2lite.selection import (
     make_plan,
     make_recipe,
 )
-from gt2lite.splits import DEFAULT_COVERAGE, draw_split
+from gt2lite.splits import draw_split
 from gt2lite.training import STRONG, Callback
 
 FAR, FAR_ABOVE = 0.02, 0.05
@@ -250,7 +260,7 @@ def _pandas() -> Any:
     return pandas
 
 
-class GT2Regressor(Readable, Stored, Learnt, Regressor):
+class GT2Regressor(Readable, Learnt, Regressor):
     """A general type-2 fuzzy logic system that predicts a number and an interval around it.
 
     It is trained once, for a high coverage, and then calibrated to any other one without
@@ -411,8 +421,9 @@ class GT2Regressor(Readable, Stored, Learnt, Regressor):
         target = read_target(y, N := len(values))
         check_target(self.target_transform, target)  # while rows have their own numbers
         labels = None if groups is None else read_groups(groups, N)
-        pool, tails = options.get("small_groups") == "pool", tails_of(sides, options)
-        split = draw_split(N, share, self.random_state, labels, sides=sides, tails=tails, pool=pool)
+        needed = fewest_samples(DEFAULT_COVERAGE, sides, options.get("tails"))
+        pool = options.get("small_groups") == "pool"
+        split = draw_split(N, share, self.random_state, labels, needed=needed, pool=pool)
         self._fit(values[split.trained], names, target[split.trained], callback)
         of_rows = None if labels is None else [labels[i] for i in split.calibrated]
         scaled = self.scaler_.transform_X(values[split.calibrated])
@@ -465,7 +476,7 @@ class GT2Regressor(Readable, Stored, Learnt, Regressor):
             lower, upper = calibrator.intervals(self._fitted().family(planes), coverage, groups)
             told = self.__dict__.setdefault("_told", set())
             warn_if_missed(calibrator, np.ravel(coverage), told)
-        lower, upper = (ends_in_units(self.scaler_, ends) for ends in (lower, upper))
+        lower, upper = (self.scaler_.inverse_bounds(ends) for ends in (lower, upper))
         if as_frame:
             return interval_frame(X, lower, upper, coverage, alpha)
         return lower, upper
@@ -498,6 +509,28 @@ class GT2Regressor(Readable, Stored, Learnt, Regressor):
             return report_frame(reports)
         return reports if np.ndim(coverage) else next(iter(reports.values()))
 
+    # -------------------------------------------------------------- save and load
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted systems and their calibration to one JSON file at exactly this path.
+
+        The format is described in `gt2lite.model_file`. The methods "conformal" and "exact"
+        store a few numbers for each calibration row and no inputs; "table" and "search" evaluate
+        the calibration rows again when a new level is asked for, so the file contains these rows,
+        and a `StoredRowsWarning` says so.
+        """
+        self._check_fitted()
+        model_file.write(path, "regressor", model_file.pack_regressor(self))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Return the estimator that `save` wrote to `path`; nothing in the file is executed.
+
+        Raises:
+            FileFormatError: the file is damaged, of another kind or of a later version.
+        """
+        return model_file.load(path, "regressor", partial(model_file.unpack_regressor, cls))
+
     # ------------------------------------------------------------------ inside
 
     def _fit(
@@ -506,7 +539,7 @@ class GT2Regressor(Readable, Stored, Learnt, Regressor):
         settings = self.get_params()
         recipe, plan = make_recipe(settings, len(values)), make_plan(settings)
         check_watch(plan, callback)
-        scaler = scaler_kind(plan.target_transform).fit(values, target)
+        scaler = SCALERS[plan.target_transform].fit(values, target)
         fitted = fit_systems(
             scaler.transform_X(values),
             scaler.transform_y(target),

@@ -17,9 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gt2lite._validation import Array, Names, between, finite, match_table, numbers, whole
-from gt2lite.calibration import Calibration
-from gt2lite.calibration.groups import read_groups
-from gt2lite.datasets import Scaler, ends_in_units, learnt_name, plain_scaler
+from gt2lite.calibration import Calibration, read_groups
+from gt2lite.datasets import Scaler
 from gt2lite.memberships import ALPHA_0, kappa_of, log_firing, secondary
 from gt2lite.selection import SPREAD, Fitted, System
 from gt2lite.system import Params, constrain
@@ -51,7 +50,7 @@ class Units(NamedTuple):
     @classmethod
     def of(cls, scaler: Scaler, names: tuple[str, ...], target: str = "y") -> Units:
         """Return the units of a fitted scaler; if it takes logarithms, those of log(target)."""
-        return cls(names, learnt_name(scaler, target), plain_scaler(scaler))
+        return cls(names, scaler.learned_name(target), scaler.without_transform())
 
     def of_system(self, system: System) -> Units:
         """Return the units of a system's inputs: those of the data, or ranks in percent."""
@@ -818,7 +817,7 @@ def explain_row(
     estimate = Part("prediction", prediction, weights, 0.0, widest, fires(widest))
     ends = []
     for side, (name, end) in enumerate((("lower end", lower), ("upper end", upper))):
-        value = float(ends_in_units(scaler, end)[0])
+        value = float(scaler.inverse_bounds(end)[0])
         if is_margin:
             ends.append(estimate._replace(name=name, value=value, margin=value - prediction))
             continue

@@ -15,8 +15,7 @@ import numpy as np
 from gt2lite._progress import progress_bar
 from gt2lite._sklearn import not_fitted_error
 from gt2lite._validation import Array, IntArray, between, match_table, one_of, whole
-from gt2lite.calibration import Calibration, rank
-from gt2lite.calibration.margins import POWERS, MarginFamily, Margins
+from gt2lite.calibration import POWERS, Calibration, MarginFamily, Margins, rank
 from gt2lite.datasets import Scaler
 from gt2lite.memberships import ALPHA_0, alpha_of
 from gt2lite.metrics import interval_score
@@ -798,10 +797,6 @@ class Learnt:
     def use_margins(self, power: float, X: Any) -> None:
         """Calibrate margins instead of planes from now on; `X` (N, M) was trained on; likewise."""
         self._keep(self._fitted().with_margins(power, self._scaled(X)))
-
-    def calibration_inputs(self) -> Array | None:
-        """Return the scaled inputs (Q, M) that the calibrator may need again, if any; likewise."""
-        return self.__dict__.get("_calibration_X")
 
     def _keep(self, fitted: Fitted) -> None:
         """Keep what was learnt: the one place where attributes of training are set."""

@@ -20,6 +20,7 @@ coverage. How an interval is judged on new data is in `gt2lite.metrics`, how a s
 in `gt2lite.training`.
 """
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,11 +28,13 @@ from numpy.typing import ArrayLike
 
 from gt2lite._validation import one_of
 from gt2lite.calibration.base import (
+    DEFAULT_COVERAGE,
     Calibration,
     Calibrator,
     CoverageError,
     ReportRow,
     SmallCalibrationWarning,
+    plain_fraction,
     rank,
 )
 from gt2lite.calibration.family import (
@@ -41,8 +44,10 @@ from gt2lite.calibration.family import (
     Scores,
     critical_alpha,
     critical_scores,
+    cut_ends,
 )
-from gt2lite.calibration.groups import GroupCalibrator
+from gt2lite.calibration.groups import GroupCalibrator, read_groups
+from gt2lite.calibration.margins import POWERS, MarginFamily, Margins
 from gt2lite.calibration.paper import SearchCalibrator, TableCalibrator
 from gt2lite.calibration.ranked import (
     RANKED,
@@ -52,11 +57,20 @@ from gt2lite.calibration.ranked import (
     TwoSidedCalibrator,
     find_cuts,
 )
+from gt2lite.calibration.tails import (
+    ONE_SIDE,
+    GroupTailCalibrator,
+    TailCalibrator,
+    read_tails,
+)
 from gt2lite.metrics import covers
 
 __all__ = [
+    "ALL_SIDES",
     "CALIBRATORS",
+    "DEFAULT_COVERAGE",
     "HALVINGS",
+    "POWERS",
     "RANKED",
     "SIDES",
     "Calibration",
@@ -66,19 +80,29 @@ __all__ = [
     "Cut",
     "ExactCalibrator",
     "GroupCalibrator",
+    "GroupTailCalibrator",
     "Interval",
+    "MarginFamily",
+    "Margins",
     "ReportRow",
     "Scores",
     "SearchCalibrator",
     "SmallCalibrationWarning",
     "TableCalibrator",
+    "TailCalibrator",
     "TwoSidedCalibrator",
     "covers",
     "critical_alpha",
     "critical_scores",
+    "cut_ends",
+    "fewest_samples",
     "find_cuts",
+    "make_calibrator",
+    "plain_fraction",
     "rank",
+    "read_groups",
     "restore",
+    "tails_of",
 ]
 
 CALIBRATORS: dict[str, type[Calibrator]] = {
@@ -90,6 +114,8 @@ CALIBRATORS: dict[str, type[Calibrator]] = {
 _KINDS: dict[str, type[Calibration]] = {
     "two-sided": TwoSidedCalibrator,
     "groups": GroupCalibrator,
+    "tails": TailCalibrator,
+    "group tails": GroupTailCalibrator,
 }
 
 
@@ -102,3 +128,60 @@ def restore(
     else:
         kind = CALIBRATORS[one_of("method", meta["method"], CALIBRATORS)]
     return kind.from_state(meta, arrays, interval)
+
+
+ALL_SIDES = (*SIDES, *ONE_SIDE)
+"""One plane for both ends of an interval, one for each, or one end alone."""
+
+
+def make_calibrator(method: str, sides: str, grouped: bool, options: dict[str, Any]) -> Any:
+    """Return the calibrator that is asked for, so that what is wrong is told before training."""
+    one_of("method", method, CALIBRATORS)
+    one_of("sides", sides, ALL_SIDES)
+    if method not in RANKED and (sides != "both" or grouped):
+        what = "groups" if grouped else f"sides={sides!r}"
+        raise ValueError(
+            f'{what} can be had with method="exact" or "conformal", got method={method!r}'
+        )
+    tails = tails_of(sides, options)
+    options = {name: value for name, value in options.items() if name != "tails"}
+    if tails is not None:
+        kind = GroupTailCalibrator if grouped else TailCalibrator
+        return kind(method, tails=tails, **options)
+    if grouped:
+        return GroupCalibrator(method, sides, **options)
+    if sides == "each":
+        return TwoSidedCalibrator(method, **options)
+    return CALIBRATORS[method](**options)
+
+
+def tails_of(sides: str, options: Mapping[str, Any]) -> tuple[float, float] | None:
+    """Return which share of the misses may lie below and above; None where nothing is said of it.
+
+    >>> tails_of("upper", {}), tails_of("each", {"tails": (0.2, 0.8)}), tails_of("both", {})
+    ((0.0, 1.0), (0.2, 0.8), None)
+    """
+    tails = options.get("tails")
+    if tails is None:
+        return ONE_SIDE.get(sides)
+    if sides != "each":
+        raise ValueError(
+            f"tails belong to sides='each', which has two ends to tell apart, got sides={sides!r}"
+        )
+    below, above = read_tails(tails)
+    return float(below), float(above)
+
+
+def fewest_samples(coverage: float, sides: str = "both", tails: Any = None) -> int:
+    """Return how many calibration samples a conformal calibration needs to reach a level.
+
+    >>> fewest_samples(0.9), fewest_samples(0.9, "each"), fewest_samples(0.9, "each", (0.2, 0.8))
+    (9, 19, 49)
+    """
+    miss = 1 - plain_fraction(coverage)
+    found = tails_of(sides, {"tails": tails})
+    if found is not None:
+        miss *= min(plain_fraction(share) for share in found if share)
+    elif sides == "each":
+        miss /= 2
+    return math.ceil(1 / miss) - 1

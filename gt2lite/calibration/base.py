@@ -19,6 +19,9 @@ from gt2lite.memberships import ALPHA_0
 
 FEW_SAMPLES = 100
 
+DEFAULT_COVERAGE = 0.9
+"""The coverage of `predict_interval` if none is given."""
+
 
 class CoverageError(ValueError):
     """The level asked for lies above what a calibration can answer."""

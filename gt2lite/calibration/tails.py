@@ -7,7 +7,6 @@ may be any two shares. A share of 0 leaves that end open: the interval is one-si
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -16,13 +15,12 @@ from numpy.typing import ArrayLike
 
 from gt2lite._validation import between, vector
 from gt2lite.calibration.base import (
-    Calibration,
     CoverageError,
     highest_level,
     plain_fraction,
     refuse_groups,
 )
-from gt2lite.calibration.family import Cut, Interval, Scores
+from gt2lite.calibration.family import Cut, Scores
 from gt2lite.calibration.groups import GroupCalibrator, Label
 from gt2lite.calibration.ranked import TwoSidedCalibrator
 
@@ -181,18 +179,3 @@ class GroupTailCalibrator(GroupCalibrator):
                 ) from None
             return find_tails(self._scores, coverage, self.method, self.tails), "pool"
         return own, "group"
-
-
-KINDS: dict[str, type[Calibration]] = {
-    "tails": TailCalibrator,
-    "group tails": GroupTailCalibrator,
-}
-"""The calibrations of this module by the kind that their state names."""
-
-
-def restore_tails(
-    meta: Mapping[str, Any], arrays: Mapping[str, ArrayLike], interval: Interval | None = None
-) -> Calibration | None:
-    """Return the calibration with unequal tails that a state describes; None for another's."""
-    kind = KINDS.get(str(meta.get("kind")))
-    return None if kind is None else kind.from_state(meta, arrays, interval)

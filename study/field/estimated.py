@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gt2lite._validation import Array
-from gt2lite.calibration.base import SmallCalibrationWarning
+from gt2lite.calibration import SmallCalibrationWarning
 from gt2lite.datasets import Prepared
 from gt2lite.memberships import ALPHA_0
 from gt2lite.regressor import GT2Regressor, MissedLevelWarning, NarrowEnvelopeWarning

@@ -81,8 +81,8 @@ def test_the_warning_names_the_line_of_the_user(stalled):
 
 def test_a_loaded_model_warns_as_well(stalled, tmp_path):
     reg, X, _ = stalled
-    reg.save(tmp_path / "m.npz")
-    loaded = GT2Regressor.load(tmp_path / "m.npz")
+    reg.save(tmp_path / "m.json")
+    loaded = GT2Regressor.load(tmp_path / "m.json")
     with pytest.warns(MissedLevelWarning, match=r"coverage 0\.5 was asked"):
         loaded.predict_interval(X, 0.5)
 

@@ -93,8 +93,8 @@ def test_every_kind_survives_the_file(rows, fitted, kind, method, tmp_path):
     reg = fitted[kind]
     again_fitted = GT2Regressor(**FAST, **KINDS[kind]).fit(X[:300], y[:300])
     again_fitted.calibrate(X[300:], y[300:], method=method)
-    again_fitted.save(tmp_path / "model.npz")
-    loaded = GT2Regressor.load(tmp_path / "model.npz")
+    again_fitted.save(tmp_path / "model.json")
+    loaded = GT2Regressor.load(tmp_path / "model.json")
     np.testing.assert_array_equal(loaded.predict(X), reg.predict(X))
     for level in (0.5, 0.8):
         np.testing.assert_array_equal(

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-pd = pytest.importorskip("pandas")
+pytest.importorskip("pandas")
 pytest.importorskip("sklearn")
 
+import pandas as pd
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
@@ -161,8 +162,8 @@ def test_bad_pipelines_and_arguments_are_named(table, monkeypatch):
         IntervalPipeline([("reg", Ridge())]).fit(X[["age"]], y).predict_interval(X[["age"]])
     with pytest.raises(Exception, match="not fitted"):
         IntervalPipeline(steps()).predict_interval(X)
+    sparse = [("words", OneHotEncoder()), ("reg", GT2Regressor(**TINY))]
     with pytest.raises(TypeError, match="sparse_output=False"):
-        sparse = [("words", OneHotEncoder()), ("reg", GT2Regressor(**TINY))]
         IntervalPipeline(sparse).fit(X[["sex"]], y)
     monkeypatch.setattr(IntervalPipeline, "fit", None)  # it must not come to training
     for bad in ({"method": "magic"}, {"share": 2}):
