@@ -109,7 +109,7 @@ class CVPlusRegressor(Regressor):  # type: ignore[misc]
             partial(_learn, settings, values, target, fold != k, names) for k in range(n_folds)
         ]
         with progress_bar(n_folds, "training", "fold", show=system.verbose) as done:
-            found = call_all(calls, self.n_jobs, done)
+            found = list(call_all(calls, self.n_jobs, done))
         self.__dict__.pop("feature_names_in_", None)
         self._keep(fold, [one for one, _ in found], [scores for _, scores in found])
         return self

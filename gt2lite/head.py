@@ -60,7 +60,7 @@ from gt2lite.rules import (
     read_rules,
     rule_weights,
 )
-from gt2lite.selection import GRID, Seen, quality
+from gt2lite.selection import GRID, HeldOut, best_family
 from gt2lite.splits import draw_split
 from gt2lite.training import HEAD
 
@@ -427,8 +427,8 @@ class IntervalHead(Regressor):
         inputs = np.column_stack([values[held.rows], held.predicted])  # (N, M + 1)
         seen = cross_fit(system, inputs, errors, rng)
         head = system.fit(inputs, errors)
-        if self.system is None and (best := quality(seen).margins):
-            head.use_margins(best.power, inputs)
+        if self.system is None and (best := best_family(seen).margins):
+            head._use_margins(best.power, inputs)
         probes = draw_probes(values, probe_seed)
         probed = predict_base(held.base, named_table(probes, names, like=table))
         for name in ("feature_names_in_", "calibration_rows_", "split_"):
@@ -506,7 +506,7 @@ class IntervalHead(Regressor):
         return lower, upper, "trained envelopes"
 
 
-def cross_fit(system: Any, inputs: Array, errors: Array, rng: np.random.Generator) -> Seen:
+def cross_fit(system: Any, inputs: Array, errors: Array, rng: np.random.Generator) -> HeldOut:
     """Return intervals of the errors (N,), each by a system trained on the other half of them."""
     from sklearn.base import clone
 
@@ -515,8 +515,8 @@ def cross_fit(system: Any, inputs: Array, errors: Array, rng: np.random.Generato
     for held, used in ((first, second), (second, first)):
         trained = clone(system).fit(inputs[used], errors[used])
         ends = [trained.predict_interval(inputs[held], alpha=float(alpha)) for alpha in GRID]
-        seen.append(Seen(np.stack(ends, axis=1), trained.predict(inputs[held]), errors[held]))
-    return Seen.joined(seen)
+        seen.append(HeldOut(np.stack(ends, axis=1), trained.predict(inputs[held]), errors[held]))
+    return HeldOut.joined(seen)
 
 
 def _rms(values: Array) -> float:

@@ -72,13 +72,11 @@ from gt2lite.calibration import Calibration, Margins, SearchCalibrator, TableCal
 from gt2lite.datasets import SCALERS, LogScaler, Scaler
 from gt2lite.selection import (
     INPUTS,
-    MOST_SYSTEMS,
+    MAX_SYSTEMS,
+    Candidate,
     Fitted,
-    Judged,
     Ranks,
     System,
-    make_plan,
-    make_recipe,
 )
 from gt2lite.system import param_shapes
 from gt2lite.training import Recipe
@@ -327,7 +325,7 @@ def pack_regressor(reg: Any, stacklevel: int = 3) -> Content:
         ],
         "ranks": None if fitted.ranks is None else fitted.ranks.knots,
         "margins": None if fitted.margins is None else asdict(fitted.margins),
-        "candidates": [_pack_candidate(judged) for judged in fitted.judged],
+        "candidates": [_pack_candidate(one) for one in fitted.candidates],
         "calibration": calibration,
         "calibration_X": rows,
     }
@@ -343,11 +341,11 @@ def unpack_regressor(cls: Any, content: Any) -> Any:
     parts = dict(zip(_REGRESSOR, pick(content, *_REGRESSOR), strict=True))
     reg = cls(**_tuples(parts["settings"]))
     settings = reg.get_params()
-    make_recipe(settings, 1)  # they check the settings
-    plan = make_plan(settings)
+    reg._recipe(1)  # they check the settings
+    reg._ensemble_settings()
     if settings["random_state"] is not None:
         whole("random_state", settings["random_state"], low=0, high=LARGEST_SEED)
-    scaler = _unpack_scaler(parts["scaler"], plan.target_transform)
+    scaler = _unpack_scaler(parts["scaler"], settings["target_transform"])
     M = scaler.x_mean.size
     fitted = _unpack_systems(parts, M)
     reg._keep(fitted)
@@ -376,8 +374,9 @@ def plain_seed(random_state: Any) -> int | None:
     return int(random_state) if isinstance(random_state, Integral) else None
 
 
-def _pack_candidate(judged: Judged) -> Content:
-    return judged._asdict() | ({"score": "inf"} if math.isinf(judged.score) else {})
+def _pack_candidate(candidate: Candidate) -> Content:
+    score = {"score": "inf"} if math.isinf(candidate.score) else {}
+    return candidate._asdict() | score
 
 
 def _tuples(settings: Content) -> Content:
@@ -409,7 +408,7 @@ def unpack_names(names: Any, M: int) -> Names:
 
 
 def _unpack_systems(parts: Content, M: int) -> Fitted:
-    whole("systems", len(parts["systems"]), high=2 * MOST_SYSTEMS)
+    whole("systems", len(parts["systems"]), high=2 * MAX_SYSTEMS)
     systems = tuple(_unpack_system(one, M) for one in parts["systems"])
     planes = vector("planes", parts["planes"])
     if any(not np.array_equal(system.recipe.planes.alphas, planes) for system in systems):
@@ -456,12 +455,12 @@ def _unpack_margins(content: Any) -> Margins:
     return Margins(between("power", power, 0, 1, closed=True), between("usual", usual, 0, np.inf))
 
 
-def _unpack_candidate(content: Any) -> Judged:
-    settings, n_folds, epochs, score, kept = pick(content, *Judged._fields)
+def _unpack_candidate(content: Any) -> Candidate:
+    settings, n_folds, epochs, score, kept = pick(content, *Candidate._fields)
     if not isinstance(settings, dict) or not isinstance(kept, bool):
         raise ValueError("a candidate must have settings, and be kept or not")
     score = between("score", math.inf if score == "inf" else score, 0, math.inf, closed=True)
-    return Judged(settings, whole("n_folds", n_folds), whole("epochs", epochs), score, kept)
+    return Candidate(settings, whole("n_folds", n_folds), whole("epochs", epochs), score, kept)
 
 
 def _unpack_calibrator(content: Any, rows: Array | None, fitted: Fitted) -> Calibration | None:

@@ -59,8 +59,8 @@ class Estimated(Contestant):
 
     def make(self, setting: Setting) -> GT2Regressor:
         """Return the estimator, not yet trained."""
-        short = {} if setting.effort == 1 else {"epochs": epochs(setting.effort, 100)}
-        return GT2Regressor(objective=self.objective, random_state=setting.seed, **short)
+        n = None if setting.effort == 1 else epochs(setting.effort, 100)
+        return GT2Regressor(objective=self.objective, epochs=n, random_state=setting.seed)
 
     def enter(self, setting: Setting, data: Prepared, get: Get) -> Entered:
         """Train the system, calibrate its intervals for all levels at once, and its ablations."""

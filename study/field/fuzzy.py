@@ -53,9 +53,9 @@ class It2(Contestant):
         found: dict[float, list[tuple[Array, Array, Array]]] = {}
         seconds = []
         for level in LEVELS:
-            short = {} if setting.effort == 1 else {"epochs": max(round(setting.effort * 100), 1)}
+            n = None if setting.effort == 1 else max(round(setting.effort * 100), 1)
             reg = GT2Regressor(
-                alphas=(ALPHA_0,), coverage=level, random_state=setting.seed, **short
+                alphas=(ALPHA_0,), coverage=level, epochs=n, random_state=setting.seed
             )
             clock = time.process_time()
             reg.fit(table.X[rows.train], table.y[rows.train])

@@ -22,7 +22,7 @@ import gt2lite.head
 from gt2lite import GT2Regressor, IntervalHead
 from gt2lite.calibration.margins import Margins
 from gt2lite.head import SeenRowsWarning, cross_fit
-from gt2lite.selection import GRID, Quality
+from gt2lite.selection import GRID, FamilyScore
 from gt2lite.training import Recipe
 
 SMALL = GT2Regressor(n_rules=4, epochs=20, learning_rate=0.02, objective="aligned")
@@ -148,7 +148,7 @@ def test_the_default_calibrates_the_family_with_the_better_score(made, monkeypat
     monkeypatch.setattr(gt2lite.head, "HEAD", Recipe(n_rules=2, epochs=2, objective="aligned"))
     monkeypatch.setattr(gt2lite.head, "SYSTEMS", 2)
     monkeypatch.setattr(
-        gt2lite.head, "quality", lambda seen: scored.append(seen) or Quality(1.0, chosen)
+        gt2lite.head, "best_family", lambda seen: scored.append(seen) or FamilyScore(1.0, chosen)
     )
     head = IntervalHead(LinearRegression()).fit(X[:200], y[:200])
     assert len(scored[0].y) == 200 and scored[0].ends.shape == (2, len(GRID), 200)
