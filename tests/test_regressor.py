@@ -368,7 +368,7 @@ def test_the_number_of_rows_that_the_error_names_is_enough(data, n, share, optio
         *(({"share": share}, "share") for share in (0, 1, -0.1, "a quarter", None, float("nan"))),
         ({"method": "magic"}, "method"),
         ({"sides": "left"}, "sides"),
-        ({"groups": ["a"]}, "900 labels"),
+        ({"groups": ["a"]}, "groups"),
         ({"groups": ["a"] * 900, "method": "search"}, "groups"),
         ({"speed": 3}, "speed"),
     ],

@@ -192,7 +192,7 @@ def test_the_explanation_of_a_one_sided_interval_has_one_bound(data, fitted):
         ({"sides": "each", "method": "table"}, "sides"),
         ({"sides": "lower", "method": "search"}, "sides"),
         ({"groups": ["a"] * 400, "method": "search"}, "groups"),
-        ({"groups": ["a"]}, "400 labels"),
+        ({"groups": ["a"]}, "groups"),
         ({"tails": (0.2, 0.8)}, "tails"),
         ({"sides": "lower", "tails": (0.2, 0.8)}, "tails"),
         ({"sides": "each", "tails": (0.2, 0.9)}, "tails"),
@@ -210,7 +210,7 @@ def test_a_calibration_that_fails_is_explained_and_leaves_the_old_one(data, fitt
     ("grouped", "asked", "named"),
     [
         (True, {"coverage": 0.9}, "groups are missing"),
-        (True, {"groups": ["left"] * 899}, "900 labels"),
+        (True, {"groups": ["left"] * 899}, "groups"),
         (True, {"groups": ["up"] * 900}, "got 'up'"),
         (True, {"groups": ["left"] * 900, "alpha": 0.5}, "alpha"),
         (False, {"groups": ["left"] * 900}, "not by groups"),

@@ -2,25 +2,23 @@ r"""From a coverage to the alpha-plane that has it, without training again.
 
 A trained system offers one interval per plane, and the intervals are nested:
 the lower alpha, the wider. The share of a calibration set that a plane covers
-is therefore a falling step function of alpha, and calibration turns it around:
+is therefore a falling step function of alpha, and calibration inverts it:
 given a level, find the plane. Four calibrators do so behind one interface:
 
 =========== ====================================================================
 `table`     the paper's Method 1: tabulate the coverage, interpolate
 `search`    the paper's Method 2: walk towards the level with shrinking steps
-`exact`     no approximation: every sample knows the plane that just covers it
-`conformal` the same with one rank of caution, which buys a guarantee
+`exact`     no approximation: the plane that just covers each sample is known
+`conformal` the same with rank Q + 1 in place of Q, which adds a guarantee
 =========== ====================================================================
 
-They see the system only through an `Interval`. The last two know no highest level but
-that of the samples' number: where the trained planes end, they go on (`family`). They can also
-be had with a plane for each end (`TwoSidedCalibrator`) and for each group of samples
-(`GroupCalibrator`). Where intervals are compared rather than chosen, `oracle` moves them to equal
-coverage. How an interval is judged on new data is in `gt2lite.metrics`, how a system is trained
-in `gt2lite.training`.
+They see the system only through an `Interval`. The last two have no highest level but
+that of the number of samples: where the trained planes end, they go on (`family`). They are also
+available with a plane for each bound (`TwoSidedCalibrator`) and for each group of samples
+(`GroupCalibrator`). Intervals that follow the width of the envelope to a power are in `margins`.
+Metrics of intervals on new data are in `gt2lite.metrics`, training in `gt2lite.training`.
 """
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -55,18 +53,13 @@ from gt2lite.calibration.ranked import (
     ConformalCalibrator,
     ExactCalibrator,
     TwoSidedCalibrator,
+    fewest_samples,
     find_cuts,
-)
-from gt2lite.calibration.tails import (
-    ONE_SIDE,
-    GroupTailCalibrator,
-    TailCalibrator,
-    read_tails,
+    tails_of,
 )
 from gt2lite.metrics import covers
 
 __all__ = [
-    "ALL_SIDES",
     "CALIBRATORS",
     "DEFAULT_COVERAGE",
     "HALVINGS",
@@ -80,7 +73,6 @@ __all__ = [
     "Cut",
     "ExactCalibrator",
     "GroupCalibrator",
-    "GroupTailCalibrator",
     "Interval",
     "MarginFamily",
     "Margins",
@@ -89,7 +81,6 @@ __all__ = [
     "SearchCalibrator",
     "SmallCalibrationWarning",
     "TableCalibrator",
-    "TailCalibrator",
     "TwoSidedCalibrator",
     "covers",
     "critical_alpha",
@@ -102,7 +93,6 @@ __all__ = [
     "rank",
     "read_groups",
     "restore",
-    "tails_of",
 ]
 
 CALIBRATORS: dict[str, type[Calibrator]] = {
@@ -112,76 +102,42 @@ CALIBRATORS: dict[str, type[Calibrator]] = {
 """The calibrators by the name of their method."""
 
 _KINDS: dict[str, type[Calibration]] = {
-    "two-sided": TwoSidedCalibrator,
-    "groups": GroupCalibrator,
-    "tails": TailCalibrator,
-    "group tails": GroupTailCalibrator,
+    **CALIBRATORS,
+    TwoSidedCalibrator.kind: TwoSidedCalibrator,
+    GroupCalibrator.kind: GroupCalibrator,
 }
+
+
+def make_calibrator(
+    method: str, sides: str, grouped: bool, options: Mapping[str, Any]
+) -> Calibration:
+    """Return the calibrator for the arguments of `GT2Regressor.calibrate`.
+
+    Args:
+        method: one of `CALIBRATORS`.
+        sides: "both", "each", "lower" or "upper".
+        grouped: whether there are groups.
+        options: of the calibrator; `tails` among them with sides="each".
+
+    >>> make_calibrator("exact", "upper", False, {})
+    TwoSidedCalibrator(method='exact', tails=(0.0, 1.0))
+    """
+    one_of("method", method, CALIBRATORS)
+    tails = tails_of(sides, options.get("tails"))
+    if method not in RANKED and (tails is not None or grouped):
+        what = "groups" if grouped else f"sides={sides!r}"
+        raise ValueError(f'{what} needs method="exact" or "conformal", got method={method!r}')
+    options = {name: value for name, value in options.items() if name != "tails"}
+    if tails is None:
+        return GroupCalibrator(method, **options) if grouped else CALIBRATORS[method](**options)
+    if grouped:
+        return GroupCalibrator(method, "each", tails=tails, **options)
+    return TwoSidedCalibrator(method, tails=tails, **options)
 
 
 def restore(
     meta: Mapping[str, Any], arrays: Mapping[str, ArrayLike], interval: Interval | None = None
 ) -> Calibration:
-    """Return the calibration that `get_state` described, whatever it was; see `from_state`."""
-    if "kind" in meta:
-        kind = _KINDS[one_of("kind", meta["kind"], _KINDS)]
-    else:
-        kind = CALIBRATORS[one_of("method", meta["method"], CALIBRATORS)]
+    """Return the calibration that `get_state` described, of whatever kind; see `from_state`."""
+    kind = _KINDS[one_of("kind", meta["kind"], _KINDS)]
     return kind.from_state(meta, arrays, interval)
-
-
-ALL_SIDES = (*SIDES, *ONE_SIDE)
-"""One plane for both ends of an interval, one for each, or one end alone."""
-
-
-def make_calibrator(method: str, sides: str, grouped: bool, options: dict[str, Any]) -> Any:
-    """Return the calibrator that is asked for, so that what is wrong is told before training."""
-    one_of("method", method, CALIBRATORS)
-    one_of("sides", sides, ALL_SIDES)
-    if method not in RANKED and (sides != "both" or grouped):
-        what = "groups" if grouped else f"sides={sides!r}"
-        raise ValueError(
-            f'{what} can be had with method="exact" or "conformal", got method={method!r}'
-        )
-    tails = tails_of(sides, options)
-    options = {name: value for name, value in options.items() if name != "tails"}
-    if tails is not None:
-        kind = GroupTailCalibrator if grouped else TailCalibrator
-        return kind(method, tails=tails, **options)
-    if grouped:
-        return GroupCalibrator(method, sides, **options)
-    if sides == "each":
-        return TwoSidedCalibrator(method, **options)
-    return CALIBRATORS[method](**options)
-
-
-def tails_of(sides: str, options: Mapping[str, Any]) -> tuple[float, float] | None:
-    """Return which share of the misses may lie below and above; None where nothing is said of it.
-
-    >>> tails_of("upper", {}), tails_of("each", {"tails": (0.2, 0.8)}), tails_of("both", {})
-    ((0.0, 1.0), (0.2, 0.8), None)
-    """
-    tails = options.get("tails")
-    if tails is None:
-        return ONE_SIDE.get(sides)
-    if sides != "each":
-        raise ValueError(
-            f"tails belong to sides='each', which has two ends to tell apart, got sides={sides!r}"
-        )
-    below, above = read_tails(tails)
-    return float(below), float(above)
-
-
-def fewest_samples(coverage: float, sides: str = "both", tails: Any = None) -> int:
-    """Return how many calibration samples a conformal calibration needs to reach a level.
-
-    >>> fewest_samples(0.9), fewest_samples(0.9, "each"), fewest_samples(0.9, "each", (0.2, 0.8))
-    (9, 19, 49)
-    """
-    miss = 1 - plain_fraction(coverage)
-    found = tails_of(sides, {"tails": tails})
-    if found is not None:
-        miss *= min(plain_fraction(share) for share in found if share)
-    elif sides == "each":
-        miss /= 2
-    return math.ceil(1 / miss) - 1
