@@ -351,7 +351,7 @@ def unpack_regressor(cls: Any, content: Any) -> Any:
     reg._keep(fitted)
     reg.scaler_, reg.n_features_in_ = scaler, M
     if parts["features"] is not None:
-        reg.feature_names_in_ = _unpack_names(parts["features"], M)
+        reg.feature_names_in_ = unpack_names(parts["features"], M)
     rows = parts["calibration_X"]
     reg._calibration_X = None if rows is None else matrix("calibration_X", rows)
     calibrator = _unpack_calibrator(parts["calibration"], reg._calibration_X, fitted)
@@ -398,7 +398,8 @@ def _unpack_scaler(content: Any, target_transform: str | None) -> Scaler:
     return SCALERS[target_transform](x_mean, x_std, y_mean, y_std)
 
 
-def _unpack_names(names: Any, M: int) -> Names:
+def unpack_names(names: Any, M: int) -> Names:
+    """Return the names of M inputs, checked."""
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ValueError("features must be null or a list of names")
     if len(names) != M:
