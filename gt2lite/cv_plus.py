@@ -28,12 +28,19 @@ from gt2lite._validation import (
     vector,
     whole,
 )
-from gt2lite.calibration.base import CoverageError, plain_fraction, rank
-from gt2lite.calibration.family import Cut, Scores, critical_scores, cut_ends
-from gt2lite.datasets import check_target, ends_in_units
+from gt2lite.calibration import (
+    DEFAULT_COVERAGE,
+    CoverageError,
+    Cut,
+    Scores,
+    critical_scores,
+    cut_ends,
+    plain_fraction,
+    rank,
+)
+from gt2lite.datasets import check_target
 from gt2lite.regressor import GT2Regressor, interval_frame
 from gt2lite.selection import call_all
-from gt2lite.splits import DEFAULT_COVERAGE
 
 AT_ONCE = 2**21
 """How many ends of intervals are held in memory at once."""
@@ -63,7 +70,7 @@ class CVPlusRegressor(Regressor):  # type: ignore[misc]
     Attributes:
         systems_: the trained `GT2Regressor` of each fold.
         fold_: the fold (N,) of each row of `fit`; -1 for a row left over.
-        scores_: for each fold the `gt2lite.calibration.family.Scores` of its rows.
+        scores_: for each fold the `gt2lite.calibration.Scores` of its rows.
         n_scored_: the number of rows with a score.
         n_features_in_, feature_names_in_: the columns seen in `fit`; names where X had them.
 
@@ -102,7 +109,7 @@ class CVPlusRegressor(Regressor):  # type: ignore[misc]
             partial(_learn, settings, values, target, fold != k, names) for k in range(n_folds)
         ]
         with progress_bar(n_folds, "training", "fold", show=system.verbose) as done:
-            found = call_all(calls, self.n_jobs, done)
+            found = list(call_all(calls, self.n_jobs, done))
         self.__dict__.pop("feature_names_in_", None)
         self._keep(fold, [one for one, _ in found], [scores for _, scores in found])
         return self
@@ -238,7 +245,7 @@ class CVPlusRegressor(Regressor):  # type: ignore[misc]
             cuts = [Cut(plane if plane > 0 else math.nan) for plane in planes]
             ends = cut_ends(family, [(cut, cut) for cut in cuts])[:, which]
             ends += np.stack([-scores.margin, scores.margin])[:, :, None]
-            found.append(ends_in_units(system.scaler_, ends))
+            found.append(system.scaler_.inverse_bounds(ends))
         return found
 
     def _read(self, X: Any) -> Array:

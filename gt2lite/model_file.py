@@ -68,19 +68,15 @@ from gt2lite._validation import (
     whole,
 )
 from gt2lite._version import __version__
-from gt2lite.calibration import Calibration, SearchCalibrator, TableCalibrator
-from gt2lite.calibration.make import restore_calibration
-from gt2lite.calibration.margins import Margins
-from gt2lite.datasets import LogScaler, Scaler, scaler_kind
+from gt2lite.calibration import Calibration, Margins, SearchCalibrator, TableCalibrator, restore
+from gt2lite.datasets import SCALERS, LogScaler, Scaler
 from gt2lite.selection import (
     INPUTS,
-    MOST_SYSTEMS,
+    MAX_SYSTEMS,
+    Candidate,
     Fitted,
-    Judged,
     Ranks,
     System,
-    make_plan,
-    make_recipe,
 )
 from gt2lite.system import param_shapes
 from gt2lite.training import Recipe
@@ -329,7 +325,7 @@ def pack_regressor(reg: Any, stacklevel: int = 3) -> Content:
         ],
         "ranks": None if fitted.ranks is None else fitted.ranks.knots,
         "margins": None if fitted.margins is None else asdict(fitted.margins),
-        "candidates": [_pack_candidate(judged) for judged in fitted.judged],
+        "candidates": [_pack_candidate(one) for one in fitted.candidates],
         "calibration": calibration,
         "calibration_X": rows,
     }
@@ -345,17 +341,17 @@ def unpack_regressor(cls: Any, content: Any) -> Any:
     parts = dict(zip(_REGRESSOR, pick(content, *_REGRESSOR), strict=True))
     reg = cls(**_tuples(parts["settings"]))
     settings = reg.get_params()
-    make_recipe(settings, 1)  # they check the settings
-    plan = make_plan(settings)
+    reg._recipe(1)  # they check the settings
+    reg._ensemble_settings()
     if settings["random_state"] is not None:
         whole("random_state", settings["random_state"], low=0, high=LARGEST_SEED)
-    scaler = _unpack_scaler(parts["scaler"], plan.target_transform)
+    scaler = _unpack_scaler(parts["scaler"], settings["target_transform"])
     M = scaler.x_mean.size
     fitted = _unpack_systems(parts, M)
     reg._keep(fitted)
     reg.scaler_, reg.n_features_in_ = scaler, M
     if parts["features"] is not None:
-        reg.feature_names_in_ = _unpack_names(parts["features"], M)
+        reg.feature_names_in_ = unpack_names(parts["features"], M)
     rows = parts["calibration_X"]
     reg._calibration_X = None if rows is None else matrix("calibration_X", rows)
     calibrator = _unpack_calibrator(parts["calibration"], reg._calibration_X, fitted)
@@ -378,8 +374,9 @@ def plain_seed(random_state: Any) -> int | None:
     return int(random_state) if isinstance(random_state, Integral) else None
 
 
-def _pack_candidate(judged: Judged) -> Content:
-    return judged._asdict() | ({"score": "inf"} if math.isinf(judged.score) else {})
+def _pack_candidate(candidate: Candidate) -> Content:
+    score = {"score": "inf"} if math.isinf(candidate.score) else {}
+    return candidate._asdict() | score
 
 
 def _tuples(settings: Content) -> Content:
@@ -398,10 +395,11 @@ def _unpack_scaler(content: Any, target_transform: str | None) -> Scaler:
         between(name, value, low, np.inf)
         for (name, low), value in zip(limits.items(), (y_mean, y_std), strict=True)
     )
-    return scaler_kind(target_transform)(x_mean, x_std, y_mean, y_std)
+    return SCALERS[target_transform](x_mean, x_std, y_mean, y_std)
 
 
-def _unpack_names(names: Any, M: int) -> Names:
+def unpack_names(names: Any, M: int) -> Names:
+    """Return the names of M inputs, checked."""
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ValueError("features must be null or a list of names")
     if len(names) != M:
@@ -410,7 +408,7 @@ def _unpack_names(names: Any, M: int) -> Names:
 
 
 def _unpack_systems(parts: Content, M: int) -> Fitted:
-    whole("systems", len(parts["systems"]), high=2 * MOST_SYSTEMS)
+    whole("systems", len(parts["systems"]), high=2 * MAX_SYSTEMS)
     systems = tuple(_unpack_system(one, M) for one in parts["systems"])
     planes = vector("planes", parts["planes"])
     if any(not np.array_equal(system.recipe.planes.alphas, planes) for system in systems):
@@ -457,12 +455,12 @@ def _unpack_margins(content: Any) -> Margins:
     return Margins(between("power", power, 0, 1, closed=True), between("usual", usual, 0, np.inf))
 
 
-def _unpack_candidate(content: Any) -> Judged:
-    settings, n_folds, epochs, score, kept = pick(content, *Judged._fields)
+def _unpack_candidate(content: Any) -> Candidate:
+    settings, n_folds, epochs, score, kept = pick(content, *Candidate._fields)
     if not isinstance(settings, dict) or not isinstance(kept, bool):
         raise ValueError("a candidate must have settings, and be kept or not")
     score = between("score", math.inf if score == "inf" else score, 0, math.inf, closed=True)
-    return Judged(settings, whole("n_folds", n_folds), whole("epochs", epochs), score, kept)
+    return Candidate(settings, whole("n_folds", n_folds), whole("epochs", epochs), score, kept)
 
 
 def _unpack_calibrator(content: Any, rows: Array | None, fitted: Fitted) -> Calibration | None:
@@ -473,7 +471,7 @@ def _unpack_calibrator(content: Any, rows: Array | None, fitted: Fitted) -> Cali
     state, arrays = pick(content, "state", "arrays")
     arrays = {name: finite(name, numbers(name, v)) for name, v in arrays.items()}
     interval = None if rows is None else fitted.family(fitted.planes(rows))
-    calibrator = restore_calibration(state, arrays, interval)
+    calibrator = restore(state, arrays, interval)
     needs_rows = isinstance(calibrator, (SearchCalibrator, TableCalibrator))
     if needs_rows != (rows is not None):
         raise ValueError('calibration_X belongs to the methods "table" and "search"')

@@ -17,9 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gt2lite._validation import Array, Names, between, finite, match_table, numbers, whole
-from gt2lite.calibration import Calibration
-from gt2lite.calibration.groups import read_groups
-from gt2lite.datasets import Scaler, ends_in_units, learnt_name, plain_scaler
+from gt2lite.calibration import Calibration, read_groups
+from gt2lite.datasets import Scaler
 from gt2lite.memberships import ALPHA_0, kappa_of, log_firing, secondary
 from gt2lite.selection import SPREAD, Fitted, System
 from gt2lite.system import Params, constrain
@@ -51,7 +50,7 @@ class Units(NamedTuple):
     @classmethod
     def of(cls, scaler: Scaler, names: tuple[str, ...], target: str = "y") -> Units:
         """Return the units of a fitted scaler; if it takes logarithms, those of log(target)."""
-        return cls(names, learnt_name(scaler, target), plain_scaler(scaler))
+        return cls(names, scaler.learned_name(target), scaler.without_transform())
 
     def of_system(self, system: System) -> Units:
         """Return the units of a system's inputs: those of the data, or ranks in percent."""
@@ -818,7 +817,7 @@ def explain_row(
     estimate = Part("prediction", prediction, weights, 0.0, widest, fires(widest))
     ends = []
     for side, (name, end) in enumerate((("lower end", lower), ("upper end", upper))):
-        value = float(ends_in_units(scaler, end)[0])
+        value = float(scaler.inverse_bounds(end)[0])
         if is_margin:
             ends.append(estimate._replace(name=name, value=value, margin=value - prediction))
             continue
@@ -866,98 +865,3 @@ def _cuts(calibration: Calibration, coverage: float, group: Any) -> Array:
     """Return plane and margin of both ends (2, 2); the plane is NaN where there is a margin."""
     (row,) = (row for row in calibration.report(coverage) if row.group == group)
     return np.stack([np.broadcast_to(row.alpha, 2), np.broadcast_to(row.margin, 2)], axis=1)
-
-
-class Readable:
-    """Methods of an estimator for people who want to read what it learnt."""
-
-    def rules(
-        self, X: Any = None, *, top: int | None = 10, system: int = 0, target: str = "y"
-    ) -> Rules:
-        """Return the rules that weigh most, in the units and names of the data.
-
-        Printed, each rule says for which inputs it is meant ("temperature about 12 to 19"), what
-        the target is there as a formula, how uncertain its sets are and, where rows are given,
-        how often it leads. An input is left out of a rule where its membership keeps 90 % of its
-        largest value whatever the input is: without it no firing would change by more. "Whatever"
-        is the middle 95 % of the rows, or the mean of training -+ 2 spreads without rows. Where
-        such inputs matter jointly, as they do in wide tables, the rule counts them as "together".
-
-        Args:
-            X: rows (N, M) to weigh the rules on, such as those of training. Without them nobody
-                knows how often a rule leads, and rules come in the order of their mean log
-                firing in training. Of very many rows some are taken, spread evenly.
-            top: how many rules; None for all.
-            system: which of the systems, where there are several: 0 is the first. The rules of
-                a system that learns from ranks speak of ranks, in per cent.
-            target: what the target is called.
-
-        Returns:
-            A sequence of rules, each with `number`, `antecedents`, `intercept`, `slopes`, `leads`
-            and `share`; `table()` and `to_frame()` have every number.
-
-        >>> from gt2lite import GT2Regressor
-        >>> x = np.linspace(0, 10, 200)[:, None]
-        >>> reg = GT2Regressor(n_rules=2, epochs=5, random_state=0).fit(x, abs(x[:, 0] - 5))
-        >>> rules = reg.rules(x)
-        >>> len(rules), round(sum(rule.share for rule in rules), 10)
-        (2, 1.0)
-        """
-        reg: Any = self
-        reg._check_fitted()
-        units = Units.of(reg.scaler_, input_names(reg), target)
-        rows = None if X is None else reg._scaled(X)
-        return read_rules(reg._fitted(), units, rows, top=top, system=system)
-
-    def rule_weights(self, X: Any, *, system: int = 0) -> Array:
-        """Return what each rule weighs in each output: (N, P), rows of which add up to 1.
-
-        Column p belongs to rule p + 1 of `rules`.
-
-        Args:
-            X: inputs (N, M).
-            system: which of the systems, where there are several.
-        """
-        reg: Any = self
-        return rule_weights(reg._fitted(), reg._scaled(X), system=system)
-
-    def explain(
-        self,
-        x: Any,
-        coverage: float | None = None,
-        *,
-        alpha: float | None = None,
-        group: Any = None,
-        target: str = "y",
-    ) -> Explanation:
-        """Return how one prediction and its interval came about, rule by rule.
-
-        The estimate and both ends are weighted means of what the rules say alone, their
-        consequents: weights times consequents add up to `predict` and `predict_interval`. Where
-        calibration went beyond the planes, or intervals are margins around the prediction, a
-        margin comes on top. Of several systems all rules are there, each system with the same say.
-        With a log target all numbers are logarithms of y.
-
-        Args:
-            x: one row: M numbers, a row of a data frame, or a table (1, M).
-            coverage: the level of the interval, which needs `calibrate` first; 0.9 where neither
-                it nor `alpha` is given.
-            alpha: a plane in [0.01, 1] instead.
-            group: the group of the row, where the calibration was by groups.
-            target: what the target is called.
-
-        >>> from gt2lite import GT2Regressor
-        >>> x = np.linspace(0, 10, 200)[:, None]
-        >>> reg = GT2Regressor(n_rules=3, epochs=5, random_state=0).fit(x, abs(x[:, 0] - 5))
-        >>> why = reg.explain([2.0], alpha=0.01)
-        >>> bool(np.isclose(why.estimate.weights @ why.consequents, reg.predict([[2.0]])[0]))
-        True
-        """
-        reg: Any = self
-        reg._check_fitted()
-        names = getattr(reg, "feature_names_in_", None)
-        row = one_row(x, reg.n_features_in_, names, type(reg).__name__)
-        units = Units.of(reg.scaler_, input_names(reg), target)
-        calibration = reg._calibrated() if alpha is None else None
-        scaled = reg.scaler_.transform_X(row)
-        return explain_row(reg._fitted(), units, scaled, calibration, coverage, alpha, group)

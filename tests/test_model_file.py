@@ -519,7 +519,11 @@ def test_another_base_is_refused_with_what_differs(head_file):
     IntervalHead.load(path, harmless.fit(X[:120], y[:120]))
     for base, n_rows, match in (
         (LinearRegression(), 120, "LinearRegression.*Pipeline"),
-        (make_pipeline(StandardScaler(), KNeighborsRegressor(7)), 120, "n_neighbors is 7.* 4"),
+        (
+            make_pipeline(StandardScaler(), KNeighborsRegressor(7)),
+            120,
+            "n_neighbors=7.*n_neighbors=4",
+        ),
         (make_pipeline(StandardScaler(), KNeighborsRegressor(4)), 100, r"\d+ of 32"),
     ):
         with pytest.raises(ValueError, match=match):
@@ -532,12 +536,12 @@ def test_another_base_is_refused_with_what_differs(head_file):
     "change",
     [
         lambda content: content.pop("corrects"),
-        put("named", value=1),
+        put("features", value=1),
         put("rmse", value={"base": 1.0}),
         put("rmse", "base", value=-1.0),
         put("cv", value=0),
         put("random_state", value=-1),
-        put("base", value={"class": 3, "settings": {}}),
+        put("base", value={"class": 3, "text": ""}),
         put("more", value=1),
         put("regressor", value={}),
         put("probes", value=[[0.0] * 9]),

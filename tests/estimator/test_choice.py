@@ -8,8 +8,7 @@ import pytest
 from gt2lite import GT2Regressor
 from gt2lite import selection as _choice
 from gt2lite import selection as _courses
-from gt2lite.calibration import critical_scores, rank
-from gt2lite.calibration.family import cut_ends
+from gt2lite.calibration import critical_scores, cut_ends, rank
 from gt2lite.memberships import alpha_of
 from gt2lite.metrics import interval_score
 from gt2lite.selection import (

@@ -7,8 +7,7 @@ import pytest
 
 from gt2lite import GT2Regressor
 from gt2lite import cv_plus as crossed
-from gt2lite.calibration import CoverageError
-from gt2lite.calibration.family import Cut, cut_ends
+from gt2lite.calibration import CoverageError, Cut, cut_ends
 from gt2lite.cv_plus import CVPlusRegressor
 
 SYSTEM = GT2Regressor(n_rules=3, epochs=8, learning_rate=0.05, objective="aligned")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gt2lite import GT2Regressor
-from gt2lite.selection import SPREAD, MeanPlanes, Ranks, call_all, seeds_of
+from gt2lite.selection import SPREAD, MeanPlanes, Ranks, call_all, system_seeds
 from gt2lite.system import Planes
 
 FAST = {"n_rules": 3, "epochs": 8, "learning_rate": 0.02, "objective": "aligned"}
@@ -141,14 +141,14 @@ def test_processes_give_the_same_systems(rows):
 def test_without_joblib_more_processes_are_refused_kindly(monkeypatch):
     monkeypatch.setitem(sys.modules, "joblib", None)
     with pytest.raises(ImportError, match="n_jobs other than None and 1 needs joblib"):
-        call_all([int, int], n_jobs=2)
-    assert call_all([int, int]) == [0, 0]
+        list(call_all([int, int], n_jobs=2))
+    assert list(call_all([int, int])) == [0, 0]
 
 
 def test_seeds_differ_and_a_generator_is_drawn_from():
-    assert seeds_of(3, 1) == [3]
-    drawn = seeds_of(np.random.default_rng(0), 3)
-    assert len(set(drawn)) == 3 and drawn == seeds_of(np.random.default_rng(0), 3)
+    assert system_seeds(3, 1) == [3]
+    drawn = system_seeds(np.random.default_rng(0), 3)
+    assert len(set(drawn)) == 3 and drawn == system_seeds(np.random.default_rng(0), 3)
 
 
 @pytest.mark.parametrize(

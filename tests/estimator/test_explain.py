@@ -17,8 +17,8 @@ EXACT = {"rtol": 1e-10}
 
 # advice about calibrations that are meant to be odd here
 pytestmark = [
-    pytest.mark.filterwarnings("ignore:the envelope was trained"),
-    pytest.mark.filterwarnings("ignore:coverage .* was asked for"),
+    pytest.mark.filterwarnings("ignore::gt2lite.regressor.NarrowEnvelopeWarning"),
+    pytest.mark.filterwarnings("ignore::gt2lite.regressor.MissedLevelWarning"),
 ]
 
 
