@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,9 +12,8 @@ import numpy as np
 
 from gt2lite._threads import one_blas_thread
 from gt2lite._validation import Array, IntArray
-from gt2lite.calibration import rank
-from gt2lite.calibration.base import plain_fraction
-from gt2lite.regressor import GT2Regressor, percent
+from gt2lite.calibration import fewest_samples, rank
+from gt2lite.regressor import GT2Regressor, bound_names, percent
 from gt2lite.report.columns import (
     Columns,
     as_dates,
@@ -25,8 +23,9 @@ from gt2lite.report.columns import (
     find_kind,
     specify,
 )
-from gt2lite.report.model import TableModel, bound_names, read_levels
+from gt2lite.report.model import TableModel, read_levels
 from gt2lite.report.reading import Frame, TableError
+from gt2lite.splits import random_parts
 from gt2lite.training import STRONG
 
 CURVE_LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -269,15 +268,6 @@ def _rows_with_target(
 # ------------------------------------------------------------------- split
 
 
-def fewest_calibrated(level: float) -> int:
-    """Return how many calibration rows a level needs for a finite interval.
-
-    >>> fewest_calibrated(0.9), fewest_calibrated(0.95)
-    (9, 19)
-    """
-    return math.ceil(1 / (1 - plain_fraction(level))) - 1
-
-
 def split_rows(
     frame: Frame, levels: Sequence[float], seed: int, groups: str | None, time: str | None
 ) -> Split:
@@ -295,23 +285,23 @@ def split_rows(
             f"the table has {n} rows with a target, fewer than {FEWEST_ROWS}: too few to train, "
             "calibrate and test; collect more rows"
         )
-    needed = fewest_calibrated(max(levels))
+    needed = fewest_samples(max(levels))
     n_calibration = max(needed, round(SIZES["calibration"] * n))
     if n_calibration > 0.4 * n:
-        fine = [f"{level:g}" for level in levels if fewest_calibrated(level) <= 0.4 * n]
+        fine = [f"{level:g}" for level in levels if fewest_samples(level) <= 0.4 * n]
         raise TableError(
             f"levels: {percent(max(levels))}% needs {needed} calibration rows, and the table has "
             f"{n} rows: leave this level out" + (f" (--levels {' '.join(fine)})" if fine else "")
         )
     n_train = min(round(SIZES["training"] * n), n - n_calibration - max(12, n // 5))
-    cuts = np.cumsum([n_train, n_calibration])
+    sizes = [n_train, n_calibration]
     if time is not None:
-        parts = np.split(_time_order(frame[time]), cuts)
+        parts = np.split(_time_order(frame[time]), np.cumsum(sizes))
         words = f"Rows in the order of {time!r}: the earliest train, the latest test."
     elif groups is not None:
-        parts, words = _split_groups(frame[groups], cuts, rng)
+        parts, words = _split_groups(frame[groups], sizes, rng)
     else:
-        parts = np.split(rng.permutation(n), cuts)
+        parts = random_parts(n, sizes, rng)
         words = f"Rows drawn at random (seed {seed})."
     return _limit(parts, words, rng, in_time=time is not None)
 
@@ -330,7 +320,7 @@ def _time_order(values: Any) -> IntArray:
 
 
 def _split_groups(
-    values: Any, cuts: IntArray, rng: np.random.Generator
+    values: Any, sizes: Sequence[int], rng: np.random.Generator
 ) -> tuple[list[IntArray], str]:
     """Return the rows of three sets of whole groups, and a description."""
     codes, names = values.astype(object).where(values.notna(), "(missing)").factorize()
@@ -340,10 +330,10 @@ def _split_groups(
             "too few for three sets; leave --groups out"
         )
     order = rng.permutation(len(names))
-    sizes = np.bincount(codes)[order]
-    middles = np.cumsum(sizes) - sizes / 2  # a group goes where most of it lies
+    n_rows = np.bincount(codes)[order]
+    middles = np.cumsum(n_rows) - n_rows / 2  # a group goes where most of it lies
     set_of_group = np.empty(len(names), dtype=int)
-    set_of_group[order] = np.searchsorted(cuts, middles)
+    set_of_group[order] = np.searchsorted(np.cumsum(sizes), middles)
     parts: list[IntArray] = [np.flatnonzero(set_of_group[codes] == k) for k in range(3)]
     if min(len(rows) for rows in parts) < 10:
         raise TableError(

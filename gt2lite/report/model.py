@@ -12,8 +12,8 @@ import pandas as pd
 
 from gt2lite import model_file
 from gt2lite._validation import Array, between
-from gt2lite.calibration.base import plain_fraction
-from gt2lite.regressor import GT2Regressor, percent
+from gt2lite.calibration import plain_fraction
+from gt2lite.regressor import GT2Regressor, bound_names
 from gt2lite.report.columns import Columns
 from gt2lite.report.reading import Frame, TableError, read
 
@@ -33,15 +33,6 @@ def read_levels(levels: Sequence[float]) -> tuple[float, ...]:
     if not found:
         raise TableError("levels must name at least one coverage, such as 0.9")
     return tuple(sorted(found))
-
-
-def bound_names(level: float) -> tuple[str, str]:
-    """Return the names of the columns with the bounds at a level.
-
-    >>> bound_names(0.975)
-    ('lower_97.5', 'upper_97.5')
-    """
-    return f"lower_{percent(level)}", f"upper_{percent(level)}"
 
 
 def frame_to_csv(frame: Frame) -> bytes:
