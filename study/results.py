@@ -200,6 +200,16 @@ def tolerances(
     return dict(zip(found.metric, found.largest, strict=True))
 
 
+def rounding_tolerance() -> dict[str, float]:
+    """Return by metric the largest difference that perturbed rounding made in the protocol.
+
+    >>> rounding_tolerance()["picp"] < 0.1
+    True
+    """
+    perturbed = pd.concat([load("nudged"), load("nudged_sse4")])
+    return tolerances(perturbed, load("reference"))
+
+
 # ---------------------------------------------------------------------------------- details
 
 
