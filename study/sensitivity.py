@@ -21,8 +21,8 @@ from gt2lite._threads import one_blas_thread
 from gt2lite._validation import Array, one_of
 from gt2lite.metrics import interval_score, rmse
 from gt2lite.regressor import GT2Regressor, NarrowEnvelopeWarning
-from gt2lite.training import WALKED
 from study.protocol import LEVELS
+from study.recipes import TUNED
 
 OLDER_PROCESSOR = {
     "NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4 AVX512_ICL AVX512_SPR",
@@ -39,7 +39,7 @@ SHARE_TRAIN = 0.7
 def new_system(system: str) -> GT2Regressor:
     """Return `GT2Regressor.strong()`, or the single system of 100 rules, not yet trained."""
     one_of("system", system, SYSTEMS)
-    return GT2Regressor.strong() if system == "strong" else GT2Regressor(**asdict(WALKED))
+    return GT2Regressor.strong() if system == "strong" else GT2Regressor(**asdict(TUNED))
 
 
 def patients(share_train: float = SHARE_TRAIN, seed: int = 0) -> tuple[Array, Array, Array, Array]:

@@ -20,9 +20,7 @@ import numpy as np
 
 from gt2lite._threads import one_blas_thread
 from gt2lite._validation import Array, one_of, whole
-from gt2lite.calibration.base import rank
-from gt2lite.calibration.oracle import widen
-from gt2lite.calibration.ranked import ConformalCalibrator
+from gt2lite.calibration import ConformalCalibrator, rank
 from gt2lite.datasets import DATASETS, Prepared, checksum, load_dataset, prepare
 from gt2lite.losses import pinball
 from gt2lite.memberships import alpha_of
@@ -31,6 +29,7 @@ from gt2lite.system import Params, Planes
 from gt2lite.training import Recipe, train
 from study import sqr
 from study.design import LEVELS, n_values
+from study.oracle import widen
 from study.sqr_training import SqrSystem, SqrTraining
 
 Get = Callable[[Any], Any]

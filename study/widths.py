@@ -1,7 +1,7 @@
 """Calibrated and directly trained intervals compared at equal coverage.
 
 Any interval becomes narrower by missing more targets. Widths are therefore compared where both
-families of intervals cover the same share of the test set (`gt2lite.calibration.oracle`).
+families of intervals cover the same share of the test set (`study.oracle`).
 `data/results/widths.csv` and `widths_fewer.csv` hold the comparisons of all seeds.
 """
 
@@ -17,12 +17,12 @@ import pandas as pd
 from gt2lite._threads import one_blas_thread
 from gt2lite._validation import Array
 from gt2lite.calibration import ConformalCalibrator, Interval, rank
-from gt2lite.calibration.oracle import margins_at_coverage, planes_at_coverage
 from gt2lite.datasets import Prepared
 from gt2lite.memberships import ALPHA_0
 from gt2lite.metrics import interval_quality, interval_score, picp
 from gt2lite.system import Planes
 from gt2lite.training import Recipe, train
+from study.oracle import margins_at_coverage, planes_at_coverage
 from study.protocol import LEVELS, Run, run, split
 
 

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gt2lite._validation import Array
-from gt2lite.calibration.base import SmallCalibrationWarning
+from gt2lite.calibration import SmallCalibrationWarning
 from gt2lite.datasets import Prepared
 from gt2lite.memberships import ALPHA_0
 from gt2lite.regressor import GT2Regressor, MissedLevelWarning, NarrowEnvelopeWarning
@@ -59,8 +59,8 @@ class Estimated(Contestant):
 
     def make(self, setting: Setting) -> GT2Regressor:
         """Return the estimator, not yet trained."""
-        short = {} if setting.effort == 1 else {"epochs": epochs(setting.effort, 100)}
-        return GT2Regressor(objective=self.objective, random_state=setting.seed, **short)
+        n = None if setting.effort == 1 else epochs(setting.effort, 100)
+        return GT2Regressor(objective=self.objective, epochs=n, random_state=setting.seed)
 
     def enter(self, setting: Setting, data: Prepared, get: Get) -> Entered:
         """Train the system, calibrate its intervals for all levels at once, and its ablations."""

@@ -10,8 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from gt2lite._validation import Array
-from gt2lite.calibration.oracle import planes_at_coverage
-from gt2lite.calibration.ranked import ConformalCalibrator
+from gt2lite.calibration import ConformalCalibrator
 from gt2lite.datasets import Prepared
 from gt2lite.memberships import ALPHA_0
 from gt2lite.regressor import GT2Regressor
@@ -22,6 +21,7 @@ from study.field.contestant import Answer, Contestant, Entered, Get
 from study.field.margins import Parts, Shape, answer, around, floored
 from study.field.setting import Setting
 from study.field.shared import SharedSystem, SharedTraining
+from study.oracle import planes_at_coverage
 from study.protocol import Task
 
 
@@ -53,9 +53,9 @@ class It2(Contestant):
         found: dict[float, list[tuple[Array, Array, Array]]] = {}
         seconds = []
         for level in LEVELS:
-            short = {} if setting.effort == 1 else {"epochs": max(round(setting.effort * 100), 1)}
+            n = None if setting.effort == 1 else max(round(setting.effort * 100), 1)
             reg = GT2Regressor(
-                alphas=(ALPHA_0,), coverage=level, random_state=setting.seed, **short
+                alphas=(ALPHA_0,), coverage=level, epochs=n, random_state=setting.seed
             )
             clock = time.process_time()
             reg.fit(table.X[rows.train], table.y[rows.train])

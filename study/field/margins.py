@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gt2lite._validation import Array
-from gt2lite.calibration.base import CoverageError, rank
+from gt2lite.calibration import CoverageError, rank
 from study.design import LEVELS
 from study.field.contestant import Answer
 

@@ -16,7 +16,6 @@ import numpy as np
 
 from gt2lite._threads import one_blas_thread
 from gt2lite._validation import Array
-from gt2lite.calibration.oracle import planes_at_coverage
 from gt2lite.datasets import checksum, load_dataset, prepare
 from gt2lite.losses import Objective
 from gt2lite.memberships import alpha_of
@@ -24,6 +23,7 @@ from gt2lite.metrics import interval_quality, rmse
 from gt2lite.system import Planes
 from gt2lite.training import DivergenceError, Recipe, train
 from study.design import LEVELS, n_values
+from study.oracle import planes_at_coverage
 
 JUDGING = 0.2
 """The share of the training part that judges."""

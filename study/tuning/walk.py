@@ -1,4 +1,4 @@
-"""The walk from recipe to recipe that ended at `gt2lite.training.WALKED`.
+"""The walk from recipe to recipe that ended at `study.recipes.TUNED`.
 
 A recipe is judged by its interval scores at 90 % and 95 %, as a ratio to the paper's recipe on the
 same rows; the mean over data sets, seeds and levels is geometric. The score was preferred to the
