@@ -63,7 +63,8 @@ def evaluate(reg: GT2Regressor, X: Array, y: Array) -> dict[str, float]:
         reg.calibrate(X, y, method="exact")
     found = {"rmse": rmse(y, reg.predict(X))}
     for name, level in zip(METRICS[1:], LEVELS, strict=True):
-        found[name] = interval_score(y, *reg.predict_interval(X, coverage=level), level)
+        lower, upper = reg.predict_interval(X, coverage=level)
+        found[name] = interval_score(y, lower, upper, level)
     return found
 
 
