@@ -7,6 +7,7 @@
 PYTHON ?= python3
 PROFILE ?= full
 UV ?= uv
+UV_VERSION := 0.13.8
 ARGS ?=
 SOLUTIONS ?= 1
 
@@ -19,7 +20,7 @@ EXTRAS := plot sklearn parallel report study book dev
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
-# What these hold reaches the programs as it is: make does not expand it, no shell reads it.
+# The values of these variables reach the programs as they are: neither make nor a shell expands them.
 override NAME := $(value NAME)
 override PARAMS := $(value PARAMS)
 override PROFILE := $(value PROFILE)
@@ -36,50 +37,47 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check test lint type book pdf slides chapter lab own reproduce field tune study long bench wheel release data lock clean distclean
+.PHONY: help setup check test lint type book pdf slides chapter lab own reproduce comparison study stress bench wheel release data lock clean distclean
 
 help: ## List the commands
 	@echo "Usage: make COMMAND"
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
 
-check: lint type ## Style, types and the quick tests: some minutes
+check: lint type ## Check style and types, run the quick tests (one minute)
 	@$(PY) tools/args.py $(PY) -m pytest -n auto --dist worksteal -m 'not slow and not browser'
 
 test: $(VENV)/.stamp ## Run all tests (ARGS="-k reduction" picks some)
 	@$(PY) tools/args.py $(PY) -m pytest -n auto --dist worksteal
 
-book: $(VENV)/.stamp ## Run all chapters and build the book: _build/html/index.html (PROFILE=quick: in short; SOLUTIONS=0: without)
+book: $(VENV)/.stamp ## Run all chapters, build the book: _build/html/index.html (PROFILE=quick, SOLUTIONS=0)
 	@$(PY) tools/book.py build
 
-pdf: $(VENV)/.stamp ## Print the whole book: _build/gt2lite.pdf (needs Chromium)
+pdf: $(VENV)/.stamp ## Print the book: _build/gt2lite.pdf (needs Chromium)
 	@$(PY) tools/book.py pdf
 
-slides: $(VENV)/.stamp ## Make slides of the chapters, for a beamer without a network: _build/slides/
+slides: $(VENV)/.stamp ## Make slides of the chapters for offline presentation: _build/slides/
 	@$(PY) tools/book.py slides
 
 chapter: $(VENV)/.stamp ## Run one chapter: NAME=01_type2_sets PARAMS="sigma=2 s_r=0.5"
 	@$(PY) tools/book.py chapter
 
-lab: $(VENV)/.lab ## Open JupyterLab on executed copies of the chapters (PROFILE=quick: sooner; ARGS for JupyterLab)
+lab: $(VENV)/.lab ## Open JupyterLab on executed copies of the chapters (PROFILE=quick; ARGS for JupyterLab)
 	@$(PY) tools/args.py $(PY) tools/book.py lab --
 
-own: $(VENV)/.stamp ## Intervals for a table of yours: CSV=houses.csv TARGET=price LEVELS="0.8 0.9" (GROUP=, TIME=)
+own: $(VENV)/.stamp ## Run the chapter on your own data: CSV=houses.csv TARGET=price LEVELS="0.8 0.9" (GROUP=, TIME=)
 	@$(PY) tools/own.py
 
-reproduce: $(VENV)/.stamp ## Train all 60 systems of the paper, judge every cell and claim
-	@$(PY) tools/args.py $(PY) tools/study.py reproduce
+reproduce: $(VENV)/.stamp ## Train the systems of the paper again; print cells, winners and claims
+	@$(PY) tools/args.py $(PY) -m study reproduce
 
-field: $(VENV)/.stamp ## Run all contestants of the field: brings data/results/field.csv up to date
-	@$(PY) tools/args.py $(PY) tools/study.py field
+comparison: $(VENV)/.stamp ## Run the method comparison; update data/results/ (hours)
+	@$(PY) tools/args.py $(PY) -m study comparison
 
-tune: $(VENV)/.stamp ## Walk to the settings of GT2Regressor.strong again: data/results/tuning_repeat.csv
-	@$(PY) tools/args.py $(PY) tools/study.py tune
+study: $(VENV)/.stamp ## Recompute every stored result; print what moved beyond tolerance (hours)
+	@$(PY) tools/args.py $(PY) -m study study
 
-study: $(VENV)/.stamp ## All that is too long for the book: brings data/results/ up to date
-	@$(PY) tools/args.py $(PY) tools/study.py study
-
-long: $(VENV)/.stamp ## Attack the library by the thousand (40 minutes): writes data/results/campaign.json
-	@$(PY) tools/args.py $(PY) tools/campaign/run.py
+stress: $(VENV)/.stamp ## Run the property tests at length and print their counts (ARGS for pytest)
+	@$(PY) tools/args.py $(PY) -m pytest -n auto --hypothesis-profile=stress --hypothesis-show-statistics tests/stress
 
 lint: $(VENV)/.stamp ## Check style, formatting, clean notebooks, workflows
 	@$(PY) -m ruff check --quiet .
@@ -97,16 +95,16 @@ bench: $(VENV)/.bench ## Run every benchmark (installs JAX and PyTorch: see CONT
 	  [ -e "$$script" ] || { echo 'There are no benchmarks yet.'; break; }; \
 	  echo "== $$script"; $(PY) "$$script"; done
 
-wheel: $(VENV)/.stamp ## Build wheel and sdist into dist/ and try them in an empty environment
+wheel: $(VENV)/.stamp ## Build wheel and sdist into dist/, test them in an empty environment
 	@$(PY) tools/wheel.py
 
-release: $(VENV)/.stamp ## What can be handed out, into dist/: the book as a zip, PDF, wheel, sdist, checksums
+release: $(VENV)/.stamp ## Recompute a sample of the results, then build all artefacts into dist/
 	@$(PY) tools/release.py
 
-data: $(VENV)/.stamp ## Make the files in data/ again from their sources
+data: $(VENV)/.stamp ## Extract the data sets in data/ again from their sources
 	@$(PY) data/extract.py
 
-setup: $(VENV)/.stamp ## Make the virtual environment (the others do so by themselves)
+setup: $(VENV)/.stamp ## Create the virtual environment (other commands do so when needed)
 
 lock: ## Solve requirements.lock again (ARGS=--upgrade for newer versions; needs uv)
 	@command -v $(UV) >/dev/null || { echo 'make lock needs uv: python3 -m pip install uv' >&2; exit 1; }
@@ -114,7 +112,7 @@ lock: ## Solve requirements.lock again (ARGS=--upgrade for newer versions; needs
 	  --universal --python-version 3.11 --fork-strategy fewest --generate-hashes \
 	  --no-emit-index-url --custom-compile-command 'make lock'
 
-clean: ## Remove what was built, keep the environment
+clean: ## Remove build outputs, keep the environment
 	@rm -rf _build build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 	@find . -path './$(VENV)' -prune -o -name __pycache__ -type d -exec rm -rf {} +
 
@@ -132,9 +130,12 @@ $(VENV)/.locked: requirements.lock
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
 	  echo '"$(PYTHON)" cannot make virtual environments: its module venv or ensurepip is absent.' >&2; \
 	  echo 'On Debian and Ubuntu: apt-get install python3-venv' >&2; exit 1; }
-	@echo 'Setting up $(VENV) with the locked packages (once, about two minutes) ...'
+	@echo 'Setting up $(VENV) with the locked packages (once, one or two minutes) ...'
 	@$(PYTHON) -m venv --clear $(VENV)
-	@$(PIP) install --require-hashes --requirement requirements.lock
+	@# uv installs in a third of pip's time; wherever it cannot, pip does the same.
+	@{ $(PIP) install uv==$(UV_VERSION) && \
+	  $(VENV)/bin/uv pip install --quiet --python $(PY) --require-hashes --requirement requirements.lock; } \
+	  2>/dev/null || $(PIP) install --require-hashes --requirement requirements.lock
 	@touch $@
 
 $(VENV)/.stamp: $(VENV)/.locked pyproject.toml

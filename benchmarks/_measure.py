@@ -152,13 +152,12 @@ def write(
         results: the numbers.
         packages: distributions whose versions matter, besides NumPy and autograd.
     """
-    from study.results import commit_of
-    from study.runner import provenance
+    from study.results import environment
 
-    versions = {package: _version(package) for package in ("autograd", *packages)}
-    facts = {
-        "commit": commit_of(ROOT),
-        **provenance(),
+    facts = environment()
+    versions = facts["versions"] | {package: _version(package) for package in packages}
+    facts |= {
+        "numpy": versions["numpy"],
         "versions": {package: version for package, version in versions.items() if version},
         "processor": _processor(),
         "cores": os.cpu_count(),

@@ -71,6 +71,28 @@ def between(name: str, value: Any, low: float, high: float, *, closed: bool = Fa
     return float(value)
 
 
+LARGEST_SEED = 2**64
+"""Largest seed accepted, also in model files."""
+
+
+def read_seed(random_state: Any) -> Any:
+    """Return a seed for NumPy's generators from what scikit-learn calls a random state.
+
+    >>> read_seed(np.int64(3))
+    3
+    """
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    if random_state is None or isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, (int, np.integer)) and 0 <= random_state <= LARGEST_SEED:
+        return int(random_state)
+    raise ValueError(
+        "random_state must be a whole number from 0 to 2**64, a generator or None, "
+        f"got {random_state!r}"
+    )
+
+
 def n_axes(name: str, value: Any) -> int:
     """Return how many axes a number, a row of numbers or a table has; a ragged one has none.
 

@@ -18,12 +18,14 @@ from gt2lite import model_file as files
 from gt2lite._progress import progress_bar
 from gt2lite._sklearn import Regressor, not_fitted_error
 from gt2lite._validation import (
+    LARGEST_SEED,
     Array,
     IntArray,
     Names,
     between,
     match_table,
     n_axes,
+    read_seed,
     read_table,
     read_target,
     vector,
@@ -34,13 +36,14 @@ from gt2lite.calibration.base import CoverageError, plain_fraction, rank
 from gt2lite.calibration.family import Cut, Scores, critical_scores, cut_ends
 from gt2lite.datasets import check_target, ends_in_units
 from gt2lite.regressor import GT2Regressor, interval_frame
-from gt2lite.selection import LARGEST_SEED, USUAL_COVERAGE, call_all, read_seed
+from gt2lite.selection import call_all
+from gt2lite.splits import DEFAULT_COVERAGE
 
 KIND = "crossed"
 
 
 class CrossModel(NamedTuple):
-    """All that a fitted `CrossRegressor` consists of."""
+    """All that a fitted `CVPlusRegressor` consists of."""
 
     systems: Sequence[GT2Regressor]
     scores: Sequence[Scores]
@@ -49,7 +52,7 @@ class CrossModel(NamedTuple):
 
 
 def write_crossed(path: files.Location, model: CrossModel) -> None:
-    """Write a fitted `CrossRegressor` to one file."""
+    """Write a fitted `CVPlusRegressor` to one file."""
     arrays: dict[str, Array] = {"fold": model.fold.astype(float)}
     with tempfile.TemporaryDirectory() as folder:
         inner = Path(folder) / "model.npz"
@@ -108,7 +111,7 @@ AT_ONCE = 2**21
 """How many ends of intervals are held in memory at once."""
 
 
-class CrossRegressor(Regressor):  # type: ignore[misc]
+class CVPlusRegressor(Regressor):  # type: ignore[misc]
     """Prediction intervals from all rows of a small table: CV+ for nested intervals.
 
     The rows are dealt into folds. For each fold a system is trained without it, and its rows are
@@ -137,10 +140,10 @@ class CrossRegressor(Regressor):  # type: ignore[misc]
         n_features_in_, feature_names_in_: the columns seen in `fit`; names where X had them.
 
     >>> from gt2lite import GT2Regressor, load_dataset
-    >>> from gt2lite.cv_plus import CrossRegressor
+    >>> from gt2lite.cv_plus import CVPlusRegressor
     >>> data = load_dataset("pp")
     >>> system = GT2Regressor(n_rules=3, epochs=20, learning_rate=0.02)
-    >>> reg = CrossRegressor(system).fit(data.X[:100], data.y[:100])
+    >>> reg = CVPlusRegressor(system).fit(data.X[:100], data.y[:100])
     >>> lower, upper = reg.predict_interval(data.X[100:300], coverage=[0.8, 0.9])
     >>> lower.shape, round(reg.promised(0.9), 3)
     ((200, 2), 0.724)
@@ -184,7 +187,7 @@ class CrossRegressor(Regressor):  # type: ignore[misc]
     def predict_interval(
         self,
         X: Any,
-        coverage: float | Sequence[float] = USUAL_COVERAGE,
+        coverage: float | Sequence[float] | None = None,
         *,
         as_frame: bool = False,
     ) -> Any:
@@ -192,13 +195,14 @@ class CrossRegressor(Regressor):  # type: ignore[misc]
 
         Args:
             X: inputs (N, M).
-            coverage: the level wanted, or several of them; see `promised` for what is sure.
+            coverage: the level (0.9 if None), or several of them; see `promised`.
             as_frame: whether to return a data frame, see `GT2Regressor.predict_interval`.
 
         Returns:
             Two arrays (N,), or (N, L) for a sequence of L levels.
         """
         values = self._read(X)
+        coverage = DEFAULT_COVERAGE if coverage is None else coverage
         ranks = [self._rank(level) for level in _levels(coverage)]
         lower, upper = np.empty((2, len(values), len(ranks)))
         above = np.array(ranks, dtype=int) - 1  # of N ends, the smallest first
@@ -278,7 +282,7 @@ class CrossRegressor(Regressor):  # type: ignore[misc]
         """Return for each fold the ends (2, scores, N) that its rows give to new ones."""
         found = []
         for system, scores in zip(self.systems_, self.scores_, strict=True):
-            learnt = system.learnt()
+            learnt = system._fitted()
             family = learnt.family(learnt.planes(system.scaler_.transform_X(values)))
             planes, which = np.unique(scores.alpha, return_inverse=True)
             cuts = [Cut(plane if plane > 0 else math.nan) for plane in planes]
@@ -319,7 +323,7 @@ def _learn(
     system = GT2Regressor(**settings | {"verbose": False}).fit(X[use], y[use])
     if names is not None:
         system.feature_names_in_ = names
-    learnt, scaler = system.learnt(), system.scaler_
+    learnt, scaler = system._fitted(), system.scaler_
     family = learnt.family(learnt.planes(scaler.transform_X(X[~use])))
     return system, critical_scores(family, scaler.transform_y(y[~use]))
 

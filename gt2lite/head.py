@@ -22,12 +22,14 @@ from gt2lite import model_file as files
 from gt2lite._progress import progress_bar
 from gt2lite._sklearn import Regressor, need_sklearn, not_fitted_error
 from gt2lite._validation import (
+    LARGEST_SEED,
     Array,
     IntArray,
     Names,
     finite,
     match_table,
     numbers,
+    read_seed,
     read_table,
     read_target,
     take_rows,
@@ -41,8 +43,8 @@ from gt2lite.calibration.make import make_calibrator, tails_of
 from gt2lite.memberships import ALPHA_0
 from gt2lite.regressor import GT2Regressor, interval_frame
 from gt2lite.rules import Explanation, Rule, Rules, fixed
-from gt2lite.selection import GRID, LARGEST_SEED, USUAL_COVERAGE, Seen, quality, read_seed
-from gt2lite.splits import draw_split
+from gt2lite.selection import GRID, Seen, quality
+from gt2lite.splits import DEFAULT_COVERAGE, draw_split
 from gt2lite.training import HEAD
 
 HARMLESS = 0.01
@@ -568,7 +570,7 @@ class Doubting:
             )
         table, values = head._read(X)
         inputs = head._inputs(values, predict_base(head.base_, table))
-        level = float(USUAL_COVERAGE) if coverage is None else coverage
+        level = DEFAULT_COVERAGE if coverage is None else coverage
         ends, kind = None, f"{100 * level:.4g} % intervals"
         if coverage is not None or hasattr(head.head_, "calibrator_"):
             ends = head.head_.predict_interval(inputs, level, groups=groups)
@@ -860,7 +862,7 @@ class IntervalHead(Doubting, Regressor):
     def predict_interval(
         self,
         X: Any,
-        coverage: float | Sequence[float] = USUAL_COVERAGE,
+        coverage: float | Sequence[float] | None = None,
         *,
         alpha: float | None = None,
         groups: Any = None,
@@ -878,7 +880,7 @@ class IntervalHead(Doubting, Regressor):
         shift = predicted if lower.ndim == 1 else predicted[:, None]
         lower, upper = shift + lower, shift + upper
         if as_frame:
-            return interval_frame(X, lower, upper, coverage if alpha is None else None)
+            return interval_frame(X, lower, upper, coverage, alpha)
         return lower, upper
 
     def calibration_report(

@@ -34,7 +34,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gt2lite import model_file as files
-from gt2lite._validation import Array, Names, between, finite, matrix, one_of, vector, whole
+from gt2lite._validation import (
+    LARGEST_SEED,
+    Array,
+    Names,
+    between,
+    finite,
+    matrix,
+    one_of,
+    vector,
+    whole,
+)
 from gt2lite._version import __version__
 from gt2lite.calibration import Calibration, SearchCalibrator, TableCalibrator
 from gt2lite.calibration.make import restore_calibration
@@ -42,7 +52,6 @@ from gt2lite.calibration.margins import Margins
 from gt2lite.datasets import LogScaler, Scaler, scaler_kind
 from gt2lite.selection import (
     INPUTS,
-    LARGEST_SEED,
     MOST_SYSTEMS,
     Fitted,
     Judged,
@@ -467,7 +476,7 @@ def model_of(estimator: Any) -> Model:
         settings["random_state"] = None  # a generator's state is no setting
     return Model(
         settings,
-        estimator.learnt(),
+        estimator._fitted(),
         estimator.scaler_,
         getattr(estimator, "feature_names_in_", None),
         getattr(estimator, "calibrator_", None),

@@ -18,8 +18,7 @@ from gt2lite.calibration.make import make_calibrator, tails_of
 from gt2lite.metrics import interval_score, picp
 from gt2lite.regressor import GT2Regressor, NarrowEnvelopeWarning, interval_frame
 from gt2lite.rules import Explanation, Rules
-from gt2lite.selection import USUAL_COVERAGE
-from gt2lite.splits import draw_split
+from gt2lite.splits import DEFAULT_COVERAGE, draw_split
 
 need_sklearn("IntervalPipeline")
 
@@ -121,7 +120,7 @@ class IntervalPipeline(Pipeline):
         return self
 
     def predict_interval(
-        self, X: Any, coverage: float | Sequence[float] = USUAL_COVERAGE, **options: Any
+        self, X: Any, coverage: float | Sequence[float] | None = None, **options: Any
     ) -> Any:
         """Return the ends of prediction intervals for raw rows.
 
@@ -133,8 +132,7 @@ class IntervalPipeline(Pipeline):
         last, as_frame = self._last("predict_interval"), options.pop("as_frame", False)
         lower, upper = last.predict_interval(self._inputs(X), coverage, **options)
         if as_frame:
-            asked = coverage if options.get("alpha") is None else None
-            return interval_frame(X, lower, upper, asked)
+            return interval_frame(X, lower, upper, coverage, options.get("alpha"))
         return lower, upper
 
     def calibration_report(self, coverage: float | Sequence[float], **options: Any) -> Any:
@@ -285,7 +283,7 @@ class IntervalScorer:
 
 
 def coverage_scorer(
-    coverage: float = USUAL_COVERAGE, *, seed: int = 0, **options: Any
+    coverage: float = DEFAULT_COVERAGE, *, seed: int = 0, **options: Any
 ) -> IntervalScorer:
     """Return a scorer of coverage: the share of targets in their interval for a level.
 
@@ -310,7 +308,7 @@ def coverage_scorer(
 
 
 def interval_scorer(
-    coverage: float = USUAL_COVERAGE, *, seed: int = 0, **options: Any
+    coverage: float = DEFAULT_COVERAGE, *, seed: int = 0, **options: Any
 ) -> IntervalScorer:
     """Return a scorer of minus the interval score: width, and a fine for every miss.
 
@@ -328,7 +326,7 @@ def cross_val_intervals(
     estimator: Any,
     X: Any,
     y: Any,
-    coverage: float | Sequence[float] = USUAL_COVERAGE,
+    coverage: float | Sequence[float] = DEFAULT_COVERAGE,
     *,
     cv: Any = 5,
     share: float = 0.25,

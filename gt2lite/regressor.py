@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from gt2lite._sklearn import Regressor
-from gt2lite._validation import Array, Names, between, read_table, read_target
+from gt2lite._validation import Array, Names, between, read_seed, read_table, read_target
 from gt2lite.calibration import RANKED, Calibration, Cut, ReportRow, TwoSidedCalibrator
 from gt2lite.calibration.groups import read_groups
 from gt2lite.calibration.make import make_calibrator, tails_of
@@ -22,18 +22,15 @@ from gt2lite.model_file import Stored
 from gt2lite.rules import Readable
 from gt2lite.selection import (
     SIGNATURE,
-    USUAL_COVERAGE,
     Learnt,
-    Unasked,
     check_watch,
     complete,
     describe,
     fit_systems,
     make_plan,
     make_recipe,
-    read_seed,
 )
-from gt2lite.splits import draw_split
+from gt2lite.splits import DEFAULT_COVERAGE, draw_split
 from gt2lite.training import STRONG, Callback
 
 FAR, FAR_ABOVE = 0.02, 0.05
@@ -182,7 +179,9 @@ def at_most(k: int, n: int, p: float) -> float:
     return total
 
 
-def interval_frame(X: Any, lower: Array, upper: Array, coverage: Any) -> Any:
+def interval_frame(
+    X: Any, lower: Array, upper: Array, coverage: Any = None, alpha: float | None = None
+) -> Any:
     """Return intervals as a data frame with a column for each end and level.
 
     A frame of the kind that `X` is, with its index where it has one; for other tables a
@@ -192,18 +191,22 @@ def interval_frame(X: Any, lower: Array, upper: Array, coverage: Any) -> Any:
         X: the inputs.
         lower: (N,), or (N, L) for L levels.
         upper: likewise.
-        coverage: the level or levels; None where a plane was asked for.
+        coverage: the level or levels; None means 0.9.
+        alpha: the plane, if one was requested instead of a coverage.
 
     >>> frame = interval_frame([[1.0], [2.0]], np.zeros(2), np.ones(2), 0.9)
     >>> list(frame.columns), frame.shape
     (['lower_90', 'upper_90'], (2, 2))
     """
-    if coverage is None:
+    if alpha is not None:
         columns = {"lower": lower, "upper": upper}
     else:
         columns = {}
         for level, low, high in zip(
-            np.ravel(coverage), np.atleast_2d(lower.T), np.atleast_2d(upper.T), strict=True
+            np.ravel(DEFAULT_COVERAGE if coverage is None else coverage),
+            np.atleast_2d(lower.T),
+            np.atleast_2d(upper.T),
+            strict=True,
         ):
             columns |= {f"lower_{percent(level)}": low, f"upper_{percent(level)}": high}
     if hasattr(X, "columns") and not hasattr(X, "iloc"):  # polars: frames without an index
@@ -427,7 +430,7 @@ class GT2Regressor(Readable, Stored, Learnt, Regressor):
     def predict_interval(
         self,
         X: Any,
-        coverage: float | Sequence[float] = USUAL_COVERAGE,
+        coverage: float | Sequence[float] | None = None,
         *,
         alpha: float | None = None,
         groups: Any = None,
@@ -437,7 +440,7 @@ class GT2Regressor(Readable, Stored, Learnt, Regressor):
 
         Args:
             X: inputs (N, M).
-            coverage: the level wanted, or several of them; needs `calibrate` first.
+            coverage: the level, or several of them; needs `calibrate` first. None means 0.9.
             alpha: a plane in [0.01, 1] instead of a level, calibrated or not: 0.01 is the
                 envelope that training aimed at, and covers what it happens to cover.
             groups: the group of each row (N,), where the calibration was by groups.
@@ -455,15 +458,16 @@ class GT2Regressor(Readable, Stored, Learnt, Regressor):
         if alpha is not None:
             lower, upper = self._plane(X, alpha, coverage, groups)
         else:
+            coverage = DEFAULT_COVERAGE if coverage is None else coverage
             calibrator, planes = self._calibrated(), self._planes(X)
             if groups is not None:
                 groups = read_groups(groups, len(planes))
-            lower, upper = calibrator.intervals(self.learnt().family(planes), coverage, groups)
+            lower, upper = calibrator.intervals(self._fitted().family(planes), coverage, groups)
             told = self.__dict__.setdefault("_told", set())
             warn_if_missed(calibrator, np.ravel(coverage), told)
         lower, upper = (ends_in_units(self.scaler_, ends) for ends in (lower, upper))
         if as_frame:
-            return interval_frame(X, lower, upper, coverage if alpha is None else None)
+            return interval_frame(X, lower, upper, coverage, alpha)
         return lower, upper
 
     def calibration_report(
@@ -521,7 +525,7 @@ class GT2Regressor(Readable, Stored, Learnt, Regressor):
 
     def _calibrate(self, calibrator: Any, scaled: Array, target: Array, groups: Any) -> Self:
         given = () if groups is None else (groups,)
-        learnt = self.learnt()
+        learnt = self._fitted()
         intervals = learnt.family(learnt.planes(scaled))
         calibrator.fit(intervals, self.scaler_.transform_y(target), *given)
         self._forget(*_OF_CALIBRATION)
@@ -532,10 +536,10 @@ class GT2Regressor(Readable, Stored, Learnt, Regressor):
         return self
 
     def _plane(self, X: Any, alpha: Any, coverage: Any, groups: Any) -> tuple[Array, Array]:
-        if not isinstance(coverage, Unasked):
+        if coverage is not None:
             raise ValueError(f"give alpha or coverage, not both: got {alpha!r} and {coverage!r}")
         if groups is not None:
-            raise ValueError("groups belong to a coverage, and alpha was given instead")
+            raise ValueError("groups cannot be combined with alpha: pass coverage instead")
         return self._planes(X)(between("alpha", alpha, ALPHA_0, 1, closed=True))
 
 

@@ -864,7 +864,7 @@ class Readable:
         reg._check_fitted()
         if top is not None:
             whole("top", top)
-        one, learnt = _system(reg, system), reg.learnt()
+        one, learnt = _system(reg, system), reg._fitted()
         rows = None if X is None else learnt.inputs(reg._scaled(X), system)
         units = units_of(_units(reg, target), one)
         return read_rules(one.params, learnt.alphas, units, rows, top)
@@ -880,7 +880,7 @@ class Readable:
         """
         reg: Any = self
         reg._check_fitted()
-        one, learnt = _system(reg, system), reg.learnt()
+        one, learnt = _system(reg, system), reg._fitted()
         return output_weights(one.params, learnt.inputs(reg._scaled(X), system), learnt.alphas)
 
     def explain(
@@ -927,7 +927,7 @@ class Readable:
             coverage = 0.9 if coverage is None else coverage
         elif group is not None:
             raise ValueError("group belongs to a coverage, and none was given")
-        return explain_row(reg.learnt(), row, units, calibration, coverage, alpha, group)
+        return explain_row(reg._fitted(), row, units, calibration, coverage, alpha, group)
 
 
 def input_names(reg: Any) -> tuple[str, ...]:

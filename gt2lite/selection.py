@@ -25,9 +25,6 @@ from gt2lite.training import STRONG, Callback, InterruptedTrainingWarning, Recip
 
 EPOCHS, MIN_STEPS = 100, 3000
 
-LARGEST_SEED = 2**64
-"""What a seed may be at most: a model file holds it, and is read with the same bound."""
-
 _OWN: dict[str, tuple[str, Any]] = {  # type and default
     "epochs": ("int | None", None),
     "n_systems": ("int", 1),
@@ -73,13 +70,6 @@ _TYPED = {field.name: (field.type, field.default) for field in fields(Recipe)} |
 DEFAULTS: dict[str, Any] = {name: default for name, (_, default) in _TYPED.items()}
 """Every setting with its default, in the order of `Recipe`."""
 
-
-class Unasked(float):
-    """A level that nobody asked for, so that it can be told from the same one asked for."""
-
-
-USUAL_COVERAGE = Unasked(0.9)
-"""The coverage of intervals where none is named."""
 
 SIGNATURE = inspect.Signature(
     [
@@ -171,20 +161,6 @@ def describe() -> str:
     """Return what the settings mean, as a list with one indent."""
     _, _, told = inspect.cleandoc(Recipe.__doc__ or "").partition("Attributes:\n")
     return f"{told}\n{_DESCRIBED}"
-
-
-def read_seed(random_state: Any) -> Any:
-    """Return a seed for NumPy's generators from what scikit-learn calls a random state."""
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31))
-    if random_state is None or isinstance(random_state, np.random.Generator):
-        return random_state
-    if isinstance(random_state, (int, np.integer)) and 0 <= random_state <= LARGEST_SEED:
-        return int(random_state)
-    raise ValueError(
-        "random_state must be a whole number from 0 to 2**64, a generator or None, "
-        f"got {random_state!r}"
-    )
 
 
 MOST_KNOTS = 101
@@ -815,13 +791,13 @@ class Learnt:
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "params_")
 
-    def learnt(self) -> Fitted:
+    def _fitted(self) -> Fitted:
         """Return systems, ranks and margins as one object, in scaled units; for other modules."""
         return Fitted(self.systems_, self.ranks_, self.margins_, self.chosen_)
 
     def use_margins(self, power: float, X: Any) -> None:
         """Calibrate margins instead of planes from now on; `X` (N, M) was trained on; likewise."""
-        self._keep(self.learnt().with_margins(power, self._scaled(X)))
+        self._keep(self._fitted().with_margins(power, self._scaled(X)))
 
     def calibration_inputs(self) -> Array | None:
         """Return the scaled inputs (Q, M) that the calibrator may need again, if any; likewise."""
@@ -840,7 +816,7 @@ class Learnt:
 
     def _planes(self, X: Any) -> Planes | MeanPlanes:
         scaled = self._scaled(X)
-        return self.learnt().planes(scaled)
+        return self._fitted().planes(scaled)
 
     def _calibrated(self) -> Calibration:
         if not hasattr(self, "calibrator_"):

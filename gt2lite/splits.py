@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gt2lite._validation import IntArray, between
+from gt2lite._validation import IntArray, between, read_seed
 from gt2lite.calibration.base import plain_fraction
-from gt2lite.selection import USUAL_COVERAGE, read_seed
+
+DEFAULT_COVERAGE = 0.9
+"""Coverage of prediction intervals if none is requested."""
 
 FEWEST_TRAINED = 10
 """Rows that training needs to be worth its name."""
@@ -83,7 +85,7 @@ def fewest_calibrated(sides: str = "both", tails: tuple[float, float] | None = N
     >>> fewest_calibrated(), fewest_calibrated("each"), fewest_calibrated("each", (0.2, 0.8))
     (9, 19, 49)
     """
-    miss = 1 - plain_fraction(float(USUAL_COVERAGE))
+    miss = 1 - plain_fraction(DEFAULT_COVERAGE)
     if tails is not None:
         miss *= min(plain_fraction(share) for share in tails if share)
     elif sides == "each":
@@ -95,7 +97,7 @@ def _too_few(label: str | int | None, n_rows: int, n: int, needed: int, share: f
     whose = "there are" if label is None else f"group {label!r} has"
     told = (
         f"{whose} {n_rows} rows, of which share={share:g} leaves {n} to calibrate on; a coverage "
-        f"of {USUAL_COVERAGE:g} needs {needed}: use at least {math.ceil(needed / share)} rows"
+        f"of {DEFAULT_COVERAGE:g} needs {needed}: use at least {math.ceil(needed / share)} rows"
     )
     if needed < n_rows - FEWEST_TRAINED:
         told += f", a share of {math.ceil(100 * needed / n_rows) / 100:g}"

@@ -16,6 +16,7 @@ from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 if TYPE_CHECKING:
     from IPython.display import Markdown
@@ -38,7 +39,8 @@ def glue_facts(prefix: str, facts: Any = None, **more: Any) -> None:
 
     Args:
         prefix: Begins the name of every number, so that pages do not get in each other's way.
-        facts: A named tuple, a dataclass or a mapping, or None where keywords say it all.
+        facts: A mapping, a row of a DataFrame, a named tuple or a dataclass; None if keywords
+            give all facts.
         more: Further facts by name.
 
     Raises:
@@ -55,13 +57,19 @@ def glue_facts(prefix: str, facts: Any = None, **more: Any) -> None:
         glue(name, value, display=False)
 
 
-def table(name: str, rows: Iterable[Any], columns: Mapping[str, str], caption: str) -> Markdown:
-    r"""Return rows as a numbered table with a caption: let a cell end in it.
+def table(
+    name: str,
+    rows: pd.DataFrame | Iterable[Any],
+    columns: Mapping[str, str] | None = None,
+    caption: str = "",
+) -> Markdown:
+    r"""Return rows as a numbered table with a caption; make it the last value of a cell.
 
     Args:
         name: The page refers to the table by `` {numref}`tab-name` ``; give it without "tab-".
-        rows: Named tuples, dataclasses or mappings. Where there are none the table says so.
-        columns: Maps a header to a format of fields, see `markdown_table`.
+        rows: A DataFrame, or mappings, named tuples or dataclasses. A table without rows says so.
+        columns: Maps a header to a format of fields, see `markdown_table`; None shows all columns
+            of a DataFrame as they are.
         caption: One sentence or more, in Markdown.
 
     Raises:
@@ -92,8 +100,16 @@ def table(name: str, rows: Iterable[Any], columns: Mapping[str, str], caption: s
     return Markdown(text)  # type: ignore[no-untyped-call]
 
 
-def markdown_table(rows: Iterable[Any], columns: Mapping[str, str]) -> str:
-    """Return rows as a Markdown table; `columns` maps a header to a format of fields.
+def markdown_table(
+    rows: pd.DataFrame | Iterable[Any], columns: Mapping[str, str] | None = None
+) -> str:
+    """Return rows as a Markdown table.
+
+    Args:
+        rows: A DataFrame, or mappings, named tuples or dataclasses. The named index of a DataFrame
+            counts as columns, so the result of `groupby` can be given as it is.
+        columns: Maps a header to a format of fields. None shows all columns of a DataFrame: text
+            as it is, and numbers as `str` writes them.
 
     Columns of numbers are aligned on the right. Without rows there is one that says "none".
 
@@ -103,8 +119,17 @@ def markdown_table(rows: Iterable[Any], columns: Mapping[str, str]) -> str:
     |---|---:|
     | `ww` | 80.9 |
     | `pp` | 7.5 |
+    >>> frame = pd.DataFrame({"data": ["ww", "ww", "pp"], "rmse": [1, 3, 4]})
+    >>> print(markdown_table(frame.groupby("data").agg(largest=("rmse", "max"))))
+    | data | largest |
+    |---|---:|
+    | pp | 4 |
+    | ww | 3 |
     """
-    cells = [_cells(_values(row), columns) for row in rows]
+    records, known = _records(rows)
+    if columns is None:
+        columns = {name: f"{{{i}}}" for i, name in enumerate(known)}
+    cells = [_cells(record, columns) for record in records]
     sides = ["---:" if _is_numeric(column) else "---" for column in zip(*cells, strict=True)]
     if not cells:
         cells = [["none", *[""] * (len(columns) - 1)]]
@@ -200,15 +225,30 @@ def _glue() -> Any:
     return glue
 
 
+def _records(rows: pd.DataFrame | Iterable[Any]) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return rows as mappings, and the names of their columns."""
+    if isinstance(rows, pd.DataFrame):
+        if any(name is not None for name in rows.index.names):
+            rows = rows.reset_index()
+        columns = [str(name) for name in rows.columns]
+        return [
+            dict(zip(columns, row, strict=True)) for row in rows.itertuples(index=False, name=None)
+        ], columns
+    records = [_values(row) for row in rows]
+    return records, list(records[0]) if records else []
+
+
 def _values(row: Any) -> dict[str, Any]:
     if isinstance(row, Mapping):
         return dict(row)
+    if isinstance(row, pd.Series):
+        return {str(name): value for name, value in row.items()}
     if hasattr(row, "_asdict"):
         return dict(row._asdict())
     if is_dataclass(row) and not isinstance(row, type):
         return {field.name: getattr(row, field.name) for field in fields(row)}
     raise TypeError(
-        f"a row must be a named tuple, a dataclass or a mapping, got {type(row).__name__}"
+        f"a row must be a mapping, a Series, a named tuple or a dataclass, got {type(row).__name__}"
     )
 
 
@@ -225,7 +265,7 @@ def _cells(values: Mapping[str, Any], columns: Mapping[str, str]) -> list[str]:
     cells = []
     for head, template in columns.items():
         try:
-            text = template.format(**values)
+            text = template.format(*values.values(), **values)
         except KeyError as error:
             raise ValueError(
                 f'column "{head}" asks for {error.args[0]}, which a row lacks; it has '

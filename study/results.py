@@ -1,247 +1,217 @@
-"""Stored results in `data/results/`: written by the commands that make them, never by hand.
+"""Stored results: the CSV files of `data/results/` and where they come from.
 
-A file is plain CSV. Its columns are the fields of a record, and one more, `key`: that of the
-run which the row came from (`study.runner.key_of`). A row whose key is not that of today's
-code is of *older code*, and pages that show it say so, see `study.stored`. Beside the rows
-`provenance.json` tells the commit, the versions, the machine and the date.
+Each file is written by a command of `python -m study`, never by hand, and is plain data: no
+hash of the code decides whether it may be used. `provenance.json` records for each file the
+commit, the date, the machine and the versions that it was made with.
 
-A new run is compared with the reference number by number. Runs on the same machine are equal to
-the last bit; another machine rounds otherwise, and training carries such a difference on. How
-far it grows was measured by moving the start values by a few units in the last place, with the
-instructions that the processor has and without the newer ones (`nudged.csv`, `nudged_sse4.csv`).
-The largest difference that this made sets the tolerance.
+Whether stored numbers still hold is answered by computing some of them again. On the machine
+that made them a rerun is equal to the last bit. Another machine rounds differently, and
+training amplifies the difference; `nudged.csv` and `nudged_sse4.csv` hold runs with perturbed
+rounding, whose largest difference is the tolerance. `compare` reports the largest difference
+of each metric, and how many differences exceed it.
 
-What `make bench` measured lies in `bench/`: a JSON file for each script, provenance inside.
+`bench/` holds what `make bench` measured: one JSON file for each script, provenance inside.
 """
 
 from __future__ import annotations
 
-import csv
+import hashlib
 import json
 import os
+import platform
 import subprocess
-import tempfile
-import types
-from collections.abc import Callable, Iterable
-from dataclasses import astuple, dataclass, fields
+import time
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar, get_args, get_type_hints
+from typing import Any
+
+import pandas as pd
 
 from gt2lite.datasets import data_path
-from study.records import Record
-from study.runner import provenance
 
+STUDY_VERSION = 1
+"""Raised when a study changes on purpose: its rules, its methods or its data sets."""
+
+ROOT = Path(__file__).resolve().parents[1]
 METRICS = ("rmse", "picp", "pinaw", "interval_score")
-_IDENTITY = ("dataset", "seed", "mode", "model", "level", "method", "step", "interpolation")
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Stored(Generic[T]):
-    """The rows of a file, and the key of the run that each of them came from."""
-
-    rows: list[T]
-    keys: list[str]
-
-    def older(self, today: Iterable[str]) -> int:
-        """Return how many rows have a key that is none of today's."""
-        known = set(today)
-        return sum(key not in known for key in self.keys)
-
-    def by_key(self) -> dict[str, list[T]]:
-        """Return the rows of each run, in their order."""
-        found: dict[str, list[T]] = {}
-        for key, row in zip(self.keys, self.rows, strict=True):
-            found.setdefault(key, []).append(row)
-        return found
+RECORD = ("dataset", "seed", "mode", "model", "level", "method", "step", "interpolation")
+"""The columns that identify a row of the paper's protocol."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Moved:
-    """What a record came to when its run was nudged, or its processor held back."""
+def load(name: str) -> pd.DataFrame:
+    """Return the rows of `data/results/<name>.csv`; an empty cell is NaN.
 
-    dataset: str
-    seed: int
-    mode: str
-    model: str
-    level: float
-    method: str
-    step: float | None = None
-    interpolation: str | None = None
-    nudge: int
-    processor: str
-    rmse: float
-    picp: float
-    pinaw: float
-    interval_score: float
+    >>> load("reference").loc[0, ["dataset", "seed", "method"]].tolist()
+    ['ww', 0, 'trained']
+    """
+    path = data_path("results", f"{name}.csv")
+    if not path.exists():
+        stored = ", ".join(sorted(file.stem for file in path.parent.glob("*.csv")))
+        raise FileNotFoundError(f"name must be one of {stored}; got {name!r}")
+    return pd.read_csv(path)  # pandas 3.1 and later read the very bits that were written
 
 
-class Difference(NamedTuple):
-    """The largest differences of a metric between a run and its reference."""
-
-    metric: str
-    n: int  # numbers compared
-    n_equal: int  # of them the same to the last bit
-    largest: float
-    where: str  # the largest is
-    tolerance: float  # the largest difference that rounding was seen to make
-    n_beyond: int  # numbers that differ by more
-
-
-# ------------------------------------------------------------------------- rows and their keys
-
-
-def write(
-    stored: Stored[Any], path: str | os.PathLike[str], kind: Callable[..., Any] | None = None
-) -> None:
-    """Write rows and their keys to a CSV file, which appears whole or not at all.
+def save(name: str, frame: pd.DataFrame, **facts: Any) -> None:
+    """Write rows to `data/results/<name>.csv`, and their provenance.
 
     Args:
-        stored: what is written.
-        path: of the file.
-        kind: the dataclass of the rows; needed only where there are none.
+        name: name of the file, without its suffix.
+        frame: the rows; the index is not written.
+        facts: further facts for the provenance, such as the command.
     """
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    columns: Any = kind or stored.rows[0]
-    names = [field.name for field in fields(columns)]
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "w", newline="", encoding="utf-8") as file:
-            table = csv.writer(file, lineterminator="\n")
-            table.writerow([*names, "key"])
-            for row, key in zip(stored.rows, stored.keys, strict=True):
-                table.writerow([*astuple(row), key])
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, target)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    path = data_path("results", f"{name}.csv")
+    known = _read_json(_provenance_path(), {})
+    _write(path, frame.to_csv(index=False, lineterminator="\n"))
+    known[name] = environment() | facts
+    _write(_provenance_path(), json.dumps(known, indent=1, sort_keys=True) + "\n")
 
 
-def read(path: str | os.PathLike[str], kind: Callable[..., T]) -> Stored[T]:
-    """Return the rows of a file and their keys.
+def provenance(name: str) -> dict[str, Any]:
+    """Return where a file comes from: commit, date, machine, versions, version of the study.
 
-    Args:
-        path: of a file that `write` made.
-        kind: the dataclass of its rows, whose field types say how a value is read.
+    >>> sorted(provenance("reference"))[:3]
+    ['command', 'commit', 'date']
     """
-    parse = {name: _parser(hint) for name, hint in get_type_hints(kind).items()}
-    rows, keys = [], []
-    with open(path, newline="", encoding="utf-8") as file:
-        for line in csv.DictReader(file):
-            keys.append(line.pop("key"))
-            rows.append(kind(**{name: parse[name](text) for name, text in line.items()}))
-    return Stored(rows, keys)
-
-
-def _parser(hint: Any) -> Callable[[str], Any]:
-    """Return what reads a value of a type; an empty cell is None where the type allows it."""
-    if isinstance(hint, types.UnionType):
-        (plain,) = [part for part in get_args(hint) if part is not type(None)]
-        return lambda text: None if text == "" else plain(text)
-    reader: Callable[[str], Any] = hint
-    return reader
-
-
-# ------------------------------------------------------------------------------- provenance
-
-
-def reference_provenance(name: str = "provenance.json") -> dict[str, Any]:
-    """Return where the stored results of the reference run, or of another study, come from."""
-    facts: dict[str, Any] = json.loads(data_path("results", name).read_text(encoding="utf-8"))
+    known = _read_json(_provenance_path(), {})
+    if name not in known:
+        raise KeyError(f"name must be one of {', '.join(known)}; got {name!r}")
+    facts: dict[str, Any] = known[name]
     return facts
 
 
 def bench(name: str) -> dict[str, Any]:
-    """Return what a benchmark measured when it was last stored, by `make bench`.
+    """Return the stored results of a benchmark.
 
     Args:
-        name: of a script in `benchmarks/`, such as "step".
+        name: a script in `benchmarks/`, such as "step".
 
     Returns:
-        A dict of three: "settings", "results" and "provenance" (commit, versions, machine,
-        date, load).
+        A dict with "settings", "results" and "provenance".
     """
     path = data_path("results", "bench", f"{name}.json")
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        there = ", ".join(sorted(file.stem for file in path.parent.glob("*.json"))) or "none"
-        raise FileNotFoundError(
-            f"no benchmark called {name!r} is stored, there are: {there}; "
-            f"`make bench` runs all of them and writes {path.name}"
-        ) from None
-    found: dict[str, Any] = json.loads(text)
+    if not path.exists():
+        stored = ", ".join(sorted(file.stem for file in path.parent.glob("*.json"))) or "none"
+        raise FileNotFoundError(f"name must be one of {stored}; got {name!r}: run `make bench`")
+    found: dict[str, Any] = _read_json(path, {})
     return found
 
 
-def write_provenance(folder: Path, name: str = "provenance.json", **more: Any) -> None:
-    """Write a file that tells commit, versions, machine, date, and what else is to be told."""
-    facts = {"commit": commit_of(folder), **provenance(), **more}
-    (folder / name).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+def environment() -> dict[str, Any]:
+    """Return commit, date, machine, Python and package versions, lock hash, study version."""
+    packages = ("autograd", "gt2lite", "numpy", "pandas", "scikit-learn", "scipy", "statsmodels")
+    lock = ROOT / "requirements.lock"
+    return {
+        "commit": commit(),
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
+        "machine": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "versions": {package: version(package) for package in packages},
+        "lock": hashlib.sha256(lock.read_bytes()).hexdigest() if lock.exists() else None,
+        "study": STUDY_VERSION,
+    }
 
 
-def commit_of(folder: Path) -> str:
-    """Return the commit that a folder is at, and whether it was changed since."""
+def commit() -> str:
+    """Return the commit of the working tree, "with changes" if there are any."""
 
     def git(*words: str) -> str:
-        run = subprocess.run(
-            ["git", *words], cwd=folder, capture_output=True, text=True, check=False
-        )
+        command = ["git", *words]
+        run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         return run.stdout.strip() if run.returncode == 0 else ""
 
     changed = git("status", "--porcelain", "--", ".", ":(exclude,top)data/results")
     return (git("rev-parse", "HEAD") or "unknown") + (" with changes" if changed else "")
 
 
+# ------------------------------------------------------------------------------- comparison
+
+
 def compare(
-    run: Iterable[Record], base: Iterable[Record], moved: Iterable[Moved]
-) -> list[Difference]:
-    """Return how far a run is from the reference, metric by metric.
+    new: pd.DataFrame,
+    stored: pd.DataFrame,
+    tolerance: Mapping[str, float] | None = None,
+    *,
+    by: Sequence[str] = RECORD,
+    metrics: Sequence[str] = METRICS,
+) -> pd.DataFrame:
+    """Return how far new rows are from stored ones, one row for each metric.
 
     Args:
-        run: records of a run; those without a counterpart in `base` are left out.
-        base: records of the reference.
-        moved: what they came to in runs that differ from the reference by rounding only.
+        new: rows of a rerun. Those without a stored counterpart are left out.
+        stored: rows as `load` returns them.
+        tolerance: largest difference that rounding explains, by metric; 0 where it is absent.
+        by: the columns that identify a row.
+        metrics: the columns to compare.
+
+    Returns:
+        Columns `metric`, `n` (numbers compared), `equal` (to the last bit), `largest`
+        (difference), `where` (its row), `tolerance` and `beyond` (differences that exceed it).
+
+    >>> old = pd.DataFrame({"seed": [0, 1], "rmse": [0.5, 0.7]})
+    >>> new = pd.DataFrame({"seed": [1], "rmse": [0.75]})
+    >>> compare(new, old, {"rmse": 0.01}, by=["seed"], metrics=["rmse"]).beyond.tolist()
+    [1]
     """
-    run, moved = list(run), list(moved)
-    by_key = {_key(row): row for row in base}
-    differences = []
-    for metric in METRICS:
-        found = _gaps(run, by_key, metric)
-        tolerance = max((gap for gap, _ in _gaps(moved, by_key, metric)), default=0.0)
-        largest, where = max(found, default=(0.0, ""), key=lambda pair: pair[0])
-        differences.append(
-            Difference(
-                metric,
-                len(found),
-                sum(gap == 0 for gap, _ in found),
-                largest,
-                where if largest else "",
-                tolerance,
-                sum(gap > tolerance for gap, _ in found),
-            )
+    by = [name for name in by if name in stored]
+    columns = [*by, *metrics]
+    pairs = new[columns].merge(stored[columns], on=by, suffixes=("", "_stored"), validate="m:1")
+    rows = []
+    for metric in metrics:
+        a, b = pairs[metric], pairs[f"{metric}_stored"]
+        both = ~(a.isna() & b.isna())
+        # a number that has become NaN, or was, differs by infinity
+        gaps = (a - b).abs()[both].fillna(float("inf"))
+        limit = (tolerance or {}).get(metric, 0.0)
+        largest = float(gaps.max()) if len(gaps) else 0.0
+        place = pairs.loc[gaps.idxmax(), by].dropna() if largest else ()
+        rows.append(
+            {
+                "metric": metric,
+                "n": len(gaps),
+                "equal": int((gaps == 0).sum()),
+                "largest": largest,
+                "where": " ".join(map(str, place)),
+                "tolerance": limit,
+                "beyond": int((gaps > limit).sum()),
+            }
         )
-    return differences
+    return pd.DataFrame(rows)
 
 
-def _key(row: Record | Moved) -> tuple[Any, ...]:
-    return tuple(getattr(row, name) for name in _IDENTITY)
+def tolerances(
+    perturbed: pd.DataFrame,
+    stored: pd.DataFrame,
+    *,
+    by: Sequence[str] = RECORD,
+    metrics: Sequence[str] = METRICS,
+) -> dict[str, float]:
+    """Return by metric the largest difference that rounding perturbations made.
+
+    Args:
+        perturbed: rows of runs that differ from the stored ones by rounding only.
+        stored: the rows that they are compared with.
+        by: the columns that identify a row.
+        metrics: the columns to compare.
+    """
+    found = compare(perturbed, stored, by=by, metrics=metrics)
+    return dict(zip(found.metric, found.largest, strict=True))
 
 
-def _gaps(
-    run: Iterable[Record | Moved], base: dict[tuple[Any, ...], Record], metric: str
-) -> list[tuple[float, str]]:
-    """Return by how much each number differs, and which number that is."""
-    pairs = [(row, base[_key(row)]) for row in run if _key(row) in base]
-    gaps = [
-        (abs(getattr(row, metric) - getattr(other, metric)), _name(row)) for row, other in pairs
-    ]
-    return [(gap, name) for gap, name in gaps if gap == gap]  # what has no number is left out
+# ---------------------------------------------------------------------------------- details
 
 
-def _name(row: Record | Moved) -> str:
-    table = f" {row.interpolation} {row.step:g}" if row.step is not None else ""
-    return f"{row.dataset} seed {row.seed}, {row.model} {100 * row.level:g} %, {row.method}{table}"
+def _provenance_path() -> Path:
+    return data_path("results", "provenance.json")
+
+
+def _read_json(path: Path, default: Any) -> Any:
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else default
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file that appears whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_text(text, encoding="utf-8", newline="\n")
+    temporary.replace(path)

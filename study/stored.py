@@ -10,27 +10,196 @@ walk by today's code is `tuning_repeat.csv`.
 from __future__ import annotations
 
 import contextlib
+import csv
 import functools
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+import json
+import os
+import tempfile
+import types
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import astuple, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar, get_args, get_type_hints
 
 from gt2lite.datasets import DATASETS, data_path
 from gt2lite.training import Recipe
-from study import plans, runner, steadiness
+from study import plans, results, runner, steadiness
 from study.ablation import AblationRecord, ablations
 from study.field.plans import whole_field
 from study.field.records import BinCount, ChosenSettings, FieldRecord
 from study.field.runs import FieldRun
 from study.protocol import ProtocolRun
 from study.records import Record
-from study.results import Moved, Stored, read, write
 from study.runner import Runnable, key_of
 from study.sqr_runs import RaceRecord, races
 from study.store import Store
 from study.tuning.trial import Trial, TrialResult
 from study.tuning.walk import TrialRecord, Walk
+
+METRICS = ("rmse", "picp", "pinaw", "interval_score")
+_IDENTITY = ("dataset", "seed", "mode", "model", "level", "method", "step", "interpolation")
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Stored(Generic[T]):
+    """The rows of a file, and the key of the run that each of them came from."""
+
+    rows: list[T]
+    keys: list[str]
+
+    def older(self, today: Iterable[str]) -> int:
+        """Return how many rows have a key that is none of today's."""
+        known = set(today)
+        return sum(key not in known for key in self.keys)
+
+    def by_key(self) -> dict[str, list[T]]:
+        """Return the rows of each run, in their order."""
+        found: dict[str, list[T]] = {}
+        for key, row in zip(self.keys, self.rows, strict=True):
+            found.setdefault(key, []).append(row)
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moved:
+    """What a record came to when its run was nudged, or its processor held back."""
+
+    dataset: str
+    seed: int
+    mode: str
+    model: str
+    level: float
+    method: str
+    step: float | None = None
+    interpolation: str | None = None
+    nudge: int
+    processor: str
+    rmse: float
+    picp: float
+    pinaw: float
+    interval_score: float
+
+
+class Difference(NamedTuple):
+    """The largest differences of a metric between a run and its reference."""
+
+    metric: str
+    n: int  # numbers compared
+    n_equal: int  # of them the same to the last bit
+    largest: float
+    where: str  # the largest is
+    tolerance: float  # the largest difference that rounding was seen to make
+    n_beyond: int  # numbers that differ by more
+
+
+# ------------------------------------------------------------------------- rows and their keys
+
+
+def write(
+    stored: Stored[Any], path: str | os.PathLike[str], kind: Callable[..., Any] | None = None
+) -> None:
+    """Write rows and their keys to a CSV file, which appears whole or not at all.
+
+    Args:
+        stored: what is written.
+        path: of the file.
+        kind: the dataclass of the rows; needed only where there are none.
+    """
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    columns: Any = kind or stored.rows[0]
+    names = [field.name for field in fields(columns)]
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "w", newline="", encoding="utf-8") as file:
+            table = csv.writer(file, lineterminator="\n")
+            table.writerow([*names, "key"])
+            for row, key in zip(stored.rows, stored.keys, strict=True):
+                table.writerow([*astuple(row), key])
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def read(path: str | os.PathLike[str], kind: Callable[..., T]) -> Stored[T]:
+    """Return the rows of a file and their keys.
+
+    Args:
+        path: of a file that `write` made.
+        kind: the dataclass of its rows, whose field types say how a value is read.
+    """
+    parse = {name: _parser(hint) for name, hint in get_type_hints(kind).items()}
+    rows, keys = [], []
+    with open(path, newline="", encoding="utf-8") as file:
+        for line in csv.DictReader(file):
+            keys.append(line.pop("key", ""))
+            rows.append(kind(**{name: parse[name](text) for name, text in line.items()}))
+    return Stored(rows, keys)
+
+
+def _parser(hint: Any) -> Callable[[str], Any]:
+    """Return what reads a value of a type; an empty cell is None where the type allows it."""
+    if isinstance(hint, types.UnionType):
+        (plain,) = [part for part in get_args(hint) if part is not type(None)]
+        return lambda text: None if text == "" else plain(text)
+    reader: Callable[[str], Any] = hint
+    return reader
+
+
+def compare(
+    run: Iterable[Record], base: Iterable[Record], moved: Iterable[Moved]
+) -> list[Difference]:
+    """Return how far a run is from the reference, metric by metric.
+
+    Args:
+        run: records of a run; those without a counterpart in `base` are left out.
+        base: records of the reference.
+        moved: what they came to in runs that differ from the reference by rounding only.
+    """
+    run, moved = list(run), list(moved)
+    by_key = {_key(row): row for row in base}
+    differences = []
+    for metric in METRICS:
+        found = _gaps(run, by_key, metric)
+        tolerance = max((gap for gap, _ in _gaps(moved, by_key, metric)), default=0.0)
+        largest, where = max(found, default=(0.0, ""), key=lambda pair: pair[0])
+        differences.append(
+            Difference(
+                metric,
+                len(found),
+                sum(gap == 0 for gap, _ in found),
+                largest,
+                where if largest else "",
+                tolerance,
+                sum(gap > tolerance for gap, _ in found),
+            )
+        )
+    return differences
+
+
+def _key(row: Record | Moved) -> tuple[Any, ...]:
+    return tuple(getattr(row, name) for name in _IDENTITY)
+
+
+def _gaps(
+    run: Iterable[Record | Moved], base: dict[tuple[Any, ...], Record], metric: str
+) -> list[tuple[float, str]]:
+    """Return by how much each number differs, and which number that is."""
+    pairs = [(row, base[_key(row)]) for row in run if _key(row) in base]
+    gaps = [
+        (abs(getattr(row, metric) - getattr(other, metric)), _name(row)) for row, other in pairs
+    ]
+    return [(gap, name) for gap, name in gaps if gap == gap]  # what has no number is left out
+
+
+def _name(row: Record | Moved) -> str:
+    table = f" {row.interpolation} {row.step:g}" if row.step is not None else ""
+    return f"{row.dataset} seed {row.seed}, {row.model} {100 * row.level:g} %, {row.method}{table}"
+
 
 BIN_LEVEL = 0.90
 """The level at which bins are stored."""
@@ -168,19 +337,25 @@ def rows_of(name: str) -> list[Any]:
     return read(data_path("results", name), KINDS[name]).rows
 
 
-def older_code(name: str) -> tuple[int, int]:
-    """Return how many rows of a file in `data/results/` are of older code, and of how many."""
-    stored = read(data_path("results", name), KINDS[name])
-    return stored.older(_todays_keys(name, stored)), len(stored.rows)
-
-
 def staleness(*names: str) -> str:
-    """Return a sentence if rows of files in `data/results/` are of older code, else ""."""
-    counted = {name: older_code(name) for name in names}
-    told = [f"{n} of {total} in {name}" for name, (n, total) in counted.items() if n]
-    if not told:
-        return ""
-    return f"Stored rows of older code than today's: {', '.join(told)}."
+    """Return "": results are data, compared by recomputation."""
+    return ""
+
+
+def reference_provenance(name: str = "provenance.json") -> dict[str, Any]:
+    """Return where a file comes from, by the name that its own JSON file had."""
+    if name == "campaign.json":
+        campaign: dict[str, Any] = json.loads(data_path("results", name).read_text("utf-8"))
+        return campaign
+    short = name.removesuffix("_provenance.json")
+    facts = results.provenance("reference" if short == name else short)
+    return facts | facts["versions"]
+
+
+def write_provenance(folder: Path, name: str, **more: Any) -> None:
+    """Write a file of facts and of the environment that they come from."""
+    facts = results.environment() | more
+    (folder / name).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
 
 
 def _todays_keys(name: str, stored: Stored[Any]) -> set[str]:

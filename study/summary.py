@@ -12,7 +12,7 @@ from study.field.tables import values_of
 from study.field.verdicts import by_table, overall, ratios, targets
 from study.paper import claims
 from study.records import Record
-from study.results import Difference
+from study.stored import Difference
 from study.tallies import agreement, count_winners, margins, tally
 
 

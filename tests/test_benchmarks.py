@@ -57,7 +57,7 @@ def measured(name, folder):
     assert run.returncode == 0, run.stderr
     found = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
     facts = found["provenance"]
-    assert {"commit", "gt2lite", "numpy", "python", "machine", "date"} <= facts.keys()
+    assert {"commit", "numpy", "python", "machine", "date"} <= facts.keys()
     assert {"processor", "cores", "load_average_at_start"} <= facts.keys()
     assert facts["versions"]["autograd"]
     assert facts["command"].startswith(f"python benchmarks/{name}.py")

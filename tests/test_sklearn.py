@@ -13,13 +13,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gt2lite import GT2Regressor, IntervalHead
-from gt2lite.cv_plus import CrossRegressor
+from gt2lite.cv_plus import CVPlusRegressor
 
 SMALL = GT2Regressor(n_rules=2, epochs=20, learning_rate=0.05)
 
 
 @parametrize_with_checks(
-    [SMALL, IntervalHead(Ridge(), SMALL, cv=2), CrossRegressor(SMALL, n_folds=2)]
+    [SMALL, IntervalHead(Ridge(), SMALL, cv=2), CVPlusRegressor(SMALL, n_folds=2)]
 )
 def test_every_check_of_scikit_learn(estimator, check):
     check(estimator)

@@ -14,9 +14,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from book import ROOT, run_chapter
-from press.processes import finish
-from press.source import BookError, Parameters
+from book import ROOT, finish, run_chapter
+from builder.source import BookError, Parameters
 
 CHAPTER = "own_data"
 
@@ -64,7 +63,7 @@ def run_own(root: Path) -> None:
 
 def main(root: Path = ROOT) -> int:
     """Run the chapter; return 0 if all went well."""
-    return finish("own", lambda: run_own(root), "stopped", BookError)
+    return finish("own", lambda: run_own(root))
 
 
 if __name__ == "__main__":

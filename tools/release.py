@@ -1,10 +1,10 @@
-"""Make what can be handed out: the book to read offline, the PDF, wheel and sdist, checksums.
+"""Build a release: the book to read offline, the PDF, wheel and sdist, checksums.
 
 python tools/release.py
 
-All of it goes into dist/, which is made anew. A release shows results, so it is refused where a
-stored result is of older code than the one that is released. The PDF needs Chromium and is left
-out, with a word, where there is none.
+Everything goes into dist/, which is made anew. A release shows stored results, so a sample of them
+is computed again first, and it is refused if one moved beyond its tolerance. Without Chromium there
+is no PDF, and a line says so.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import subprocess
 import sys
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
 import book
-from press import browser
-from press.execute import write_notebook
-from press.processes import finish
-from press.solutions import part_solutions
-from press.source import BookError, read_notebook
+from builder import browser
+from builder.execute import write_notebook
+from builder.pages import move_solutions
+from builder.source import BookError, read_notebook
 from wheel import WheelError, try_out
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -30,16 +30,11 @@ SUMS = "SHA256SUMS"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the first date that a zip knows: the same book, the same bytes
 
 
-class ReleaseError(Exception):
-    """Why there is no release."""
-
-
-def check_results() -> None:
-    """Raise a `ReleaseError` where a stored result is of older code."""
-    from study.stored import HISTORY, KINDS, staleness
-
-    if told := staleness(*(name for name in KINDS if name not in HISTORY)):
-        raise ReleaseError(f"{told} `make study` brings them up to date; then call this again")
+def check_results(root: Path) -> None:
+    """Compute a sample of the stored results again; raise a `BookError` if one has moved."""
+    done = subprocess.run([sys.executable, "-m", "study", "check"], cwd=root, check=False)
+    if done.returncode:
+        raise BookError("no release: stored results were not reproduced, see the lines above")
 
 
 def pack(folder: Path, target: Path) -> None:
@@ -65,10 +60,10 @@ def write_sums(folder: Path, paths: Iterable[Path]) -> Path:
 
 
 def release(root: Path, solutions: bool) -> None:
-    """Build everything into dist/ and say what is there."""
+    """Build everything into dist/ and list it."""
     from gt2lite import __version__
 
-    check_results()
+    check_results(root)
     dist, name = root / "dist", f"gt2lite-{__version__}"
     try_out(root, dist)  # which empties the folder
     pages = book.build_book(root, "full", solutions)
@@ -79,7 +74,7 @@ def release(root: Path, solutions: bool) -> None:
         shutil.copy(book.print_book(root, "full", solutions), dist / f"{name}.pdf")
     lab = read_notebook(root / "chapters" / "lab.ipynb")
     # for students, so without solutions: the book has them
-    write_notebook(dist / f"{name}-lab.ipynb", part_solutions(lab, keep=False))
+    write_notebook(dist / f"{name}-lab.ipynb", move_solutions(lab, keep=False))
     made = sorted(path for path in dist.iterdir() if path.is_file())
     for path in [*made, write_sums(dist, made)]:
         print(f"release: {path.relative_to(root)}, {path.stat().st_size / 1e6:.2f} MB")
@@ -87,10 +82,14 @@ def release(root: Path, solutions: bool) -> None:
 
 def main(root: Path = ROOT) -> int:
     """Make the release; return 0 if all went well."""
-    wanted = os.environ.get("SOLUTIONS") or "1"
-    kept = "stopped; chapters that had finished are kept, and there is no release"
-    errors = (BookError, ReleaseError, WheelError)
-    return finish("release", lambda: release(root, book.yes_or_no(wanted)), kept, *errors)
+
+    def work() -> None:
+        try:
+            release(root, os.environ.get("SOLUTIONS") != "0")
+        except WheelError as error:
+            raise BookError(str(error)) from error
+
+    return book.finish("release", work, "stopped; there is no release")
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
-from press.processes import finish
+from book import finish
 
 from gt2lite.datasets import DATASETS
 from gt2lite.training import Recipe
@@ -46,9 +46,17 @@ from study import plans, runner
 from study.field.plans import whole_field
 from study.field.public import DEVELOPMENT
 from study.processors import HELD
-from study.results import Stored, compare, write_provenance
 from study.store import Store
-from study.stored import STUDIES, moved_rows, renew, renew_walk, rows_of
+from study.stored import (
+    STUDIES,
+    Stored,
+    compare,
+    moved_rows,
+    renew,
+    renew_walk,
+    rows_of,
+    write_provenance,
+)
 from study.summary import difference_lines, field_lines, protocol_lines
 
 ROOT = Path(__file__).resolve().parents[1]

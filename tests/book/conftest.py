@@ -44,5 +44,5 @@ def site(once, quick_run):
 @pytest.fixture(scope="module")
 def chromium():
     """A browser without a window."""
-    with importlib.import_module("press.browser").chromium() as opened:
+    with importlib.import_module("builder.browser").chromium() as opened:
         yield opened

@@ -11,8 +11,8 @@ import subprocess
 import pytest
 from tinybook import ROOT, compiled
 
-address = importlib.import_module("press.address")
-source = importlib.import_module("press.source")
+address = importlib.import_module("builder.pages")
+source = importlib.import_module("builder.source")
 
 CI = {
     "GITHUB_SERVER_URL": "https://github.com",

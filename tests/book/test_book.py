@@ -9,10 +9,10 @@ import pytest
 from tinybook import cell, write_chapter
 
 book = importlib.import_module("book")
-execute = importlib.import_module("press.execute")
-pages = importlib.import_module("press.pages")
-source = importlib.import_module("press.source")
-stamps = importlib.import_module("press.stamps")
+execute = importlib.import_module("builder.execute")
+pages = importlib.import_module("builder.pages")
+source = importlib.import_module("builder.source")
+stamps = importlib.import_module("builder.execute")
 
 
 def executed(root, profile, name):

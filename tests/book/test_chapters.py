@@ -8,8 +8,8 @@ import importlib
 import pytest
 from tinybook import ROOT, cell, notebook
 
-execute = importlib.import_module("press.execute")
-source = importlib.import_module("press.source")
+execute = importlib.import_module("builder.execute")
+source = importlib.import_module("builder.source")
 
 CHAPTERS = source.chapters(ROOT)
 each_chapter = pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.name)

@@ -13,9 +13,9 @@ import pytest
 from tinybook import plain_environment, write_chapter
 
 book = importlib.import_module("book")
-execute = importlib.import_module("press.execute")
-source = importlib.import_module("press.source")
-stamps = importlib.import_module("press.stamps")
+execute = importlib.import_module("builder.execute")
+source = importlib.import_module("builder.source")
+stamps = importlib.import_module("builder.execute")
 
 ALWAYS = ["-n", "auto", "--dist", "worksteal"]  # what make tells pytest
 HOSTILE = {

@@ -14,7 +14,7 @@ import pytest
 from tinybook import plain_environment, write_chapter
 
 psutil = importlib.import_module("psutil")
-execute = importlib.import_module("press.execute")
+execute = importlib.import_module("builder.execute")
 
 # A chapter with a worker, which says when it has begun and then does not end.
 SLEEPS = """\

@@ -9,8 +9,8 @@ import pytest
 from tinybook import write_chapter
 
 book = importlib.import_module("book")
-lab = importlib.import_module("press.lab")
-source = importlib.import_module("press.source")
+lab = importlib.import_module("builder.lab")
+source = importlib.import_module("builder.source")
 
 
 def copied(root, executed="nowhere"):

@@ -12,7 +12,7 @@ from tinybook import ROOT
 
 from gt2lite import reduction
 
-source = importlib.import_module("press.source")
+source = importlib.import_module("builder.source")
 
 LECTURER = (ROOT / "chapters" / "lecturer.md").read_text(encoding="utf-8")
 SUMMARY = (ROOT / "chapters" / "summary.md").read_text(encoding="utf-8")

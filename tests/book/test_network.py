@@ -12,7 +12,7 @@ from tinybook import ROOT
 from visits import VISITED
 from watch import asked_outside, served
 
-browser = importlib.import_module("press.browser")
+browser = importlib.import_module("builder.browser")
 
 pytestmark = [
     pytest.mark.browser,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import pytest
 from tinybook import ROOT
 
-source = importlib.import_module("press.source")
+source = importlib.import_module("builder.source")
 
 PAGE = (ROOT / "chapters" / "notation.md").read_text(encoding="utf-8")
 CHAPTERS = source.chapters(ROOT)

@@ -8,7 +8,7 @@ import pytest
 import tinybook  # noqa: F401  # finds the tools, or skips
 from planted import HOST, PLANTED, UNREADABLE, plant
 
-outside = importlib.import_module("press.outside")
+outside = importlib.import_module("builder.offline")
 
 
 @pytest.mark.parametrize("name", [name for name in PLANTED if name not in UNREADABLE])

@@ -9,7 +9,7 @@ import pytest
 from tinybook import ROOT
 
 own = importlib.import_module("own")
-source = importlib.import_module("press.source")
+source = importlib.import_module("builder.source")
 
 WHOLE = {"CSV": "a b/houses.csv", "TARGET": "price in $", "LEVELS": "0.8, 0.9"}
 

@@ -21,7 +21,7 @@ if any(find_spec(name) is None for name in ("axe_playwright_python", "playwright
     pytest.skip("needs the extra `dev`: pip install 'gt2lite[dev]'", allow_module_level=True)
 
 book = importlib.import_module("book")
-browser = importlib.import_module("press.browser")
+browser = importlib.import_module("builder.browser")
 
 CHAPTERS = source.chapters(ROOT)
 MOVES = re.compile(r"\b(alpha_slider|set_3d|switch_point|calibration_play|switch_drag|rank_play)\(")

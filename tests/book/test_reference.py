@@ -10,8 +10,8 @@ from collections import Counter
 import pytest
 from tinybook import ROOT, pages
 
-reference = importlib.import_module("press.reference")
-source = importlib.import_module("press.source")
+reference = importlib.import_module("builder.sphinx_ext")
+source = importlib.import_module("builder.source")
 
 PAGES = sorted((ROOT / "chapters" / "api").glob("*.md"))
 PUBLIC = [name for name, _ in reference.public_modules("gt2lite")]

@@ -7,8 +7,8 @@ import importlib
 import pytest
 import tinybook  # noqa: F401  # finds the tools, or skips
 
-slides = importlib.import_module("press.slides")
-browser = importlib.import_module("press.browser")
+slides = importlib.import_module("builder.slides")
+browser = importlib.import_module("builder.browser")
 
 PAGE = """<html><head><script>window.MathJax = {"a": 1}</script></head><body><article>
 <section><h1>Sets<a class="headerlink" href="#x">#</a></h1>

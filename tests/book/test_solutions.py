@@ -10,8 +10,8 @@ import pytest
 from tinybook import ROOT, cell, notebook, pages
 
 book = importlib.import_module("book")
-solutions = importlib.import_module("press.solutions")
-source = importlib.import_module("press.source")
+solutions = importlib.import_module("builder.pages")
+source = importlib.import_module("builder.source")
 
 CHAPTERS = source.chapters(ROOT)
 each_chapter = pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.name)

@@ -19,8 +19,8 @@ if any(find_spec(name) is None for name in NEEDED):
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
-pages = importlib.import_module("press.pages")
-source = importlib.import_module("press.source")
+pages = importlib.import_module("builder.pages")
+source = importlib.import_module("builder.source")
 
 
 def cell(kind, name, text, *tags):

@@ -62,7 +62,7 @@ def tab(elements, tmp_path_factory):
     if find_spec("playwright") is None:
         pytest.skip("needs the extra `dev`: pip install 'gt2lite[dev]'")
     sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
-    browser = importlib.import_module("press.browser")
+    browser = importlib.import_module("builder.browser")
     if browser.find_chromium() is None:
         pytest.skip("needs Chromium or Chrome on the PATH")
     path = tmp_path_factory.mktemp("play") / "page.html"

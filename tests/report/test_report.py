@@ -58,7 +58,7 @@ def test_one_command_makes_a_page_predictions_and_a_model(made):
 def test_the_page_loads_nothing(made, page):
     sys.path.insert(0, str(ROOT / "tools"))
     try:
-        outside = importlib.import_module("press.outside")
+        outside = importlib.import_module("builder.offline")
     finally:
         sys.path.remove(str(ROOT / "tools"))
     assert list(outside.outside_fetches(made[0] / "out")) == []

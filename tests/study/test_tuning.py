@@ -12,9 +12,9 @@ from gt2lite.losses import make_objective
 from gt2lite.metrics import interval_score
 from gt2lite.training import WALKED, DivergenceError, Recipe, train
 from study import runner, stored
-from study.results import read, reference_provenance, write
 from study.runner import key_of
 from study.store import Store
+from study.stored import read, reference_provenance, write
 from study.tuning import tables, trial, walk
 from study.tuning.trial import Mapped, Trial, TrialResult
 from study.tuning.walk import CENTRE, FEW, MORE, TrialRecord, Walk

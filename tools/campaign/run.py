@@ -24,7 +24,7 @@ from typing import Any
 import cases
 from cases import Tally
 
-from study.results import write_provenance
+from study.stored import write_provenance
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "data" / "results"

@@ -9,7 +9,7 @@ from gt2lite import GT2Regressor
 from gt2lite import cv_plus as crossed
 from gt2lite.calibration import CoverageError
 from gt2lite.calibration.family import Cut, cut_ends
-from gt2lite.cv_plus import CrossRegressor
+from gt2lite.cv_plus import CVPlusRegressor
 from gt2lite.model_file import FileFormatError
 
 SYSTEM = GT2Regressor(n_rules=3, epochs=8, learning_rate=0.05, objective="aligned")
@@ -24,14 +24,14 @@ def draw(n, seed=0):
 
 @pytest.fixture(scope="module")
 def fitted():
-    return CrossRegressor(SYSTEM, n_folds=4).fit(*draw(42))
+    return CVPlusRegressor(SYSTEM, n_folds=4).fit(*draw(42))
 
 
 def ends_by_definition(reg, x):
     """The ends that each scored row gives to one new row, one question at a time."""
     ends = []
     for system, scores in zip(reg.systems_, reg.scores_, strict=True):
-        planes = system.learnt().planes(system.scaler_.transform_X(x[None]))
+        planes = system._fitted().planes(system.scaler_.transform_X(x[None]))
         for alpha, margin in zip(scores.alpha, scores.margin, strict=True):
             cut = Cut(alpha if alpha > 0 else np.nan, margin)
             ends.append(system.scaler_.inverse_y(cut_ends(planes, [(cut, cut)])[:, 0, 0]))
@@ -89,7 +89,7 @@ def test_coverage_is_about_the_level_and_not_below_the_promise():
     for seed in range(25):
         X, y = draw(40, seed=[1, seed])
         new, target = draw(100, seed=[2, seed])
-        reg = CrossRegressor(SYSTEM, n_folds=4, random_state=seed).fit(X, y)
+        reg = CVPlusRegressor(SYSTEM, n_folds=4, random_state=seed).fit(X, y)
         lower, upper = reg.predict_interval(new, 0.9)
         shares.append(np.mean((lower <= target) & (target <= upper)))
     error = np.std(shares, ddof=1) / np.sqrt(len(shares))
@@ -114,14 +114,14 @@ def test_a_prediction_is_the_mean_of_the_systems(fitted):
 
 
 def test_what_is_promised():
-    reg = CrossRegressor(SYSTEM, n_folds=2).fit(*draw(20))
+    reg = CVPlusRegressor(SYSTEM, n_folds=2).fit(*draw(20))
     assert reg.promised(0.9) == pytest.approx(0.8 - 1 / 11)
     assert reg.promised(0.4) == 0
 
 
 def test_processes_give_the_same_bits(fitted):
     pytest.importorskip("joblib")
-    again = CrossRegressor(SYSTEM, n_folds=4, n_jobs=2).fit(*draw(42))
+    again = CVPlusRegressor(SYSTEM, n_folds=4, n_jobs=2).fit(*draw(42))
     X, _ = draw(9, seed=5)
     np.testing.assert_array_equal(again.predict_interval(X), fitted.predict_interval(X))
 
@@ -129,14 +129,14 @@ def test_processes_give_the_same_bits(fitted):
 def test_prices_stay_above_zero():
     X, y = draw(60)
     system = GT2Regressor(**SYSTEM.get_params() | {"target_transform": "log"})
-    lower, upper = CrossRegressor(system, 3).fit(X, np.exp(y)).predict_interval(X, 0.95)
+    lower, upper = CVPlusRegressor(system, 3).fit(X, np.exp(y)).predict_interval(X, 0.95)
     assert (lower > 0).all()
     assert (lower <= upper).all()
 
 
 def test_margins_and_several_systems_are_crossed_as_well():
     system = GT2Regressor(**SYSTEM.get_params() | {"n_systems": 2, "margins": 0.5})
-    reg = CrossRegressor(system, 3).fit(*draw(60))
+    reg = CVPlusRegressor(system, 3).fit(*draw(60))
     lower, upper = reg.predict_interval(draw(40, seed=6)[0], [0.8, 0.9])
     assert (np.diff(lower) <= 0).all()
     assert np.isfinite(upper - lower).all()
@@ -146,7 +146,7 @@ def test_a_frame_has_names_and_an_index(fitted):
     pd = pytest.importorskip("pandas")
     X, y = draw(42)
     frame = pd.DataFrame(X, columns=["a", "b"])
-    reg = CrossRegressor(SYSTEM, n_folds=4).fit(frame, y)
+    reg = CVPlusRegressor(SYSTEM, n_folds=4).fit(frame, y)
     assert reg.feature_names_in_.tolist() == ["a", "b"]
     told = reg.predict_interval(frame[5:8], 0.9, as_frame=True)
     assert told.columns.tolist() == ["lower_90", "upper_90"]
@@ -169,7 +169,7 @@ def test_a_frame_has_names_and_an_index(fitted):
 )
 def test_settings_that_cannot_be(settings, error, words):
     with pytest.raises(error, match=words):
-        CrossRegressor(**{"system": SYSTEM} | settings).fit(*draw(42))
+        CVPlusRegressor(**{"system": SYSTEM} | settings).fit(*draw(42))
 
 
 def test_a_level_out_of_reach_names_the_highest(fitted):
@@ -186,7 +186,7 @@ def test_a_target_that_has_no_logarithm_is_told_by_its_row():
     y[17] = -3
     system = GT2Regressor(target_transform="log")
     with pytest.raises(ValueError, match="row 17"):
-        CrossRegressor(system, 4).fit(X, y)
+        CVPlusRegressor(system, 4).fit(X, y)
 
 
 def test_questions_before_fit():
@@ -195,7 +195,7 @@ def test_questions_before_fit():
 
     for ask in ("predict", "predict_interval"):
         with pytest.raises(NotFittedError):
-            getattr(CrossRegressor(SYSTEM), ask)([[0.0, 0.0]])
+            getattr(CVPlusRegressor(SYSTEM), ask)([[0.0, 0.0]])
 
 
 # Files
@@ -203,7 +203,7 @@ def test_questions_before_fit():
 
 def test_what_is_saved_comes_back_to_the_last_bit(fitted, tmp_path):
     fitted.save(tmp_path / "crossed.npz")
-    again = CrossRegressor.load(tmp_path / "crossed.npz")
+    again = CVPlusRegressor.load(tmp_path / "crossed.npz")
     X, _ = draw(20, seed=7)
     np.testing.assert_array_equal(again.predict_interval(X), fitted.predict_interval(X))
     np.testing.assert_array_equal(again.predict(X), fitted.predict(X))
@@ -218,10 +218,10 @@ def test_a_damaged_file_and_another_kind_are_refused(fitted, tmp_path):
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(FileFormatError):
-        CrossRegressor.load(path)
+        CVPlusRegressor.load(path)
     fitted.systems_[0].save(path)
     with pytest.raises(FileFormatError, match="is not a gt2lite crossed"):
-        CrossRegressor.load(path)
+        CVPlusRegressor.load(path)
 
 
 @pytest.mark.parametrize("wrong", ["fold", "count", "scores", "inputs"])
@@ -245,7 +245,7 @@ def test_a_file_that_contradicts_itself_is_refused(fitted, tmp_path, wrong):
         arrays["1/system"] = data.astype(float)
     files.write(path, "crossed", header, arrays)
     with pytest.raises(FileFormatError):
-        CrossRegressor.load(path)
+        CVPlusRegressor.load(path)
 
 
 # Another library
@@ -257,7 +257,7 @@ def test_with_one_margin_for_all_rows_it_is_the_cv_plus_of_mapie(level):
     model_selection = pytest.importorskip("sklearn.model_selection")
     system = GT2Regressor(**SYSTEM.get_params() | {"margins": 0.0})
     X, y = draw(40)
-    reg = CrossRegressor(system, n_folds=4).fit(X, y)
+    reg = CVPlusRegressor(system, n_folds=4).fit(X, y)
     theirs = regression.CrossConformalRegressor(
         GT2Regressor(**SYSTEM.get_params()),
         confidence_level=level,

@@ -1,16 +1,18 @@
-"""The reference: pages that Sphinx makes of docstrings, and what it must be told for that.
+"""Sphinx extension of the book: scripts and styles, repairs of pages, the API reference.
 
-Autodoc and Napoleon, which come with Sphinx, do the work. Here is the rest: short names in
-docstrings lead to what they name, generated members that say nothing are left out, long
-signatures are valid HTML, and the directive ``module-list`` lists the modules of a package by
-their first sentences.
+The pages load nothing from other hosts, and the repository carries no copy of a third-party
+library: MathJax, one file that needs no fonts, is taken from the installed package at build time.
+The reference is made by autodoc and Napoleon; short names in docstrings become links, generated
+members are left out, and ``module-list`` lists the modules of a package by their first sentences.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+import shutil
 from collections.abc import Iterator
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,51 @@ from docutils import nodes
 from docutils.parsers.rst import Directive
 from docutils.statemachine import StringList
 from sphinx.util.nodes import make_refnode
+
+# A page that is opened as a file may not read others: search then lists them without excerpts.
+FILE_SEARCH = (
+    'if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;'
+)
+STYLE = Path(__file__).with_name("book.css")
+WIDE = Path(__file__).with_name("wide.js")
+MATHJAX = ("sphinx-mathjax-offline", "tex-svg-full.js")
+
+
+def installed_file(package: str, name: str) -> Path:
+    """Return the file called `name` of an installed `package`."""
+    for path in distribution(package).files or []:
+        if path.name == name:
+            return Path(str(path.locate()))
+    raise FileNotFoundError(f"the installed package {package!r} has no file {name!r}")
+
+
+def copy_files(app: Any) -> None:
+    """Copy script and style into the static files of the pages."""
+    if app.builder.format == "html":
+        target = Path(app.outdir) / "_static"
+        target.mkdir(parents=True, exist_ok=True)
+        shutil.copy(installed_file(*MATHJAX), target / MATHJAX[1])
+        for path in (STYLE, WIDE):
+            shutil.copy(path, target / path.name)
+
+
+def share_handlers(app: Any) -> None:
+    """Let the one long page that is printed show all that the many pages show.
+
+    sphinx-exercise registers its nodes for ``singlehtml`` by that name, and Sphinx then no
+    longer looks at what others registered for ``html``.
+    """
+    handlers = app.registry.translation_handlers
+    handlers["singlehtml"] = {**handlers.get("html", {}), **handlers.get("singlehtml", {})}
+
+
+def mend_roles(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Call the entries of the bibliography items: docutils gives them a role since withdrawn."""
+    if "body" in context:
+        context["body"] = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
+
+
+# --------------------------------------------------------------------------- reference
 
 PACKAGES = Path(__file__).resolve().parents[2]
 _NAMED = {"function", "class", "exception", "data", "module"}  # what a short name may mean
@@ -115,4 +162,10 @@ def setup(app: Any) -> dict[str, Any]:
     app.connect("autodoc-skip-member", skip_generated)
     app.connect("missing-reference", find_by_short_name)
     app.connect("html-page-context", mend_signatures)
+    app.connect("builder-inited", copy_files)
+    app.connect("builder-inited", share_handlers)
+    app.connect("html-page-context", mend_roles)
+    app.add_css_file(STYLE.name)
+    app.add_js_file(WIDE.name, loading_method="defer")
+    app.add_js_file(None, body=FILE_SEARCH)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -14,10 +14,9 @@ from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from press.execute import write_notebook
-from press.pages import merge, with_note
-from press.processes import end
-from press.source import BookError, Chapter, Notebook, chapters, read_notebook
+from builder.execute import end, write_notebook
+from builder.pages import merge, with_note
+from builder.source import BookError, Chapter, Notebook, chapters, read_notebook
 
 _WRITTEN = ".written.json"  # what was put into the folder, by name: hashes
 _NOTE = """*This is a copy, made by `make lab`. Change it as you like: the chapter in `chapters/`
@@ -55,12 +54,7 @@ def _copy(chapter: Chapter, done: Path) -> Notebook:
     notebook = chapter.notebook
     if done.is_file():
         notebook = merge(notebook, read_notebook(done))
-    numbers = (
-        f' PARAMS="{name}={value}"'
-        for name, value in chapter.defaults.items()
-        if isinstance(value, (int, float)) and not isinstance(value, bool)
-    )
-    return with_note(notebook, _NOTE.format(name=chapter.name, example=next(numbers, "")))
+    return with_note(notebook, _NOTE.format(name=chapter.name, example=chapter.example))
 
 
 def _read(path: Path) -> dict[str, str]:
@@ -85,21 +79,18 @@ def how_to(folder: Path) -> str:
     )
 
 
-def start(folder: Path, build: Path, words: Sequence[str]) -> None:
+def start(folder: Path, words: Sequence[str]) -> None:
     """Open JupyterLab in `folder` and stay until it ends.
 
     Raises:
         BookError: where it ends badly.
     """
     command = [sys.executable, "-m", "jupyterlab", "--ServerApp.root_dir", str(folder), *words]
-    kept = {"GT2LITE_STORE": str(build / "store")}  # what chapters have trained is there
-    process = subprocess.Popen(command, env={**os.environ, **kept}, start_new_session=True)
+    process = subprocess.Popen(command, start_new_session=True)
     try:
         code = process.wait()
-    except BaseException:
-        end([process.pid])
-        process.wait()
-        raise
+    finally:
+        end(process)
     if code:
         root = hasattr(os, "geteuid") and os.geteuid() == 0 and "--allow-root" not in words
         hint = "; as root it wants: make lab ARGS=--allow-root" if root else ""

@@ -1,7 +1,7 @@
-"""What the book consists of: its table of contents, chapters, parameters and profiles.
+"""Sources of the book: table of contents, chapters, parameters and profiles.
 
-Everything here reads; nothing runs a chapter or writes a file. A mistake that an
-author can mend is a `BookError`, whose message says what is wrong and where.
+Everything here reads; nothing runs a chapter or writes a file. A mistake that an author can mend
+is a `BookError`, whose message says what is wrong and where.
 """
 
 from __future__ import annotations
@@ -50,6 +50,14 @@ class Chapter:
     def code(self) -> list[str]:
         """The source of each code cell, in order."""
         return [text_of(cell) for cell in self.notebook["cells"] if cell["cell_type"] == "code"]
+
+    @property
+    def example(self) -> str:
+        """``PARAMS="..."`` with the first parameter that is a number, empty if there is none."""
+        for name, value in self.defaults.items():
+            if isinstance(value, (int, float)) and not isinstance(value, bool):
+                return f' PARAMS="{name}={value}"'
+        return ""
 
 
 def text_of(cell: Mapping[str, Any]) -> str:
@@ -180,22 +188,13 @@ def check_parameters(chapter: Chapter, given: Parameters, where: str) -> None:
                 f"{where}: {name!r} of chapter {chapter.name!r} is of type "
                 f"{type(default).__name__} (default {default!r}), got {value!r}"
             )
-        if not _is_data(value):
+        try:
+            json.dumps(value)  # as it travels to the process that runs the chapter
+        except (TypeError, ValueError):
             raise BookError(
-                f"{where}: {name!r} of chapter {chapter.name!r} must be made of numbers, texts, "
-                f"lists and tables, got {value!r}"
-            )
-
-
-def _is_data(value: Any) -> bool:
-    """Tell whether JSON holds `value` as it is: no sets, bytes, dates or halves of characters."""
-    if isinstance(value, (list, tuple)):
-        return all(map(_is_data, value))
-    if isinstance(value, dict):
-        return all(isinstance(key, str) for key in value) and _is_data([*value, *value.values()])
-    if isinstance(value, str):
-        return not any("\ud800" <= character <= "\udfff" for character in value)
-    return value is None or isinstance(value, (bool, int, float))
+                f"{where}: {name!r} of chapter {chapter.name!r} must be made of numbers, strings, "
+                f"lists and dicts, got {value!r}"
+            ) from None
 
 
 def _same_kind(default: Any, value: Any) -> bool:

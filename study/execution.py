@@ -1,0 +1,111 @@
+"""Many runs in parallel, each computed once.
+
+`run_all` calls a function with many settings on all cores, or on a Dask cluster. Finished runs
+are cached on disk by joblib, so an interrupted command continues where it stopped when it is
+repeated. A cache belongs to one state of the code: its folder is named after a hash of all
+source files, the data and the package versions, so numbers of older code are never returned.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, TypeVar
+
+import joblib
+
+from gt2lite._progress import progress_bar
+
+R = TypeVar("R")
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def run_all(
+    function: Callable[..., R],
+    settings: Sequence[Mapping[str, Any]],
+    *,
+    n_jobs: int = -1,
+    label: str = "",
+    dask: str | None = None,
+    cache: bool = True,
+) -> list[R]:
+    """Return `function(**setting)` for each setting, in their order.
+
+    Args:
+        function: a function of a module, so that other processes can import it. Its arguments
+            and its result must be picklable.
+        settings: keyword arguments of each call. Long runs first keep all cores busy.
+        n_jobs: number of processes, -1 for one per core.
+        label: text beside the progress bar, which is shown on a terminal.
+        dask: address of a Dask scheduler whose workers run the calls, or "local" for a cluster
+            on this machine. Workers elsewhere need this folder on a shared file system.
+        cache: keep results on disk, and return those that are there.
+
+    >>> run_all(divmod, [{}], n_jobs=1, cache=False)
+    Traceback (most recent call last):
+    ...
+    TypeError: divmod expected 2 arguments, got 0
+    """
+    call: Callable[..., R] = function
+    if cache:
+        call = joblib.Memory(cache_folder(), verbose=0).cache(function)
+    results: dict[int, R] = {}
+    with _backend(dask), progress_bar(len(settings), label, "run") as step:
+        pool = joblib.Parallel(
+            n_jobs=n_jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="2*n_jobs"
+        )
+        todo = (joblib.delayed(_numbered)(i, call, dict(s)) for i, s in enumerate(settings))
+        for i, result in pool(todo):
+            results[i] = result
+            step(" ".join(str(value) for value in settings[i].values())[:40])
+    return [results[i] for i in range(len(settings))]
+
+
+def cache_folder(root: Path = ROOT) -> Path:
+    """Return the folder for results of the code as it is now, below `_build/cache/`."""
+    return root / "_build" / "cache" / code_hash(root)
+
+
+def clear_cache(root: Path = ROOT) -> None:
+    """Delete all cached results, of this and of older code: a release starts empty."""
+    shutil.rmtree(root / "_build" / "cache", ignore_errors=True)
+
+
+@functools.cache
+def code_hash(root: Path = ROOT) -> str:
+    """Return a hash of all that a result depends on.
+
+    These are the source files of `gt2lite/` and `study/`, committed or not, the data sets, and
+    the versions of Python and of the packages that compute.
+    """
+    digest = hashlib.sha256(sys.version.encode())
+    for package in ("autograd", "numpy", "scikit-learn", "scipy"):
+        digest.update(f"{package} {version(package)}\n".encode())
+    sources = [*root.glob("gt2lite/**/*.py"), *root.glob("study/**/*.py")]
+    for path in sorted([*sources, *root.glob("data/*.csv.gz")]):
+        digest.update(f"{path.relative_to(root).as_posix()} ".encode())
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()[:16]
+
+
+def _numbered(i: int, call: Callable[..., R], setting: Mapping[str, Any]) -> tuple[int, R]:
+    return i, call(**setting)
+
+
+@contextlib.contextmanager
+def _backend(dask: str | None) -> Iterator[None]:
+    """Let joblib send its work to a Dask cluster, if there is one."""
+    if dask is None:
+        yield
+        return
+    from distributed import Client
+
+    options: dict[str, Any] = {} if dask == "local" else {"address": dask}
+    with Client(**options), joblib.parallel_config(backend="dask"):  # type: ignore[no-untyped-call]
+        yield

@@ -1,0 +1,89 @@
+"""Runs in parallel: computed once, resumed after an interruption, never of older code."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from study import execution
+from study.execution import run_all
+
+
+def trace(folder: str, n: int, fail: bool = False) -> int:
+    """Return the square of `n` and leave a mark of the call."""
+    marks = Path(folder)
+    (marks / f"{n}-{len(list(marks.glob(f'{n}-*')))}").touch()
+    if fail and not (marks / "repaired").exists():
+        raise RuntimeError(f"interrupted at {n}")
+    return n * n
+
+
+def process(n: int) -> int:
+    """Return the process that was asked."""
+    return os.getpid()
+
+
+@pytest.fixture
+def marks(tmp_path, monkeypatch):
+    """An empty cache, and a folder that counts calls."""
+    monkeypatch.setattr(execution, "cache_folder", lambda: tmp_path / "cache")
+    (tmp_path / "marks").mkdir()
+    return tmp_path / "marks"
+
+
+def calls(marks):
+    return sorted(int(path.name.split("-")[0]) for path in marks.glob("*-*"))
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_results_come_in_the_order_of_the_settings(marks, n_jobs):
+    settings = [{"folder": str(marks), "n": n} for n in (3, 1, 2)]
+    assert run_all(trace, settings, n_jobs=n_jobs) == [9, 1, 4]
+
+
+def test_an_interrupted_command_goes_on_where_it_was(marks):
+    settings = [{"folder": str(marks), "n": n, "fail": n == 3} for n in (1, 2, 3, 4)]
+    with pytest.raises(RuntimeError, match="3"):
+        run_all(trace, settings, n_jobs=1)
+    (marks / "repaired").touch()
+    assert run_all(trace, settings, n_jobs=1) == [1, 4, 9, 16]
+    assert calls(marks) == [1, 2, 3, 3, 4]
+
+
+def test_without_a_cache_everything_is_computed_again(marks):
+    settings = [{"folder": str(marks), "n": 5}]
+    for _ in range(2):
+        run_all(trace, settings, n_jobs=1, cache=False)
+    assert calls(marks) == [5, 5]
+
+
+def source_tree(folder, text):
+    for name in ("gt2lite", "study"):
+        (folder / name).mkdir(parents=True)
+    (folder / "gt2lite" / "losses.py").write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_each_state_of_the_code_has_a_cache_of_its_own(tmp_path):
+    trees = {text: source_tree(tmp_path / text, text) for text in ("one", "two")}
+    folders = {text: execution.cache_folder(tree).name for text, tree in trees.items()}
+    same = execution.cache_folder(source_tree(tmp_path / "again", "one")).name
+    assert folders["one"] == same != folders["two"]
+    (trees["one"] / "study" / "untracked.py").touch()
+    execution.code_hash.cache_clear()
+    assert execution.cache_folder(trees["one"]).name != same
+
+
+def test_a_release_starts_empty(tmp_path):
+    folder = execution.cache_folder(source_tree(tmp_path, "one"))
+    folder.mkdir(parents=True)
+    execution.clear_cache(tmp_path)
+    assert not folder.exists()
+
+
+def test_a_dask_cluster_runs_the_same_calls():
+    pytest.importorskip("distributed")
+    found = run_all(process, [{"n": n} for n in range(3)], dask="local", cache=False)
+    assert len(found) == 3 and os.getpid() not in found
