@@ -16,13 +16,26 @@ from study.comparison.analysis import (
     ratios,
     standing,
 )
-from study.comparison.data import ALL, LEVELS, PUBLIC, SMOOTH, Case, printed
+from study.comparison.data import (
+    ALL,
+    DEVELOPMENT,
+    FROZEN,
+    LEVELS,
+    PUBLIC,
+    SMOOTH,
+    Case,
+    printed,
+    shape_of,
+    use_of,
+)
 from study.comparison.methods import BOOSTED, IN_STUDY, METHODS, TITLES
 from study.comparison.runs import MOST_ROWS, SMALL, run, run_method, seeds_of
 
 __all__ = [
     "ALL",
     "BOOSTED",
+    "DEVELOPMENT",
+    "FROZEN",
     "IN_STUDY",
     "LEVELS",
     "METHODS",
@@ -44,5 +57,7 @@ __all__ = [
     "run",
     "run_method",
     "seeds_of",
+    "shape_of",
     "standing",
+    "use_of",
 ]

@@ -129,7 +129,7 @@ def _intervals(
 def gt2(case: Case, effort: float = 1.0, *, objective: str = "dual") -> Result:
     """Train one `GT2Regressor` of ten rules; each level is a plane of it."""
     short = {} if effort == 1 else {"epochs": _share(effort, 100)}
-    return _estimate(GT2Regressor(objective=objective, random_state=case.seed, **short), case)
+    return fit_estimator(GT2Regressor(objective=objective, random_state=case.seed, **short), case)
 
 
 def strong(case: Case, effort: float = 1.0) -> Result:
@@ -140,7 +140,7 @@ def strong(case: Case, effort: float = 1.0) -> Result:
     reg = GT2Regressor.strong(random_state=case.seed)
     if effort < 1:  # a draft: one system of few epochs, nothing is chosen
         reg.set_params(choose=False, n_systems=1, epochs=_share(effort, 40))
-    return _estimate(reg, case, planes=True)
+    return fit_estimator(reg, case, planes=True)
 
 
 def head(case: Case, effort: float = 1.0) -> Result:
@@ -151,7 +151,7 @@ def head(case: Case, effort: float = 1.0) -> Result:
         around_mean.system = GT2Regressor(
             objective="aligned", epochs=_share(effort, 40), random_state=case.seed
         )
-    found = _estimate(around_mean, case)
+    found = fit_estimator(around_mean, case)
     return Result(
         found.intervals,
         found.first_seconds,
@@ -231,7 +231,7 @@ def direct(case: Case, effort: float = 1.0, *, calibrate: bool = True) -> Result
     return Result((Intervals("", np.array(y_hat), np.array(bounds), np.array(equal)),), *seconds)
 
 
-def _estimate(reg: Any, case: Case, *, planes: bool = False) -> Result:
+def fit_estimator(reg: Any, case: Case, *, planes: bool = False) -> Result:
     """Fit an estimator with planes as a user would, in the data's own units.
 
     Args:

@@ -86,9 +86,7 @@ def run_method(
                     extent = float(np.ptp(case.data.y_test))
                     for kind, counts in by.items():
                         counts = counts.assign(width=(counts.width / extent).round(4)).reset_index()
-                        bins.append(
-                            counts.assign(**names, method=method, level=level, by=kind)
-                        )
+                        bins.append(counts.assign(**names, method=method, level=level, by=kind))
     settings = pd.DataFrame([names | {"method": method} | chosen for chosen in result.chosen])
     return Run(pd.DataFrame(rows), pd.concat(bins), settings, result)
 
