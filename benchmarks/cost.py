@@ -34,13 +34,13 @@ import _measure
 import numpy as np
 
 from gt2lite.calibration import CALIBRATORS, Calibrator, CoverageError
-from gt2lite.calibration.oracle import planes_at_coverage
 from gt2lite.datasets import Prepared, load_dataset, prepare
 from gt2lite.memberships import ALPHA_0
 from gt2lite.metrics import Quality, interval_quality, pinaw
 from gt2lite.system import Params, Planes
 from gt2lite.training import Recipe, Trained, train
 from study.levels import train_levels, with_level
+from study.oracle import planes_at_coverage
 
 PAPER = (0.90, 0.95)
 LEVELS = (*PAPER, *(n / 1000 for n in range(500, 1000, 25) if n not in (900, 950)))  # 20 of them

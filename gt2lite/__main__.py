@@ -50,7 +50,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     report.add_argument("--epochs", type=int, help="passes over the rows; default: what suits")
     predict = commands.add_parser("predict", help="predict a new table with a model of a report")
-    predict.add_argument("model", help="model.npz from a report")
+    predict.add_argument("model", help="model.json from a report")
     predict.add_argument("table", help="a file with the same columns; the target may be absent")
     predict.add_argument("--out", default="predictions.csv", help="default: predictions.csv")
     predict.add_argument("--levels", type=float, nargs="+", help="default: those of the report")

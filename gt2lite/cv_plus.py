@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from functools import partial
-from numbers import Integral
-from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gt2lite import model_file as files
+from gt2lite import model_file
 from gt2lite._progress import progress_bar
 from gt2lite._sklearn import Regressor, not_fitted_error
 from gt2lite._validation import (
@@ -31,81 +28,19 @@ from gt2lite._validation import (
     vector,
     whole,
 )
-from gt2lite._version import __version__
-from gt2lite.calibration.base import CoverageError, plain_fraction, rank
-from gt2lite.calibration.family import Cut, Scores, critical_scores, cut_ends
-from gt2lite.datasets import check_target, ends_in_units
+from gt2lite.calibration import (
+    DEFAULT_COVERAGE,
+    CoverageError,
+    Cut,
+    Scores,
+    critical_scores,
+    cut_ends,
+    plain_fraction,
+    rank,
+)
+from gt2lite.datasets import check_target
 from gt2lite.regressor import GT2Regressor, interval_frame
 from gt2lite.selection import call_all
-from gt2lite.splits import DEFAULT_COVERAGE
-
-KIND = "crossed"
-
-
-class CrossModel(NamedTuple):
-    """All that a fitted `CVPlusRegressor` consists of."""
-
-    systems: Sequence[GT2Regressor]
-    scores: Sequence[Scores]
-    fold: IntArray
-    random_state: Any
-
-
-def write_crossed(path: files.Location, model: CrossModel) -> None:
-    """Write a fitted `CVPlusRegressor` to one file."""
-    arrays: dict[str, Array] = {"fold": model.fold.astype(float)}
-    with tempfile.TemporaryDirectory() as folder:
-        inner = Path(folder) / "model.npz"
-        for k, (system, scores) in enumerate(zip(model.systems, model.scores, strict=True)):
-            system.save(inner)
-            arrays[f"{k}/system"] = np.frombuffer(inner.read_bytes(), np.uint8).astype(float)
-            arrays |= {f"{k}/{name}": value for name, value in scores.arrays().items()}
-    seed = model.random_state
-    header = {
-        "gt2lite": __version__,
-        "n_folds": len(model.systems),
-        "random_state": int(seed) if isinstance(seed, Integral) else None,
-    }
-    files.write(path, KIND, header, arrays)
-
-
-def read_crossed(path: files.Location) -> CrossModel:
-    """Return what `write_crossed` wrote.
-
-    Raises:
-        FileFormatError: where the file is damaged, incomplete or another's.
-    """
-    header, arrays = files.read(path, KIND)
-    try:
-        return _read(header, arrays)
-    except Exception as error:  # whatever a crafted file can provoke
-        raise files.FileFormatError(f"{path} is damaged: {error!r}") from error
-
-
-def _read(header: dict[str, Any], arrays: dict[str, Array]) -> CrossModel:
-    n_folds, seed = whole("n_folds", header["n_folds"], 2), header["random_state"]
-    fold = vector("fold", arrays["fold"])
-    systems, scores = [], []
-    with tempfile.TemporaryDirectory() as folder:
-        inner = Path(folder) / "model.npz"
-        for k in range(n_folds):
-            own = {
-                name.partition("/")[2]: value
-                for name, value in arrays.items()
-                if name.startswith(f"{k}/")
-            }
-            inner.write_bytes(own.pop("system").astype(np.uint8).tobytes())
-            systems.append(GT2Regressor.load(inner))
-            scores.append(Scores.from_arrays(own))
-            if len(scores[k]) != np.sum(fold == k):
-                raise ValueError(f"fold {k} has other scores than rows")
-    if len({system.n_features_in_ for system in systems}) != 1:
-        raise ValueError("the systems have different inputs")
-    if not np.isin(fold, np.arange(-1, n_folds)).all():
-        raise ValueError("fold must hold the numbers of folds")
-    seed = None if seed is None else whole("random_state", seed, 0, LARGEST_SEED)
-    return CrossModel(systems, scores, fold.astype(int), seed)
-
 
 AT_ONCE = 2**21
 """How many ends of intervals are held in memory at once."""
@@ -135,7 +70,7 @@ class CVPlusRegressor(Regressor):  # type: ignore[misc]
     Attributes:
         systems_: the trained `GT2Regressor` of each fold.
         fold_: the fold (N,) of each row of `fit`; -1 for a row left over.
-        scores_: for each fold the `gt2lite.calibration.family.Scores` of its rows.
+        scores_: for each fold the `gt2lite.calibration.Scores` of its rows.
         n_scored_: the number of rows with a score.
         n_features_in_, feature_names_in_: the columns seen in `fit`; names where X had them.
 
@@ -174,7 +109,7 @@ class CVPlusRegressor(Regressor):  # type: ignore[misc]
             partial(_learn, settings, values, target, fold != k, names) for k in range(n_folds)
         ]
         with progress_bar(n_folds, "training", "fold", show=system.verbose) as done:
-            found = call_all(calls, self.n_jobs, done)
+            found = list(call_all(calls, self.n_jobs, done))
         self.__dict__.pop("feature_names_in_", None)
         self._keep(fold, [one for one, _ in found], [scores for _, scores in found])
         return self
@@ -228,22 +163,44 @@ class CVPlusRegressor(Regressor):  # type: ignore[misc]
     # -------------------------------------------------------------- save and load
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all systems and the scores of their rows to one `.npz` file: no pickle."""
+        """Write all systems and the scores of their rows to one JSON file at exactly this path."""
         self._check_fitted()
-        model = CrossModel(self.systems_, self.scores_, self.fold_, self.random_state)
-        write_crossed(path, model)
+        folds = [
+            {"regressor": model_file.pack_regressor(system), "scores": scores.arrays()}
+            for system, scores in zip(self.systems_, self.scores_, strict=True)
+        ]
+        seed = model_file.plain_seed(self.random_state)
+        content = {"random_state": seed, "fold": self.fold_, "folds": folds}
+        model_file.write(path, "cv plus", content)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Return the regressor that `save` wrote to `path`.
+        """Return the regressor that `save` wrote to `path`; nothing in the file is executed.
 
         Raises:
-            FileFormatError: where the file is damaged, incomplete or another's.
+            FileFormatError: the file is damaged, of another kind or of a later version.
         """
-        model = read_crossed(path)
-        system = GT2Regressor(**model.systems[0].get_params())
-        self = cls(system, len(model.systems), None, model.random_state)
-        self._keep(model.fold, model.systems, model.scores)
+        return model_file.load(path, "cv plus", cls._unpack)
+
+    @classmethod
+    def _unpack(cls, content: dict[str, Any]) -> Self:
+        """Return the regressor that the content of a model file describes."""
+        seed, fold, folds = model_file.pick(content, "random_state", "fold", "folds")
+        fold, n_folds = vector("fold", fold), whole("n_folds", len(folds), 2)
+        seed = None if seed is None else whole("random_state", seed, 0, LARGEST_SEED)
+        if not np.isin(fold, np.arange(-1, n_folds)).all():
+            raise ValueError("fold must hold the numbers of folds")
+        systems, scores = [], []
+        for k, one in enumerate(folds):
+            regressor, arrays = model_file.pick(one, "regressor", "scores")
+            systems.append(model_file.unpack_regressor(GT2Regressor, regressor))
+            scores.append(Scores.from_arrays(arrays))
+            if len(scores[k]) != np.sum(fold == k):
+                raise ValueError(f"fold {k} must have as many scores as rows")
+        if len({system.n_features_in_ for system in systems}) != 1:
+            raise ValueError("all systems must have the same inputs")
+        self = cls(GT2Regressor(**systems[0].get_params()), n_folds, None, seed)
+        self._keep(fold.astype(int), systems, scores)
         return self
 
     # ------------------------------------------------------------------ inside
@@ -288,7 +245,7 @@ class CVPlusRegressor(Regressor):  # type: ignore[misc]
             cuts = [Cut(plane if plane > 0 else math.nan) for plane in planes]
             ends = cut_ends(family, [(cut, cut) for cut in cuts])[:, which]
             ends += np.stack([-scores.margin, scores.margin])[:, :, None]
-            found.append(ends_in_units(system.scaler_, ends))
+            found.append(system.scaler_.inverse_bounds(ends))
         return found
 
     def _read(self, X: Any) -> Array:

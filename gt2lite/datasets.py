@@ -12,12 +12,13 @@ import hashlib
 import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gt2lite._validation import Array, matrix, one_of, vector, whole
+from gt2lite.splits import group_parts, random_parts
 
 Index = NDArray[np.int64]
 _LICENCE = "CC BY 4.0"
@@ -149,6 +150,8 @@ class Scaler:
     y_mean: float
     y_std: float
 
+    _lowest_y: ClassVar[float] = -np.inf  # the lower bound of y where none is given
+
     @classmethod
     def fit(cls, X: ArrayLike, y: ArrayLike) -> Scaler:
         """Fit to `X (N, M)` and `y (N,)`; std divides by N (ddof 0), a constant's is 1."""
@@ -196,6 +199,91 @@ class Scaler:
                 "of ten before training"
             )
         return found
+
+    def inverse_bounds(self, bounds: Array) -> Array:
+        """Return scaled bounds of intervals, of any shape, in units of y; infinite ones stay so.
+
+        >>> scaler = LogScaler.fit([[0.0], [1.0]], [1.0, 2.0])
+        >>> scaler.inverse_bounds(np.array([-np.inf, np.inf]))
+        array([ 0., inf])
+        """
+        is_open = np.isinf(bounds)
+        if not is_open.any():
+            return self.inverse_y(bounds)
+        found = self.inverse_y(np.where(is_open, 0.0, bounds))
+        return np.where(is_open, np.where(bounds > 0, np.inf, self._lowest_y), found)
+
+    def learned_name(self, target: str) -> str:
+        """Return the name of what the system learns, given that of the target."""
+        return target
+
+    def without_transform(self) -> Scaler:
+        """Return the scaler of what the system learns: with logarithms, of log(y)."""
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class LogScaler(Scaler):
+    """A `Scaler` of the inputs and of the logarithm of the target.
+
+    >>> scaler = LogScaler.fit([[1.0], [3.0]], [10.0, 1000.0])
+    >>> scaler.transform_y([100.0]).tolist(), scaler.inverse_y([0.0]).round(6).tolist()
+    ([0.0], [100.0])
+    >>> scaler.learned_name("price")
+    'log(price)'
+    """
+
+    _lowest_y: ClassVar[float] = 0.0
+
+    @classmethod
+    def fit(cls, X: ArrayLike, y: ArrayLike) -> LogScaler:
+        """Fit to `X (N, M)` and to the logarithm of `y (N,)`, all above 0."""
+        return cls(*vars(Scaler.fit(X, _log(y))).values())
+
+    def transform_y(self, y: ArrayLike) -> Array:
+        """Return the z-scores of the logarithms of target values, of any shape."""
+        return super().transform_y(_log(y))
+
+    def inverse_y(self, y: ArrayLike) -> Array:
+        """Return z-scores, of any shape, in the target's own units."""
+        with np.errstate(over="ignore"):
+            found = np.exp(super().inverse_y(y))
+        if not np.isfinite(found).all():
+            raise ValueError(
+                "a bound of log(y) is so large that its exponential overflows: use a lower "
+                "coverage, or train without target_transform"
+            )
+        return found
+
+    def learned_name(self, target: str) -> str:
+        """Return the name of what the system learns, given that of the target."""
+        return f"log({target})"
+
+    def without_transform(self) -> Scaler:
+        """Return the scaler of log(y)."""
+        return Scaler(**vars(self))
+
+
+SCALERS: dict[str | None, type[Scaler]] = {None: Scaler, "log": LogScaler}
+"""The scaler for each value of `target_transform`."""
+
+
+def check_target(target_transform: str | None, values: Array) -> None:
+    """Raise an error, with the first row in question, if a target cannot be transformed."""
+    low = values <= 0 if target_transform == "log" else np.zeros(1, dtype=bool)
+    if low.any():
+        first = int(np.argmax(low.ravel()))
+        raise ValueError(
+            f"y must be above 0 if target_transform='log', got {values.flat[first]:g} in row "
+            f"{first} ({int(low.sum())} such rows): leave the transform out, or add a "
+            "constant to y"
+        )
+
+
+def _log(y: ArrayLike) -> Array:
+    values = np.asarray(y, dtype=float)
+    check_target("log", values)
+    return np.log(values)
 
 
 LARGEST, LEAST_SPREAD = 1e300, 1e-300
@@ -258,39 +346,13 @@ def split(n: int, seed: int, *, groups: ArrayLike | None = None) -> Split:
     n = whole("n", n, low=6)  # with fewer rows, rounding leaves the calibration part empty
     rng = np.random.default_rng(whole("seed", seed, low=0))
     n_train, n_test = round(0.7 * n), round(0.15 * n)
+    sizes = n_train, n - n_train - n_test
     if groups is None:
-        return Split(*np.split(rng.permutation(n), [n_train, n - n_test]))
+        return Split(*random_parts(n, sizes, rng))
     labels = np.asarray(groups)
     if labels.shape != (n,):
         raise ValueError(f"groups must be a row of {n} labels, got shape {labels.shape}")
-    part = _deal(labels, n_train, n - n_test, rng)
-    return Split(*(np.flatnonzero(part == i) for i in range(3)))
-
-
-def _deal(labels: NDArray[np.generic], first: int, second: int, rng: np.random.Generator) -> Index:
-    """Return each row's part 0, 1 or 2: a random order of groups, cut nearest those two rows.
-
-    The first order will do if both cuts miss by no more than half the largest group. They miss
-    by more only because no part may be empty (think of one huge group in the middle); then the
-    best of 200 orders is taken. Always taking the best would favour large groups for the test.
-    """
-    _, group, sizes = np.unique(labels, return_inverse=True, return_counts=True)
-    n_groups = len(sizes)
-    if n_groups < 3:
-        raise ValueError(f"groups must hold at least 3 different labels, got {n_groups}")
-    part, least = np.empty(n_groups, dtype=np.int64), np.inf
-    for _ in range(200):
-        order = rng.permutation(n_groups)
-        ends = np.cumsum(sizes[order])  # rows up to and with each group
-        i = 1 + int(np.argmin(np.abs(ends[:-2] - first)))  # groups before the first cut
-        j = i + 1 + int(np.argmin(np.abs(ends[i:-1] - second)))
-        miss = max(abs(ends[i - 1] - first), abs(ends[j - 1] - second))
-        if miss < least:
-            least = miss
-            part[order] = np.repeat([0, 1, 2], [i, j - i, n_groups - j])
-        if least <= sizes.max() / 2:
-            break
-    return part[group]
+    return Split(*group_parts(labels, sizes, rng))
 
 
 @dataclass(frozen=True, eq=False)
@@ -335,91 +397,3 @@ def prepare(
         scaler=scaler,
         split=rows,
     )
-
-
-@dataclass(frozen=True, eq=False)
-class LogScaler(Scaler):
-    """A `Scaler` of the inputs and of the logarithm of the target.
-
-    >>> scaler = LogScaler.fit([[1.0], [3.0]], [10.0, 1000.0])
-    >>> scaler.transform_y([100.0]).tolist(), scaler.inverse_y([0.0]).round(6).tolist()
-    ([0.0], [100.0])
-    """
-
-    @classmethod
-    def fit(cls, X: ArrayLike, y: ArrayLike) -> LogScaler:
-        """Fit to `X (N, M)` and to the logarithm of `y (N,)`, all above 0."""
-        return cls(*vars(Scaler.fit(X, _log(y))).values())
-
-    def transform_y(self, y: ArrayLike) -> Array:
-        """Return the z-scores of the logarithms of target values, of any shape."""
-        return super().transform_y(_log(y))
-
-    def inverse_y(self, y: ArrayLike) -> Array:
-        """Return z-scores, of any shape, in the target's own units."""
-        with np.errstate(over="ignore"):
-            found = np.exp(super().inverse_y(y))
-        if not np.isfinite(found).all():
-            raise ValueError(
-                "an end of an interval of log(y) is so large that its exponential leaves the range "
-                "of numbers: ask for a lower coverage, or train without target_transform"
-            )
-        return found
-
-
-def _log(y: ArrayLike) -> Array:
-    values = np.asarray(y, dtype=float)
-    check_target("log", values)
-    return np.log(values)
-
-
-def check_target(target_transform: Any, values: Array) -> None:
-    """Raise where a target cannot be transformed, with the first row of it."""
-    low = values <= 0 if target_transform == "log" else np.zeros(1, dtype=bool)
-    if low.any():
-        first = int(np.argmax(low.ravel()))
-        raise ValueError(
-            f"y must be above 0 where target_transform='log', got {values.flat[first]:g} in row "
-            f"{first} ({int(low.sum())} such rows): leave the transform out, or add a "
-            "constant to y"
-        )
-
-
-def scaler_kind(target_transform: str | None) -> type[Scaler]:
-    """Return the kind of scaler that a setting `target_transform` stands for.
-
-    >>> scaler_kind("log").__name__, scaler_kind(None).__name__
-    ('LogScaler', 'Scaler')
-    """
-    return LogScaler if target_transform == "log" else Scaler
-
-
-def plain_scaler(scaler: Scaler) -> Scaler:
-    """Return a scaler whose target is what the system learns: with logarithms, log(y) itself."""
-    return Scaler(**vars(scaler)) if isinstance(scaler, LogScaler) else scaler
-
-
-def learnt_name(scaler: Scaler, target: str) -> str:
-    """Return what that target is called.
-
-    >>> learnt_name(Scaler.fit([[0.0], [1.0]], [1.0, 2.0]), "price")
-    'price'
-    >>> learnt_name(LogScaler.fit([[0.0], [1.0]], [1.0, 2.0]), "price")
-    'log(price)'
-    """
-    return f"log({target})" if isinstance(scaler, LogScaler) else target
-
-
-def ends_in_units(scaler: Scaler, ends: Array) -> Array:
-    """Return scaled ends of intervals, of any shape, in units of y; an open end stays open.
-
-    >>> scaler = LogScaler.fit([[0.0], [1.0]], [1.0, 2.0])
-    >>> ends_in_units(scaler, np.array([-np.inf, np.inf]))
-    array([ 0., inf])
-    """
-    is_open = np.isinf(ends)
-    if not is_open.any():
-        return scaler.inverse_y(ends)
-    found = scaler.inverse_y(np.where(is_open, 0.0, ends))
-    nothing = 0.0 if isinstance(scaler, LogScaler) else -np.inf
-    return np.where(is_open, np.where(ends > 0, np.inf, nothing), found)

@@ -1,20 +1,44 @@
-"""One file for one result: an `.npz` of plain arrays with a JSON header, no pickle.
+"""The model file: one open JSON format for all estimators.
 
-A file is data: nothing in it is run or evaluated, and it takes no more memory than four times
-its own size, the header aside (100 MB at most). It holds a member `header`, JSON in bytes, and
-one member for each array: 64-bit floats, the lowest byte first, rows after one another, not
-compressed. The header lists the arrays with their shapes and has a SHA-256 of all of it. What
-is not such a file, or not the whole of it, gets a `FileFormatError` that says so, whatever went
-wrong inside.
+A file is one JSON object. Any JSON reader opens it; nothing in it is executed::
 
-The promise: a file that a release wrote is read by every later one, and gives the same arrays.
-Version 1 had neither list nor digest; all other checks hold for it, too. A file of a version
-that is newer than this code is refused, not guessed at. `tests/model_files` has files of each.
+    {"format": "gt2lite model", "version": 1, "kind": "regressor", "gt2lite": "0.1.0",
+     "sha256": "9f86...", "content":
+    {
+    "settings": {"n_rules": 10, ...},
+    ...
+    }
+    }
+
+kind
+    "regressor" (`GT2Regressor`), "head" (`IntervalHead`), "cv plus" (`CVPlusRegressor`) or
+    "table model" (`gt2lite.report.TableModel`).
+sha256
+    The SHA-256 of the bytes of the content as they stand in the file: from the brace below
+    ``"content":`` to its closing brace, both included. It detects damage. It is not a signature:
+    whoever edits a file can compute it again.
+content
+    For a regressor: ``settings`` (those of the constructor), ``features`` (column names or null),
+    ``scaler`` (means and standard deviations that turn user units into the units of the
+    systems), ``planes`` (the alphas that make up the output), ``systems`` (``recipe``, ``inputs``,
+    ``params`` and ``history`` of each), ``ranks`` (quantiles of the inputs, or null), ``margins``
+    (or null), ``candidates`` (what a choice has tried), ``calibration`` (``state`` and ``arrays``
+    of the calibrator, or null) and ``calibration_X`` (null, except for the methods "table" and
+    "search", which evaluate the calibration rows again when a new level is asked for).
+    The other kinds contain one or several regressors.
+
+Numbers are written as Python's `repr` writes them: the shortest decimal that reads back as the
+same 64-bit float. Arrays are nested lists, rows first. NaN is never written. Infinity occurs only
+as the score of a candidate, and is written as the string "inf".
+
+A file is refused by a `FileFormatError` if it is not a regular file, is larger than `MAX_BYTES`,
+is nested deeper than `MAX_DEPTH`, has a duplicate key, a NaN or Infinity token or a number
+beyond the range of floats, has another digest, kind or a later version, or holds anything
+unknown or impossible.
 """
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import math
@@ -22,18 +46,15 @@ import os
 import re
 import secrets
 import stat
-import struct
-import zipfile
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Self
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gt2lite import model_file as files
 from gt2lite._validation import (
     LARGEST_SEED,
     Array,
@@ -41,555 +62,419 @@ from gt2lite._validation import (
     between,
     finite,
     matrix,
+    numbers,
     one_of,
     vector,
     whole,
 )
 from gt2lite._version import __version__
-from gt2lite.calibration import Calibration, SearchCalibrator, TableCalibrator
-from gt2lite.calibration.make import restore_calibration
-from gt2lite.calibration.margins import Margins
-from gt2lite.datasets import LogScaler, Scaler, scaler_kind
+from gt2lite.calibration import Calibration, Margins, SearchCalibrator, TableCalibrator, restore
+from gt2lite.datasets import SCALERS, LogScaler, Scaler
 from gt2lite.selection import (
     INPUTS,
-    MOST_SYSTEMS,
+    MAX_SYSTEMS,
+    Candidate,
     Fitted,
-    Judged,
     Ranks,
     System,
-    complete,
-    make_plan,
-    make_recipe,
 )
-from gt2lite.system import Params, param_shapes
+from gt2lite.system import param_shapes
 from gt2lite.training import Recipe
 
-VERSION = 2
+FORMAT, VERSION = "gt2lite model", 1
 
-MAX_BYTES = 2**31 - 1
-"""Of a file; beyond it the archive would need another layout."""
-MAX_HEADER_BYTES = 2**22
-MAX_ARRAYS = 10_000
+MAX_BYTES = 2**28
+"""Size limit of a file: 256 MB. Reading takes up to some twenty times the size in memory."""
+
+MAX_DEPTH = 20
+"""Limit on the nesting of lists and objects; the deepest content has 9 levels."""
+
+KINDS = ("regressor", "head", "cv plus", "table model")
 
 Location = str | os.PathLike[str]
+Content = dict[str, Any]
+T = TypeVar("T")
 
-_HEADER, _SUFFIX = "header", ".npy"
-OWN_KEYS = frozenset({"format", "version", "arrays", "digest"})
-"""What a header has by itself; the rest is the caller's."""
-_FLOATS, _BYTES = "<f8", "|u1"
-_UTF8_NAME = 0x800  # the one flag of a member that says nothing about its content
-_ENTRY_BYTES = 512  # of a member in the archive's directory, at most
-_END = struct.Struct("<4s4HLLH")  # the last record of an archive
-_END64_BYTES = 20  # of the record before it, in an archive of another layout
-_MAGIC = b"\x93NUMPY\x01\x00"
-_DESCRIPTION = re.compile(
-    rb"\{'descr': '([^']+)', 'fortran_order': False, "
-    rb"'shape': \((|\d{1,10},|\d{1,10}(?:, \d{1,10}){1,15})\), \} *\n"
+_HEAD = re.compile(
+    rb'\{"format": "gt2lite model", "version": (\d{1,9}), "kind": "([a-z ]{1,20})", '
+    rb'"gt2lite": "[^"\\\x00-\x1f]{1,40}", "sha256": "([0-9a-f]{64})", "content":\n'
 )
-_MACHINE = (errno.EMFILE, errno.ENFILE)  # errors of opening that tell nothing about the file
+_TAIL = b"\n}\n"
+_BRACKET_OR_TEXT = re.compile(rb'[\[\]{}]|"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
 class FileFormatError(ValueError):
-    """A file is not what it should be: foreign, damaged, incomplete or of another version."""
+    """A file is not a model file of the kind asked for, or is damaged or of a later version."""
 
 
-def write(path: Location, kind: str, header: dict[str, Any], arrays: dict[str, Array]) -> None:
-    """Write a file of a `kind`; afterwards `path` has all of it, or is as it was before.
+class StoredRowsWarning(UserWarning):
+    """The file to be written contains the inputs and targets of all calibration rows."""
+
+
+# --------------------------------------------------------------------- write and read
+
+
+def write(path: Location, kind: str, content: Mapping[str, Any]) -> None:
+    """Write a model file to exactly this path, in full or not at all.
 
     Args:
-        path: where; what was there before is replaced.
-        kind: what it holds, such as "model".
-        header: plain values. Numbers of any type come back as int or float.
-        arrays: numbers; they come back as 64-bit floats.
+        path: any name; a file that is there is replaced.
+        kind: one of `KINDS`.
+        content: text, numbers, booleans, None, NumPy arrays, and lists and dicts of them.
     """
-    taken = [name for name in sorted(OWN_KEYS) if name in header] + [
-        name for name in arrays if name == _HEADER
-    ]
-    if taken:
-        raise ValueError(f"{', '.join(taken)}: the file has entries of its own with this name")
-    floats = {name: _as_floats(name, value) for name, value in arrays.items()}
-    whole = seal({"format": f"gt2lite {kind}", "version": VERSION, **header}, floats)
-    text = json.dumps(whole).encode()
-    size = sum(value.nbytes for value in floats.values())
-    if len(floats) > MAX_ARRAYS or len(text) > MAX_HEADER_BYTES or size > MAX_BYTES - 2**24:
+    one_of("kind", kind, KINDS)
+    lines = (f"{json.dumps(name)}: {_to_json(value)}" for name, value in content.items())
+    body = "{\n" + ",\n".join(lines) + "\n}"
+    digest = hashlib.sha256(body.encode()).hexdigest()
+    head = {"format": FORMAT, "version": VERSION, "kind": kind, "gt2lite": __version__}
+    start = json.dumps(head | {"sha256": digest})[:-1] + ', "content":\n'
+    data = (start + body).encode() + _TAIL
+    if len(data) > MAX_BYTES:
         raise ValueError(
-            f"{len(floats)} arrays of {size} bytes with a header of {len(text)} are too much for "
-            f"a gt2lite {kind}, which has at most {MAX_ARRAYS} arrays, {MAX_BYTES} bytes, and "
-            f"{MAX_HEADER_BYTES} in its header"
+            f"the model takes {len(data):,} bytes, more than the {MAX_BYTES:,} of a model file: "
+            'calibrate on fewer rows, or by method="conformal", which stores no inputs'
         )
-    content: dict[str, Any] = {_HEADER: np.frombuffer(text, dtype=np.uint8), **floats}
-    replace(path, lambda file: np.savez(file, **content))
+    write_file(path, data)
 
 
-def read(path: Location, kind: str) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Return the header and the arrays of a file that `write` made.
+def read(path: Location, kind: str) -> Content:
+    """Return the content of a model file; arrays come back as nested lists.
 
     Raises:
-        FileFormatError: where it is no such file, or not as it was written.
-        FileNotFoundError, PermissionError: where it cannot be opened.
+        FileFormatError: see the module.
+        FileNotFoundError, PermissionError: the file cannot be opened.
     """
+    return load(path, kind, lambda content: content)
+
+
+def load(path: Location, kind: str, unpack: Callable[[Content], T]) -> T:
+    """Return what `unpack` makes of the content of a model file.
+
+    Whatever goes wrong in reading or unpacking is a `FileFormatError` that names the path.
+    """
+    data = _read_bytes(path)
     try:
-        with _open(path) as file:
-            return _read(file, kind)
-    except FileFormatError as error:
-        raise FileFormatError(f"{path} {error}") from error.__cause__
+        return unpack(_parse(data, kind))
+    except Exception as error:  # a crafted file can provoke any of them
+        what = str(error) if isinstance(error, ValueError) else repr(error)
+        raise FileFormatError(f"{path} is not a readable gt2lite {kind}: {what}") from error
 
 
-def seal(header: dict[str, Any], arrays: dict[str, Array]) -> dict[str, Any]:
-    """Return a header as plain values, with a list of the arrays and a digest of everything."""
-    shapes = {name: list(value.shape) for name, value in arrays.items()}
-    plain: dict[str, Any] = json.loads(
-        json.dumps({**header, "arrays": shapes, "digest": ""}, default=_plain)
-    )
-    return {**plain, "digest": _digest(plain, arrays)}
+def write_file(path: Location, data: bytes) -> None:
+    """Write a file in full or not at all: a temporary file beside it takes its name at the end.
 
-
-def replace(path: Location, write: Callable[[BinaryIO], object]) -> None:
-    """Let `write` make a file, which takes its name only when all of it is on the disk.
-
-    Until then it is called `.name.` and 16 hexadecimal digits; a killed process leaves that.
+    A link is followed, and a file that is replaced keeps its permissions.
     """
-    target = Path(path)
+    target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise FileNotFoundError(
             f"{path} cannot be written: there is no folder {target.parent}. Make it first, such as "
             "by Path(...).mkdir(parents=True)"
         )
     if target.is_dir():
-        raise IsADirectoryError(f"{path} is a folder: name a file in it, such as {target.name}.npz")
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+        raise IsADirectoryError(f"{path} is a folder: name a file in it")
+    if target.exists() and not target.is_file():
+        raise OSError(f"{path} is a device, a pipe or a socket: name a regular file")
+    temporary = target.with_name(f".gt2lite-{secrets.token_hex(8)}")
     try:
         with temporary.open("xb") as file:
-            write(file)
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
+        if target.exists():
+            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
         os.replace(temporary, target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
 
 
-# ------------------------------------------------------------------ inside
-
-
-def _open(path: Location) -> BinaryIO:
-    try:
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise FileFormatError("is no file: it is a folder, a pipe or a device")
-        return open(path, "rb")
-    except (FileNotFoundError, PermissionError):
-        raise
-    except OSError as error:
-        if error.errno in _MACHINE:
-            raise
-        raise FileFormatError(f"cannot be opened: {error}") from error
-
-
-def _read(file: BinaryIO, kind: str) -> tuple[dict[str, Any], dict[str, Array]]:
-    try:
-        members = _members(file, kind)
-        if _HEADER not in members:
-            raise FileFormatError(f"is not a gt2lite {kind}: it has no header")
-        text = members.pop(_HEADER).tobytes()
-        header = json.loads(text.decode())
-        if not isinstance(header, dict) or header.get("format") != f"gt2lite {kind}":
-            raise FileFormatError(f"is not a gt2lite {kind}: its header is another's")
-        _check_version(header.get("version"))
-        if header["version"] > 1:
-            _check_whole(header, members)
-    except FileFormatError:
-        raise
-    except Exception as error:  # a damaged file can raise anything
-        what = f"{type(error).__name__}: {error}"
-        raise FileFormatError(f"is damaged or incomplete ({what})") from error
-    return {name: v for name, v in header.items() if name not in ("arrays", "digest")}, members
-
-
-def _members(file: BinaryIO, kind: str) -> dict[str, NDArray[Any]]:
-    """Return what an archive holds; each member is read to its end, where its checksum is."""
-    size = _check_ends(file, kind)
-    with zipfile.ZipFile(file) as archive:
-        entries = archive.infolist()
-        names = [entry.filename.removesuffix(_SUFFIX) for entry in entries]
-        if len(set(names)) < len(names):
-            raise FileFormatError("is damaged: two of its members have one name")
-        if sum(entry.file_size for entry in entries) > size:
-            raise FileFormatError("is damaged: its members are larger than the file")
-        for entry in entries:
-            if entry.compress_type != zipfile.ZIP_STORED or entry.compress_size != entry.file_size:
-                raise FileFormatError(f"is not a gt2lite {kind}: its members are compressed")
-            if not entry.filename.endswith(_SUFFIX) or entry.flag_bits & ~_UTF8_NAME:
-                raise FileFormatError(f"is not a gt2lite {kind}: it holds {entry.filename!r}")
-            if entry.filename == _HEADER + _SUFFIX and entry.file_size > MAX_HEADER_BYTES + 2**10:
-                raise FileFormatError(f"has a header of {entry.file_size} bytes: that is too long")
-        return {
-            name: _array(name, archive.read(entry))
-            for name, entry in zip(names, entries, strict=True)
-        }
-
-
-def _check_ends(file: BinaryIO, kind: str) -> int:
-    """Return the size of a file if it begins and ends as an archive of few members does."""
-    size = os.fstat(file.fileno()).st_size
-    if file.read(2) != b"PK":
-        raise FileFormatError(f"is not a gt2lite {kind}: it is no .npz file")
-    if size > MAX_BYTES:
-        raise FileFormatError(f"has {size} bytes, more than the {MAX_BYTES} of a gt2lite {kind}")
-    file.seek(max(size - _END.size - _END64_BYTES, 0))
-    tail = file.read()
-    mark, _, _, _, n_members, directory, _, comment = _END.unpack(tail[-_END.size :])
-    if mark != b"PK\x05\x06" or comment or tail.startswith(b"PK\x06\x07"):
-        raise FileFormatError("is damaged or incomplete: it does not end as an .npz file does")
-    if n_members > MAX_ARRAYS + 1 or directory > (MAX_ARRAYS + 1) * _ENTRY_BYTES:
-        raise FileFormatError(f"is not a gt2lite {kind}: it has too many members")
-    file.seek(0)
-    return size
-
-
-def _array(name: str, member: bytes) -> NDArray[Any]:
-    """Return the array in a member; its description is matched, not evaluated."""
-    start = len(_MAGIC) + 2
-    end = start + int.from_bytes(member[start - 2 : start], "little")
-    found = _DESCRIPTION.fullmatch(member[start:end])
-    dtype = _BYTES if name == _HEADER else _FLOATS
-    if not member.startswith(_MAGIC) or found is None or found[1].decode() != dtype:
-        raise FileFormatError(f"is damaged: its array {name!r} is not one of {dtype} in C order")
-    shape = tuple(int(n) for n in found[2].split(b",") if n)
-    if math.prod(shape) * np.dtype(dtype).itemsize != len(member) - end:
-        raise FileFormatError(f"is damaged: the size of its array {name!r} is not that of {shape}")
-    return np.frombuffer(member, dtype, offset=end).reshape(shape).astype(dtype[1:])  # a copy
-
-
-def _check_version(version: Any) -> None:
-    if type(version) is not int or version < 1:
-        raise FileFormatError(f"has format version {version!r}, which is none")
-    if version > VERSION:
-        raise FileFormatError(
-            f"has format version {version}, this gt2lite reads up to {VERSION}: install a newer "
-            "gt2lite, or make the file again with this one"
-        )
-
-
-def _check_whole(header: dict[str, Any], arrays: dict[str, Array]) -> None:
-    """Check that the arrays are those that the header lists, and that nothing has changed."""
-    if header["arrays"] != {name: list(value.shape) for name, value in arrays.items()}:
-        raise FileFormatError("is damaged: its arrays are not those that its header lists")
-    if header["digest"] != _digest({**header, "digest": ""}, arrays):
-        raise FileFormatError("is damaged: its content is not what was written")
-
-
-def _digest(header: dict[str, Any], arrays: dict[str, Array]) -> str:
-    digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
-    for _, value in sorted(arrays.items()):
-        digest.update(np.ascontiguousarray(value, dtype=_FLOATS).data)
-    return digest.hexdigest()
-
-
-def _as_floats(name: str, value: Any) -> Array:
-    array = np.asarray(value)
-    if not np.can_cast(array.dtype, np.float64):
-        raise TypeError(f"{name} must hold real numbers, got an array of {array.dtype}")
-    return np.asarray(array, dtype=_FLOATS, order="C")
+def _to_json(value: Any) -> str:
+    return json.dumps(value, allow_nan=False, default=_plain)
 
 
 def _plain(value: Any) -> Any:
-    """Return a number of any type as one that JSON knows."""
+    """Return a value that `json` does not know as one that it does."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        if value.dtype.kind not in "biufUO":
+            raise TypeError(f"a model file cannot hold an array of {value.dtype}")
+        return value.tolist()
     if isinstance(value, Integral):
         return int(value)
     if isinstance(value, Real):
         return float(value)
-    return value.item()  # NumPy's truth values
+    raise TypeError(f"a model file cannot hold {value!r}")
 
 
-SYSTEM_KEYS = ("systems", "margins", "chosen")
-"""What the header of a model file says of its systems."""
-
-State = tuple[dict[str, Any], dict[str, Array]]
-
-
-def systems_state(fitted: Fitted) -> State:
-    """Return what was learnt as values for a JSON header, and arrays."""
-    first, *others = fitted.systems
-    plain = not others and first.inputs == "scaled" and not fitted.judged
-    if plain and fitted.margins is None:
-        return {}, _arrays(first, "")
-    header: dict[str, Any] = {
-        "systems": [{"recipe": asdict(s.recipe), "inputs": s.inputs} for s in fitted.systems],
-        "chosen": [judged._asdict() for judged in fitted.judged],
-    }
-    arrays: dict[str, Array] = {}
-    for k, system in enumerate(fitted.systems):
-        arrays |= _arrays(system, f"systems/{k}/")
-    if fitted.ranks is not None:
-        arrays["ranks"] = fitted.ranks.knots
-    if fitted.margins is not None:
-        header["margins"] = asdict(fitted.margins)
-    return header, arrays
+def _read_bytes(path: Location) -> bytes:
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):  # before opening: a pipe would block
+            raise FileFormatError(f"{path} is not a regular file")
+        with open(path, "rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except (FileNotFoundError, PermissionError):
+        raise
+    except OSError as error:
+        raise FileFormatError(f"{path} cannot be opened: {error}") from error
+    if len(data) > MAX_BYTES:
+        raise FileFormatError(f"{path} has more than the {MAX_BYTES:,} bytes of a model file")
+    return data
 
 
-def _arrays(system: System, prefix: str) -> dict[str, Array]:
-    found = {f"{prefix}params/{name}": value for name, value in system.params.items()}
-    return found | {f"{prefix}history": system.history}
+def _parse(data: bytes, kind: str) -> Content:
+    head = _HEAD.match(data)
+    if head is None or not data.endswith(_TAIL):
+        raise ValueError("it does not begin and end as a model file does")
+    version, found, digest = int(head[1]), head[2].decode(), head[3].decode()
+    if version != VERSION:
+        raise ValueError(
+            f"it has format version {version}, and gt2lite {__version__} reads version {VERSION}: "
+            "install a newer gt2lite, or save the model again with this one"
+        )
+    if found != kind:
+        raise ValueError(f"it is a {found!r}")
+    body = data[head.end() : -len(_TAIL)]
+    if hashlib.sha256(body).hexdigest() != digest:
+        raise ValueError("its SHA-256 is not that of its content: it is damaged or was edited")
+    _check_depth(body)
+    content = json.loads(
+        body,
+        object_pairs_hook=_unique_keys,
+        parse_float=_finite_float,
+        parse_constant=_refuse_constant,
+    )
+    if not isinstance(content, dict):
+        raise ValueError("its content is not an object")
+    return content
 
 
-def is_of_systems(name: str, n_systems: int) -> bool:
-    """Return whether an array is one that `systems_state` makes."""
-    if name in ("history", "ranks") or name.startswith("params/"):
-        return True
-    head, _, rest = name.removeprefix("systems/").partition("/")
-    known = name.startswith("systems/") and head in map(str, range(n_systems))
-    return known and (rest == "history" or rest.startswith("params/"))
+def _check_depth(body: bytes) -> None:
+    depth = 0
+    for token in _BRACKET_OR_TEXT.finditer(body):
+        depth += {b"[": 1, b"{": 1, b"]": -1, b"}": -1}.get(token[0], 0)
+        if depth > MAX_DEPTH:
+            raise ValueError(f"it is nested deeper than {MAX_DEPTH} levels")
 
 
-def read_systems(
-    header: Mapping[str, Any], arrays: Mapping[str, Array], recipe: Recipe, M: int
-) -> Fitted:
-    """Return what `systems_state` described, or raise where it does not fit together.
+def _unique_keys(pairs: list[tuple[str, Any]]) -> Content:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("an object has a duplicate key")
+    return found
+
+
+def _finite_float(text: str) -> float:
+    if math.isinf(value := float(text)):
+        raise ValueError(f"{text[:20]} is beyond the range of a 64-bit float")
+    return value
+
+
+def _refuse_constant(text: str) -> NoReturn:
+    raise ValueError(f"{text} is not a number of JSON")
+
+
+def pick(content: Any, *names: str) -> list[Any]:
+    """Return the values of an object that has exactly these keys.
+
+    >>> pick({"power": 0.5, "usual": 2.0}, "usual", "power")
+    [2.0, 0.5]
+    """
+    if not isinstance(content, dict) or content.keys() != set(names):
+        has = ", ".join(map(repr, content)) if isinstance(content, dict) else repr(content)[:40]
+        raise ValueError(f"expected the entries {', '.join(names)}, got {has or 'none'}")
+    return [content[name] for name in names]
+
+
+# -------------------------------------------------------------------------- regressor
+
+_REGRESSOR = (
+    *("settings", "features", "scaler", "planes", "systems", "ranks", "margins", "candidates"),
+    *("calibration", "calibration_X"),
+)
+
+
+def pack_regressor(reg: Any, stacklevel: int = 3) -> Content:
+    """Return a fitted `GT2Regressor` as the content of a file.
 
     Args:
-        header: the values.
-        arrays: the arrays.
-        recipe: that of a single system.
-        M: number of inputs.
+        reg: the estimator.
+        stacklevel: whose line a `StoredRowsWarning` names.
     """
-    if "systems" not in header:
-        return Fitted((_system(arrays, "", recipe, "scaled", M),), None, None)
-    described = header["systems"]
-    whole("systems", len(described), high=2 * MOST_SYSTEMS)
-    systems = tuple(
-        _system(arrays, f"systems/{k}/", Recipe(**one["recipe"]), one["inputs"], M)
-        for k, one in enumerate(described)
-    )
-    if len({system.recipe.planes.alphas.tobytes() for system in systems}) > 1:
-        raise ValueError("its systems have different planes")
-    ranks = _ranks(arrays, M) if any(system.inputs == "ranks" for system in systems) else None
-    judged = tuple(_judged(one) for one in header.get("chosen", []))
-    return Fitted(systems, ranks, _margins(header), judged)
-
-
-def _system(
-    arrays: Mapping[str, Array], prefix: str, recipe: Recipe, inputs: str, M: int
-) -> System:
-    one_of("inputs", inputs, INPUTS)
-    params: Params = part(arrays, f"{prefix}params/")
-    shapes = param_shapes(recipe.n_rules, M, recipe.smf)
-    if {name: value.shape for name, value in params.items()} != shapes:
-        raise ValueError("the parameters do not fit together")
-    params = {name: params[name] for name in shapes}
-    if not (np.abs(params["raw_sigma"]) > np.finfo(float).tiny).all():
-        raise ValueError("raw_sigma must not be 0")
-    return System(params, recipe, vector("history", arrays[f"{prefix}history"]), inputs)
-
-
-def _ranks(arrays: Mapping[str, Array], M: int) -> Ranks:
-    knots = matrix("ranks", arrays["ranks"])
-    if knots.shape[1] != M or len(knots) < 2 or not (np.diff(knots, axis=0) >= 0).all():
-        raise ValueError(f"ranks must be rising quantiles of {M} inputs")
-    return Ranks(knots)
-
-
-def _margins(header: Mapping[str, Any]) -> Margins | None:
-    if "margins" not in header:
-        return None
-    power, usual = header["margins"]["power"], header["margins"]["usual"]
-    return Margins(between("power", power, 0, 1, closed=True), between("usual", usual, 0, np.inf))
-
-
-def _judged(described: Mapping[str, Any]) -> Judged:
-    judged = Judged(**described)
-    if not isinstance(judged.settings, dict) or not isinstance(judged.kept, bool):
-        raise ValueError("what was chosen is not described as it should be")
-    whole("n_folds", judged.n_folds), whole("epochs", judged.epochs)
-    between("score", judged.score, 0, np.inf, closed=True)
-    return judged
-
-
-def part(arrays: Mapping[str, Array], prefix: str) -> dict[str, Array]:
-    """Return the arrays whose names begin so, by the rest of their names."""
+    fitted: Fitted = reg._fitted()
+    calibrator: Calibration | None = getattr(reg, "calibrator_", None)
+    calibration, rows = None, None
+    if calibrator is not None:
+        state, arrays = calibrator.get_state()
+        calibration = {"state": state, "arrays": arrays}
+        rows = reg.__dict__.get("_calibration_X")
+    if rows is not None:
+        warnings.warn(
+            f"this file contains the inputs and targets of all {len(rows):,} calibration rows, "
+            f'which the methods "table" and "search" need for new levels; method="conformal" '
+            "stores no rows",
+            StoredRowsWarning,
+            stacklevel=stacklevel,
+        )
     return {
-        name.removeprefix(prefix): finite(name, value)
-        for name, value in arrays.items()
-        if name.startswith(prefix)
+        "settings": _settings(reg),
+        "features": getattr(reg, "feature_names_in_", None),
+        "scaler": vars(reg.scaler_),
+        "planes": fitted.alphas,
+        "systems": [
+            system._asdict() | {"recipe": asdict(system.recipe)} for system in fitted.systems
+        ],
+        "ranks": None if fitted.ranks is None else fitted.ranks.knots,
+        "margins": None if fitted.margins is None else asdict(fitted.margins),
+        "candidates": [_pack_candidate(one) for one in fitted.candidates],
+        "calibration": calibration,
+        "calibration_X": rows,
     }
 
 
-class Model(NamedTuple):
-    """All that a fitted estimator consists of."""
+def unpack_regressor(cls: Any, content: Any) -> Any:
+    """Return the `GT2Regressor` that `pack_regressor` described, or raise an error.
 
-    settings: dict[str, Any]
-    fitted: Fitted
-    scaler: Scaler
-    names: Names | None  # of the columns, where they have some
-    calibrator: Calibration | None
-    calibration_X: Array | None  # scaled inputs, where the calibrator may need them again
-
-    def attributes(self) -> dict[str, Any]:
-        """Return what a fitted estimator has beside its settings and what it learnt, by name."""
-        found = {
-            "scaler_": self.scaler,
-            "n_features_in_": self.scaler.x_mean.size,
-            "feature_names_in_": self.names,
-            "calibrator_": self.calibrator,
-        }
-        return {name: value for name, value in found.items() if value is not None}
-
-
-class Stored:
-    """Methods of an estimator that goes to a file and comes back."""
-
-    def save(self, path: files.Location) -> None:
-        """Write the fitted system, with its calibration, to one `.npz` file.
-
-        No pickle is involved. The methods "table" and "search" evaluate the system on
-        the calibration set when a new level is asked for, so that set goes into the file;
-        "exact" and "conformal" need a few numbers per calibration row, and store no data.
-        """
-        reg: Any = self
-        reg._check_fitted()
-        write_model(path, model_of(reg))
-
-    @classmethod
-    def load(cls, path: files.Location) -> Self:
-        """Return the estimator that `save` wrote to `path`.
-
-        Raises:
-            FileFormatError: where the file is damaged, incomplete or another's. No code
-                of the file is ever run.
-        """
-        model = read_model(path)
-        self: Any = cls(**model.settings)
-        self._keep(model.fitted)
-        self._calibration_X = model.calibration_X
-        for name, value in model.attributes().items():
-            setattr(self, name, value)
-        found: Self = self
-        return found
-
-
-def model_of(estimator: Any) -> Model:
-    """Return what a fitted estimator consists of."""
-    settings = estimator.get_params()
-    if not estimator.chosen_:  # what it was fitted with, whatever was set since
-        settings |= asdict(estimator.recipe_) | {"epochs": estimator.epochs}
-    settings["target_transform"] = "log" if isinstance(estimator.scaler_, LogScaler) else None
-    if not isinstance(estimator.random_state, Integral):
-        settings["random_state"] = None  # a generator's state is no setting
-    return Model(
-        settings,
-        estimator._fitted(),
-        estimator.scaler_,
-        getattr(estimator, "feature_names_in_", None),
-        getattr(estimator, "calibrator_", None),
-        estimator.calibration_inputs(),
-    )
-
-
-def write_model(path: files.Location, model: Model) -> None:
-    """Write a model to one file.
-
-    Where the calibrator may be asked for a plane that it has not seen, the inputs of the
-    calibration set go into the file.
+    Args:
+        cls: the class of the estimator.
+        content: what `read` returned.
     """
-    header: dict[str, Any] = {"gt2lite": __version__, "settings": model.settings}
-    arrays = {f"scaler/{name}": np.asarray(v) for name, v in vars(model.scaler).items()}
-    for found, kept in zip(systems_state(model.fitted), (header, arrays), strict=True):
-        kept |= found
-    if model.names is not None:
-        header["feature_names"] = list(model.names)
-    if model.calibrator is not None:
-        header["calibrator"], state = model.calibrator.get_state()
-        arrays |= {f"calibrator/{name}": v for name, v in state.items()}
-        if model.calibrator.interval is not None and model.calibration_X is not None:
-            arrays["calibration_X"] = model.calibration_X
-    files.write(path, "model", header, arrays)
-
-
-def read_model(path: files.Location) -> Model:
-    """Return the model that `write_model` wrote.
-
-    Raises:
-        FileFormatError: where the file is damaged, incomplete or another's.
-    """
-    header, arrays = files.read(path, "model")
-    try:
-        return _read_parts(header, arrays)
-    except Exception as error:  # whatever a crafted file can provoke
-        raise files.FileFormatError(f"{path} is damaged: {error!r}") from error
-
-
-def _read_parts(header: dict[str, Any], arrays: dict[str, Array]) -> Model:
-    _refuse_unknown(header, arrays)
-    settings = complete(header["settings"])
-    if isinstance(settings["alphas"], list):  # JSON knows no tuples
-        settings["alphas"] = tuple(settings["alphas"])
-    recipe = make_recipe(settings, 1)  # checks them
-    plan = make_plan(settings)
+    parts = dict(zip(_REGRESSOR, pick(content, *_REGRESSOR), strict=True))
+    reg = cls(**_tuples(parts["settings"]))
+    settings = reg.get_params()
+    reg._recipe(1)  # they check the settings
+    reg._ensemble_settings()
     if settings["random_state"] is not None:
         whole("random_state", settings["random_state"], low=0, high=LARGEST_SEED)
-    scaler = _read_scaler(part(arrays, "scaler/"), plan.target_transform)
+    scaler = _unpack_scaler(parts["scaler"], settings["target_transform"])
     M = scaler.x_mean.size
-    fitted = read_systems(header, arrays, recipe, M)
-    return Model(
-        settings,
-        fitted,
-        scaler,
-        _read_names(header, M),
-        _read_calibrator(header, arrays, fitted),
-        arrays.get("calibration_X"),
+    fitted = _unpack_systems(parts, M)
+    reg._keep(fitted)
+    reg.scaler_, reg.n_features_in_ = scaler, M
+    if parts["features"] is not None:
+        reg.feature_names_in_ = unpack_names(parts["features"], M)
+    rows = parts["calibration_X"]
+    reg._calibration_X = None if rows is None else matrix("calibration_X", rows)
+    calibrator = _unpack_calibrator(parts["calibration"], reg._calibration_X, fitted)
+    if calibrator is not None:
+        reg.calibrator_ = calibrator
+    return reg
+
+
+def _settings(reg: Any) -> Content:
+    """Return the settings that a regressor was fitted with, whatever was set since."""
+    settings = reg.get_params()
+    if not reg.chosen_:
+        settings |= asdict(reg.recipe_) | {"epochs": reg.epochs}
+    settings["target_transform"] = "log" if isinstance(reg.scaler_, LogScaler) else None
+    return settings | {"random_state": plain_seed(reg.random_state)}
+
+
+def plain_seed(random_state: Any) -> int | None:
+    """Return a seed; None for a generator, whose state is not stored."""
+    return int(random_state) if isinstance(random_state, Integral) else None
+
+
+def _pack_candidate(candidate: Candidate) -> Content:
+    score = {"score": "inf"} if math.isinf(candidate.score) else {}
+    return candidate._asdict() | score
+
+
+def _tuples(settings: Content) -> Content:
+    """Return settings in which lists, such as `alphas`, are tuples again."""
+    return {n: tuple(v) if isinstance(v, list) else v for n, v in settings.items()}
+
+
+def _unpack_scaler(content: Any, target_transform: str | None) -> Scaler:
+    x_mean, x_std, y_mean, y_std = pick(content, *(field.name for field in fields(Scaler)))
+    x_mean = vector("x_mean", x_mean)
+    x_std = vector("x_std", x_std, x_mean.size)
+    if not (x_std > 0).all():
+        raise ValueError("x_std must be positive")
+    limits = {"y_mean": -np.inf, "y_std": 0}
+    y_mean, y_std = (
+        between(name, value, low, np.inf)
+        for (name, low), value in zip(limits.items(), (y_mean, y_std), strict=True)
     )
+    return SCALERS[target_transform](x_mean, x_std, y_mean, y_std)
 
 
-def _refuse_unknown(header: dict[str, Any], arrays: dict[str, Array]) -> None:
-    known = {"gt2lite", "settings", "feature_names", "calibrator", *SYSTEM_KEYS}
-    unknown = header.keys() - known - files.OWN_KEYS
-    unknown |= {
-        name
-        for name in arrays
-        if name != "calibration_X"
-        and not name.startswith(("scaler/", "calibrator/"))
-        and not is_of_systems(name, len(header.get("systems", "1")))
-    }
-    if unknown:
-        raise ValueError(f"it holds {', '.join(sorted(unknown))}, which no model has")
-
-
-def _read_scaler(found: dict[str, Array], target_transform: str | None) -> Scaler:
-    if found.keys() != {field.name for field in fields(Scaler)}:
-        raise ValueError(f"a scaler has other parts than {', '.join(found)}")
-    x_mean = vector("x_mean", found["x_mean"])
-    x_std = vector("x_std", found["x_std"], x_mean.size)
-    y_mean, y_std = found["y_mean"], found["y_std"]
-    if y_mean.shape or y_std.shape or not (x_std > 0).all() or not y_std > 0:
-        raise ValueError("the spreads of a scaler must be positive, and its target one number")
-    kind = scaler_kind(target_transform)
-    return kind(x_mean, x_std, float(y_mean), float(y_std))
-
-
-def _read_names(header: dict[str, Any], M: int) -> Names | None:
-    if "feature_names" not in header:
-        return None
-    names = header["feature_names"]
+def unpack_names(names: Any, M: int) -> Names:
+    """Return the names of M inputs, checked."""
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise ValueError("feature_names must be a list of text")
+        raise ValueError("features must be null or a list of names")
     if len(names) != M:
         raise ValueError(f"it names {len(names)} features for {M} inputs")
     return np.asarray(names, dtype=object)
 
 
-def _read_calibrator(
-    header: dict[str, Any], arrays: dict[str, Array], fitted: Fitted
-) -> Calibration | None:
-    X, state = arrays.get("calibration_X"), part(arrays, "calibrator/")
-    if "calibrator" not in header:
-        if state or X is not None:
-            raise ValueError("it holds calibration data without a calibrator")
+def _unpack_systems(parts: Content, M: int) -> Fitted:
+    whole("systems", len(parts["systems"]), high=2 * MAX_SYSTEMS)
+    systems = tuple(_unpack_system(one, M) for one in parts["systems"])
+    planes = vector("planes", parts["planes"])
+    if any(not np.array_equal(system.recipe.planes.alphas, planes) for system in systems):
+        raise ValueError("planes must be those of every system")
+    ranks, margins = parts["ranks"], parts["margins"]
+    if (ranks is not None) != any(system.inputs == "ranks" for system in systems):
+        raise ValueError('ranks belong to systems with inputs "ranks"')
+    candidates = tuple(_unpack_candidate(one) for one in parts["candidates"])
+    return Fitted(
+        systems,
+        None if ranks is None else _unpack_ranks(ranks, M),
+        None if margins is None else _unpack_margins(margins),
+        candidates,
+    )
+
+
+def _unpack_system(content: Any, M: int) -> System:
+    params, recipe, history, inputs = pick(content, *System._fields)
+    recipe = Recipe(**_tuples(dict(zip(_RECIPE, pick(recipe, *_RECIPE), strict=True))))
+    shapes = param_shapes(recipe.n_rules, M, recipe.smf)
+    found = {
+        name: finite(name, numbers(name, value))
+        for name, value in zip(shapes, pick(params, *shapes), strict=True)
+    }
+    if any(value.shape != shapes[name] for name, value in found.items()):
+        raise ValueError("params do not have the shapes of the recipe")
+    if not (np.abs(found["raw_sigma"]) > np.finfo(float).tiny).all():
+        raise ValueError("raw_sigma must not be 0")
+    return System(found, recipe, vector("history", history), one_of("inputs", inputs, INPUTS))
+
+
+_RECIPE = tuple(field.name for field in fields(Recipe))
+
+
+def _unpack_ranks(content: Any, M: int) -> Ranks:
+    knots = matrix("ranks", content)
+    if knots.shape[1] != M or len(knots) < 2 or not (np.diff(knots, axis=0) >= 0).all():
+        raise ValueError(f"ranks must be rising quantiles of {M} inputs")
+    return Ranks(knots)
+
+
+def _unpack_margins(content: Any) -> Margins:
+    power, usual = pick(content, "power", "usual")
+    return Margins(between("power", power, 0, 1, closed=True), between("usual", usual, 0, np.inf))
+
+
+def _unpack_candidate(content: Any) -> Candidate:
+    settings, n_folds, epochs, score, kept = pick(content, *Candidate._fields)
+    if not isinstance(settings, dict) or not isinstance(kept, bool):
+        raise ValueError("a candidate must have settings, and be kept or not")
+    score = between("score", math.inf if score == "inf" else score, 0, math.inf, closed=True)
+    return Candidate(settings, whole("n_folds", n_folds), whole("epochs", epochs), score, kept)
+
+
+def _unpack_calibrator(content: Any, rows: Array | None, fitted: Fitted) -> Calibration | None:
+    if content is None:
+        if rows is not None:
+            raise ValueError("calibration_X must be null without a calibration")
         return None
-    planes = None if X is None else fitted.planes(X)
-    interval = None if planes is None else fitted.family(planes)
-    calibrator = restore_calibration(header["calibrator"], state, interval)
+    state, arrays = pick(content, "state", "arrays")
+    arrays = {name: finite(name, numbers(name, v)) for name, v in arrays.items()}
+    interval = None if rows is None else fitted.family(fitted.planes(rows))
+    calibrator = restore(state, arrays, interval)
     needs_rows = isinstance(calibrator, (SearchCalibrator, TableCalibrator))
-    if needs_rows != (planes is not None):
-        raise ValueError("calibration_X belongs to the methods table and search, and to no other")
-    if planes is not None and len(planes) != calibrator.n_samples:
-        raise ValueError(f"{len(planes)} rows for {calibrator.n_samples} calibration samples")
+    if needs_rows != (rows is not None):
+        raise ValueError('calibration_X belongs to the methods "table" and "search"')
+    if rows is not None and len(rows) != calibrator.n_samples:
+        raise ValueError(f"{len(rows)} rows for {calibrator.n_samples} calibration samples")
     return calibrator

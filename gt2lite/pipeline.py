@@ -8,31 +8,34 @@ from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
 from gt2lite._sklearn import need_sklearn, not_fitted_error
 from gt2lite._validation import Array, IntArray, between, n_rows_of, read_target, take_rows
-from gt2lite.calibration import SmallCalibrationWarning
-from gt2lite.calibration.groups import read_groups
-from gt2lite.calibration.make import make_calibrator, tails_of
+from gt2lite.calibration import (
+    DEFAULT_COVERAGE,
+    SmallCalibrationWarning,
+    fewest_samples,
+    make_calibrator,
+    read_groups,
+)
 from gt2lite.metrics import interval_score, picp
 from gt2lite.regressor import GT2Regressor, NarrowEnvelopeWarning, interval_frame
-from gt2lite.rules import Explanation, Rules
-from gt2lite.splits import DEFAULT_COVERAGE, draw_split
+from gt2lite.rules import Units, explain_row, read_rules
+from gt2lite.splits import draw_split
 
-need_sklearn("IntervalPipeline")
-
+need_sklearn("IntervalPipeline")  # says what to install, in place of the error of the next line
+from sklearn.pipeline import Pipeline  # noqa: E402
 
 _OF_CALIBRATION = ("calibration_rows_", "split_")
 
 
 class IntervalPipeline(Pipeline):
-    """A scikit-learn pipeline whose calibration, intervals and rules see raw tables.
+    """A scikit-learn pipeline whose calibration, intervals and rules take raw tables.
 
-    All that a `Pipeline` can do it can do: it is fitted, cloned, searched and printed the same
-    way. The last step is a `GT2Regressor` or another estimator with `predict_interval`.
-    A `StandardScaler` before a `GT2Regressor` is not needed, since that scales by itself, and would
-    make its rules speak of spreads instead of your units.
+    It is fitted, cloned, searched and printed as any `Pipeline`. The last step is a `GT2Regressor`
+    or another estimator with `predict_interval`. A `StandardScaler` before a `GT2Regressor` is not
+    needed, since that scales by itself; with one, rules are in standard deviations instead of
+    your units.
 
     Args:
         steps: pairs of a name and a transformer, the last one of a name and the estimator.
@@ -58,7 +61,7 @@ class IntervalPipeline(Pipeline):
     """
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
-        """Fit all steps, one after another; what was calibrated before is forgotten."""
+        """Fit all steps, one after another; an earlier calibration is discarded."""
         super().fit(X, y, **params)
         for name in _OF_CALIBRATION:
             self.__dict__.pop(name, None)
@@ -89,16 +92,16 @@ class IntervalPipeline(Pipeline):
         sides: str = "both",
         **options: Any,
     ) -> Self:
-        """Fit all steps on a part of one raw table, and calibrate on the rest.
+        """Fit all steps on a part of the raw rows, and calibrate on the rest.
 
-        No step sees a calibration row: transformers that learn (means to fill in, categories,
+        No step sees a calibration row: transformers that learn (imputed means, categories,
         components) would void the guarantee otherwise. The split is that of
         `GT2Regressor.fit_calibrate`, by the `random_state` of the last step.
 
         Args:
             X: raw inputs (N, ...).
             y: targets (N,).
-            share: the part of the rows that calibrates.
+            share: the share of the rows that calibrates.
             groups: a name or whole number for each row (N,).
             method: see `GT2Regressor.calibrate`, as for `sides` and `options`.
             sides: likewise.
@@ -108,9 +111,10 @@ class IntervalPipeline(Pipeline):
         make_calibrator(method, sides, groups is not None, options)  # before training
         N = n_rows_of(X)
         labels = None if groups is None else read_groups(groups, N)
-        pool, tails = options.get("small_groups") == "pool", tails_of(sides, options)
+        needed = fewest_samples(DEFAULT_COVERAGE, sides, options.get("tails"))
+        pool = options.get("small_groups") == "pool"
         seed = getattr(last, "random_state", 0)
-        split = draw_split(N, share, seed, labels, sides=sides, tails=tails, pool=pool)
+        split = draw_split(N, share, seed, labels, needed=needed, pool=pool)
         self.fit(take_rows(X, split.trained), take_rows(y, split.trained))
         if labels is not None:
             options = options | {"groups": [labels[i] for i in split.calibrated]}
@@ -122,7 +126,7 @@ class IntervalPipeline(Pipeline):
     def predict_interval(
         self, X: Any, coverage: float | Sequence[float] | None = None, **options: Any
     ) -> Any:
-        """Return the ends of prediction intervals for raw rows.
+        """Return the lower and upper bounds of prediction intervals for raw rows.
 
         Args:
             X: raw inputs (N, ...).
@@ -136,43 +140,68 @@ class IntervalPipeline(Pipeline):
         return lower, upper
 
     def calibration_report(self, coverage: float | Sequence[float], **options: Any) -> Any:
-        """Return what the calibration makes of levels; see `GT2Regressor.calibration_report`."""
+        """Return the calibration at a level; see `GT2Regressor.calibration_report`."""
         return self._last("calibration_report").calibration_report(coverage, **options)
 
-    def rules(self, X: Any = None, **options: Any) -> Rules:
-        """Return the rules of the last step under the names that the transformers give out.
+    def rules(
+        self, X: Any = None, *, top: int | None = 10, target: str = "y", **options: Any
+    ) -> Any:
+        """Return the rules of the last step, with the column names of the transformers.
 
         Args:
             X: raw rows (N, ...) to weigh the rules on.
-            options: see `GT2Regressor.rules`.
+            top: see `GT2Regressor.rules`, as for `target` and `options`.
+            target: likewise.
+            options: likewise.
         """
-        last, names = self._named("rules")
-        rules: Rules = last.rules(None if X is None else self._inputs(X, names), **options)
-        return rules
+        last, names = self._last("rules"), self.names
+        inputs = None if X is None else self._inputs(X)
+        if names is None or not isinstance(last, GT2Regressor):
+            return last.rules(inputs, top=top, target=target, **options)
+        units = Units.of(last.scaler_, tuple(names), target)
+        rows = None if inputs is None else last._scaled(inputs)
+        return read_rules(last._fitted(), units, rows, top=top, **options)
 
-    def explain(self, x: Any, coverage: float | None = None, **options: Any) -> Explanation:
+    def explain(
+        self,
+        x: Any,
+        coverage: float | None = None,
+        *,
+        alpha: float | None = None,
+        group: Any = None,
+        target: str = "y",
+    ) -> Any:
         """Return how the prediction of one raw row and its interval came about.
 
         Args:
             x: one row: a row of a data frame, or a table (1, ...).
-            coverage: the level; see `GT2Regressor.explain`, as for `options`.
-            options: likewise.
+            coverage: the level; see `GT2Regressor.explain`, as for the other arguments.
+            alpha: likewise.
+            group: likewise.
+            target: likewise.
         """
-        last, names = self._named("explain")
+        last, names = self._last("explain"), self.names
         if hasattr(x, "to_frame"):
             x = x.to_frame().T.infer_objects()
         elif not hasattr(x, "columns") and np.ndim(x) == 1:
             x = np.asarray(x)[None]
-        told: Explanation = last.explain(self._inputs(x, names), coverage, **options)
-        return told
+        row = self._inputs(x)
+        if names is None or not isinstance(last, GT2Regressor):
+            return last.explain(row, coverage, alpha=alpha, group=group, target=target)
+        calibration = last._calibrated() if alpha is None else None
+        units = Units.of(last.scaler_, tuple(names), target)
+        scaled = last._scaled(row)
+        return explain_row(last._fitted(), units, scaled, calibration, coverage, alpha, group)
 
     @property
     def names(self) -> list[str] | None:
-        """What the inputs of the last step are called; None where some transformer has no names.
+        """Names of the last step's inputs; None if some transformer does not name its columns.
 
         The name of a transformer is left out ("age" for "numbers__age"), unless two columns would
-        have one name then.
+        have the same name then.
         """
+        if not self.__sklearn_is_fitted__():
+            raise not_fitted_error(type(self).__name__)
         seen = getattr(self._last("fit"), "feature_names_in_", None)
         if seen is None:
             before = self.steps[:-1]
@@ -198,50 +227,28 @@ class IntervalPipeline(Pipeline):
             )
         return last
 
-    def _inputs(self, X: Any, names: list[str] | None = None) -> Any:
-        """Return raw rows as the last step sees them, with names where it shall have them."""
+    def _inputs(self, X: Any) -> Any:
+        """Return raw rows as the last step receives them."""
         if not self.__sklearn_is_fitted__():
             raise not_fitted_error(type(self).__name__)
-        if len(self.steps) > 1:
-            X = self[:-1].transform(X)
-        if names is None:
-            return X
-        from pandas import DataFrame
-
-        return DataFrame(np.asarray(X), columns=names)
-
-    def _named(self, method: str) -> tuple[Any, list[str] | None]:
-        """Return the last step with names for its inputs, and those names, where there are any."""
-        last = self._last(method)
-        if not isinstance(last, GT2Regressor) or not last.__sklearn_is_fitted__():
-            return last, None
-        names = self.names
-        try:
-            import pandas  # noqa: F401
-        except ImportError:
-            names = None
-        if names is None:
-            return last, None
-        last = copy.copy(last)  # the step itself keeps what it was fitted with
-        last.feature_names_in_ = np.asarray(names, dtype=object)
-        return last, names
+        return self[:-1].transform(X) if len(self.steps) > 1 else X
 
 
 Measure = Callable[[Array, Array, Array], float]
 
 
 class IntervalScorer:
-    """A function of estimator, inputs and targets that `GridSearchCV` and others take.
+    """A function of estimator, inputs and targets, as `GridSearchCV` and others require.
 
-    An estimator that is calibrated is measured as it is. One that is not, as in a search, where
-    scikit-learn calls `fit` alone, is calibrated on a random half of the rows given and measured
-    on the other half, then the other way round, and the mean of both counts. All rows of the
-    training folds train, no row is measured by a calibration that has seen it, and the
+    A calibrated estimator is scored as it is. An uncalibrated one, as in a search, where
+    scikit-learn calls `fit` alone, is calibrated on a random half of the rows given and scored
+    on the other half, then the other way round, and the mean of both is returned. So all rows of
+    the training folds train, no row is scored by a calibration that has seen it, and the
     estimator itself stays uncalibrated.
 
     Args:
-        name: what is measured, for people.
-        measure: a function of targets, lower and upper ends; more is better.
+        name: the name of the score, for `repr`.
+        measure: a function of targets, lower and upper bounds; more is better.
         coverage: the level of the intervals.
         seed: that of the halves.
         options: how to calibrate, see `GT2Regressor.calibrate`.
@@ -255,7 +262,7 @@ class IntervalScorer:
         self.seed, self.options = seed, options
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
-        """Return the measure of an estimator on rows that it was not trained on."""
+        """Return the score of an estimator on rows that it was not trained on."""
         target = read_target(y, n_rows_of(X))
         if is_calibrated(estimator):
             return self.measure(target, *estimator.predict_interval(X, self.coverage))
@@ -271,7 +278,7 @@ class IntervalScorer:
         self, estimator: Any, X: Any, y: Array, calibrated: IntArray, measured: IntArray
     ) -> float:
         own = copy.deepcopy(estimator)
-        with warnings.catch_warnings():  # halves of a fold are small; the score tells of the rest
+        with warnings.catch_warnings():  # halves of a fold are small
             warnings.simplefilter("ignore", SmallCalibrationWarning)
             warnings.simplefilter("ignore", NarrowEnvelopeWarning)
             own.calibrate(take_rows(X, calibrated), y[calibrated], **self.options)
@@ -287,8 +294,8 @@ def coverage_scorer(
 ) -> IntervalScorer:
     """Return a scorer of coverage: the share of targets in their interval for a level.
 
-    It is for looking at, beside others: a search that maximises it finds wide intervals. Who
-    calibrates is told in `IntervalScorer`.
+    Report it beside other scores; a search that maximises it finds wide intervals. See
+    `IntervalScorer` for the calibration.
 
     Args:
         coverage: the level.
@@ -310,10 +317,10 @@ def coverage_scorer(
 def interval_scorer(
     coverage: float = DEFAULT_COVERAGE, *, seed: int = 0, **options: Any
 ) -> IntervalScorer:
-    """Return a scorer of minus the interval score: width, and a fine for every miss.
+    """Return a scorer of minus the interval score: width plus a penalty for each miss.
 
-    Minus, because scikit-learn looks for the largest value. The true quantiles have the best
-    expected value, so that a search may maximise it. Arguments as in `coverage_scorer`.
+    Minus, because scikit-learn maximises. The true quantiles have the best expected value, so a
+    search may use it. Arguments as in `coverage_scorer`.
     """
 
     def measure(y: Array, lower: Array, upper: Array) -> float:
@@ -333,21 +340,21 @@ def cross_val_intervals(
     groups: Any = None,
     **options: Any,
 ) -> tuple[Array, Array]:
-    """Return for each row an interval from a model that has seen it in no way.
+    """Return for each row an interval from a model that was neither trained nor calibrated on it.
 
     For each fold a copy of the estimator is trained and calibrated on the other folds by
     `fit_calibrate`, and predicts this one: the `cross_val_predict` of intervals. Each of
     these models keeps its guarantee for the rows of its fold.
 
     Args:
-        estimator: a `GT2Regressor`, an `IntervalPipeline` or the like; it stays as it is.
+        estimator: a `GT2Regressor`, an `IntervalPipeline` or the like; it is not changed.
         X: inputs (N, M), raw ones for a pipeline.
         y: targets (N,).
         coverage: the level, or L of them.
         cv: number of folds, drawn at random by the seed 0, or a splitter of scikit-learn's
-            whose test folds have every row once. For whole families in a fold hand in
+            whose test folds have every row once. To keep families together pass
             ``list(GroupKFold(5).split(X, y, families))``.
-        share: the part of the training folds that calibrates.
+        share: the share of the training folds that calibrates.
         groups: a name or whole number for each row (N,), for a calibration by groups.
         options: how to calibrate, see `GT2Regressor.calibrate`.
 

@@ -2,276 +2,154 @@
 
 from __future__ import annotations
 
-import inspect
+import copy
 import math
+import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
-from gt2lite._sklearn import Regressor
-from gt2lite._validation import Array, Names, between, read_seed, read_table, read_target
-from gt2lite.calibration import RANKED, Calibration, Cut, ReportRow, TwoSidedCalibrator
-from gt2lite.calibration.groups import read_groups
-from gt2lite.calibration.make import make_calibrator, tails_of
-from gt2lite.datasets import check_target, ends_in_units, scaler_kind
-from gt2lite.memberships import ALPHA_0
-from gt2lite.model_file import Stored
-from gt2lite.rules import Readable
-from gt2lite.selection import (
-    SIGNATURE,
-    Learnt,
-    check_watch,
-    complete,
-    describe,
-    fit_systems,
-    make_plan,
-    make_recipe,
+from gt2lite import model_file
+from gt2lite._sklearn import Regressor, not_fitted_error
+from gt2lite._validation import (
+    Array,
+    IntArray,
+    Names,
+    between,
+    match_table,
+    one_of,
+    read_seed,
+    read_table,
+    read_target,
 )
-from gt2lite.splits import DEFAULT_COVERAGE, draw_split
-from gt2lite.training import STRONG, Callback
+from gt2lite.calibration import (
+    DEFAULT_COVERAGE,
+    RANKED,
+    Calibration,
+    Cut,
+    Margins,
+    ReportRow,
+    TwoSidedCalibrator,
+    fewest_samples,
+    make_calibrator,
+    read_groups,
+)
+from gt2lite.datasets import SCALERS, Scaler, check_target
+from gt2lite.memberships import ALPHA_0
+from gt2lite.rules import (
+    Explanation,
+    Rules,
+    Units,
+    explain_row,
+    input_names,
+    one_row,
+    read_rules,
+    rule_weights,
+)
+from gt2lite.selection import (
+    Candidate,
+    EnsembleSettings,
+    Fitted,
+    MeanPlanes,
+    Ranks,
+    System,
+    fit_systems,
+)
+from gt2lite.splits import draw_split
+from gt2lite.system import Params, Planes
+from gt2lite.training import STRONG, Callback, Recipe
 
-FAR, FAR_ABOVE = 0.02, 0.05
-"""How far from its level a coverage may lie: either way, and above it where ranks decide."""
+EPOCHS, MIN_STEPS = 100, 3000
+"""Epochs if none are set, and the fewest steps that they should make."""
 
-SHORT, CHANCE = 0.05, 1e-3
-"""How much less than trained for an envelope may cover, and how unlikely that has to be."""
+_OF_CALIBRATION = ("calibrator_", "_calibration_X", "calibration_rows_", "split_", "_warned")
+_OF_TRAINING = ("feature_names_in_", *_OF_CALIBRATION)  # what a new training makes obsolete
 
 
 class MissedLevelWarning(UserWarning):
-    """The interval for a level covers another share of the calibration rows than was asked for."""
+    """The coverage of the calibration rows is far from the coverage requested."""
 
 
 class NarrowEnvelopeWarning(UserWarning):
-    """The trained envelope covers far less of the calibration rows than it was trained for."""
+    """The trained envelope covers far fewer calibration rows than it was trained for."""
 
 
-# ---------------------------------------------------------------------- levels
-
-
-def warn_if_missed(
-    calibrator: Any, levels: Iterable[float], told: set[float], stacklevel: int = 3
-) -> None:
-    """Warn of each level that a calibration misses, unless it is among those `told` before.
-
-    Args:
-        calibrator: any `gt2lite.calibration.Calibration`.
-        levels: the levels asked for.
-        told: those that were looked at before; the new ones are added.
-        stacklevel: whose line the warning names.
-    """
-    method = calibrator.method
-    sides = "each" if isinstance(calibrator, TwoSidedCalibrator) else "both"
-    each = getattr(calibrator, "sides", sides) == "each"
-    for level in map(float, levels):
-        if level in told:
-            continue
-        told.add(level)
-        missed = [
-            row
-            for row in calibrator.report(level)
-            if row.calibrated_on in ("all", "group")
-            and is_far(row.reached, level, row.n_samples, method, each)
-        ]
-        if missed:
-            words = _missed(missed, level, method)
-            warnings.warn(words, MissedLevelWarning, stacklevel=stacklevel)
-
-
-def is_far(reached: float, level: float, n_samples: int, method: str, each: bool = False) -> bool:
-    """Return whether the share of calibration rows covered is far from the level.
-
-    For "table" and "search": more than 2 points away, and more than two rows. For "exact" and
-    "conformal", which never fall short: more than 5 points above, and more than the
-    rounding of ranks explains, which is two rows, or four where each end has its own rank.
-
-    >>> is_far(0.97, 0.9, 1000, "search"), is_far(0.91, 0.9, 1000, "search")
-    (True, False)
-    >>> is_far(0.94, 0.9, 1000, "conformal"), is_far(1.0, 0.9, 9, "conformal")
-    (False, False)
-    """
-    rows = (4 if each else 2) / n_samples
-    if method in RANKED:
-        return reached - level > max(FAR_ABOVE, rows)
-    return abs(reached - level) > max(FAR, rows)
-
-
-def _missed(rows: list[ReportRow], level: float, method: str) -> str:
-    worst = max(rows, key=lambda row: abs(row.reached - level))
-    among = "" if worst.group is None else f" of group {worst.group!r}"
-    more = f" ({len(rows) - 1} more groups likewise)" if len(rows) > 1 else ""
-    told = (
-        f"coverage {level:g} was asked for, and the interval that method={method!r} chose covers "
-        f"{worst.reached:.1%} of the {worst.n_samples} calibration rows{among}{more}: "
-    )
-    if method in RANKED:
-        return told + (
-            "many rows are first covered by one and the same interval, as where the target has few "
-            "values or is met exactly, and there is none in between. No level is missed from "
-            "below; the intervals are wider than this one needs"
-        )
-    why = "its search stalled" if method == "search" else "it interpolates between few planes"
-    return told + (
-        f'{why}. calibrate(X, y, method="conformal") comes as near as the rows allow, with a '
-        'guarantee, and method="exact" without'
-    )
-
-
-# -------------------------------------------------------------------- envelope
-
-
-def warn_if_narrow(calibrator: Any, trained_for: float, stacklevel: int = 3) -> None:
-    """Warn where the plane alpha_0 covers far less of the calibration rows than it should.
-
-    Args:
-        calibrator: any `gt2lite.calibration.Calibration`, fitted.
-        trained_for: the coverage that training aimed at.
-        stacklevel: whose line the warning names.
-    """
-    n = calibrator.n_samples
-    if calibrator.method in RANKED:
-        k = int(calibrator.scores.covered(Cut(ALPHA_0)).sum())
-    else:
-        k = round(calibrator.coverage(ALPHA_0) * n)
-    if is_narrow(k, n, trained_for):
-        warnings.warn(
-            f"the envelope was trained to cover {trained_for:.1%}, and covers {k / n:.1%} of the "
-            f"{n} calibration rows: the system fits its training rows better than new ones, was "
-            "trained too briefly, or these rows come from elsewhere. Calibration mends the "
-            "coverage, at the price of wider intervals. Fewer rules (n_rules), weight_decay, "
-            'keep="validation", more training rows or epochs help',
-            NarrowEnvelopeWarning,
-            stacklevel=stacklevel,
-        )
-
-
-def is_narrow(n_covered: int, n_samples: int, trained_for: float) -> bool:
-    """Return whether an envelope covers less than it was trained for, by more than chance.
-
-    More than 5 points less, and so few that an envelope with the coverage trained for
-    has a chance of at most 1 in 1,000 to cover no more.
-
-    >>> is_narrow(65, 100, 0.99), is_narrow(97, 100, 0.99), is_narrow(9, 10, 0.99)
-    (True, False, False)
-    """
-    short = trained_for - n_covered / n_samples > SHORT
-    return short and at_most(n_covered, n_samples, trained_for) <= CHANCE
-
-
-def at_most(k: int, n: int, p: float) -> float:
-    """Return the chance of at most `k` hits in `n` trials with chance `p`, for ``k < n * p``.
-
-    From the term of `k` downwards, where each term is a falling share of the one before.
-
-    >>> round(at_most(1, 4, 0.5), 12)  # (1 + 4) / 16
-    0.3125
-    """
-    ways = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
-    term = math.exp(ways + k * math.log(p) + (n - k) * math.log1p(-p))
-    total = term
-    for j in range(k, 0, -1):
-        term *= j / (n - j + 1) * (1 - p) / p
-        total += term
-        if term <= 1e-16 * total:
-            break
-    return total
-
-
-def interval_frame(
-    X: Any, lower: Array, upper: Array, coverage: Any = None, alpha: float | None = None
-) -> Any:
-    """Return intervals as a data frame with a column for each end and level.
-
-    A frame of the kind that `X` is, with its index where it has one; for other tables a
-    pandas frame.
-
-    Args:
-        X: the inputs.
-        lower: (N,), or (N, L) for L levels.
-        upper: likewise.
-        coverage: the level or levels; None means 0.9.
-        alpha: the plane, if one was requested instead of a coverage.
-
-    >>> frame = interval_frame([[1.0], [2.0]], np.zeros(2), np.ones(2), 0.9)
-    >>> list(frame.columns), frame.shape
-    (['lower_90', 'upper_90'], (2, 2))
-    """
-    if alpha is not None:
-        columns = {"lower": lower, "upper": upper}
-    else:
-        columns = {}
-        for level, low, high in zip(
-            np.ravel(DEFAULT_COVERAGE if coverage is None else coverage),
-            np.atleast_2d(lower.T),
-            np.atleast_2d(upper.T),
-            strict=True,
-        ):
-            columns |= {f"lower_{percent(level)}": low, f"upper_{percent(level)}": high}
-    if hasattr(X, "columns") and not hasattr(X, "iloc"):  # polars: frames without an index
-        return type(X)(columns)
-    return _pandas().DataFrame(columns, index=X.index if hasattr(X, "iloc") else None)
-
-
-def percent(level: float) -> str:
-    """Return a level in per cent, as short as it can be told.
-
-    >>> percent(0.9), percent(0.975), percent(0.29)
-    ('90', '97.5', '29')
-    """
-    return f"{100 * level:.10g}"
-
-
-def report_frame(reports: Mapping[float, Sequence[ReportRow]]) -> Any:
-    """Return the rows of calibration reports as a pandas frame, with a column for the level.
-
-    Planes and margins have a column for each end.
-    """
-    rows = []
-    for level, report in reports.items():
-        for row in report:
-            plain = {"coverage": level} | row._asdict()
-            for name in ("alpha", "margin"):
-                value = np.broadcast_to(plain.pop(name), 2)
-                plain |= {f"lower_{name}": value[0], f"upper_{name}": value[1]}
-            rows.append(plain)
-    return _pandas().DataFrame(rows)
-
-
-def _pandas() -> Any:
-    try:
-        import pandas
-    except ImportError as error:
-        raise ImportError(
-            "as_frame=True needs pandas, which is not installed: pip install pandas, or take the "
-            "arrays"
-        ) from error
-    return pandas
-
-
-class GT2Regressor(Readable, Stored, Learnt, Regressor):
+class GT2Regressor(Regressor):
     """A general type-2 fuzzy logic system that predicts a number and an interval around it.
 
-    It is trained once, for a high coverage, and then calibrated to any other one without
-    training again. `GT2Regressor()` is the paper's recipe; for tables of your own begin with
+    It is trained once, for a high coverage, and then calibrated to any other coverage without
+    training again. `GT2Regressor()` is the paper's recipe; for your own data start with
     `GT2Regressor.strong()`.
 
-    All settings are given by name. They are those of `gt2lite.training.Recipe`, where
-    `epochs` may also be None: 100, and more on small data, until about 3,000 steps are done.
+    All settings are given by name. Those from `n_rules` to `patience` are those of
+    `gt2lite.training.Recipe`, with the same defaults except for `epochs`.
+
+    Args:
+        n_rules: number of fuzzy rules, P.
+        coverage: what the widest plane, alpha_0, learns to cover.
+        alphas: planes that make up the output; None for the objective's own.
+        objective: "dual", the paper's loss, or "aligned", in which every plane learns a coverage
+            of its own, see `gt2lite.losses`.
+        smf: "per_input" or "scalar" secondary memberships, see `gt2lite.training.init_params`.
+        epochs: passes over the data; None for 100, or more on small data, until there are about
+            3,000 steps.
+        batch_size: rows in a step. An incomplete last batch is dropped unless it is the only one.
+        learning_rate: Adam's.
+        keep: "last" parameters, as in the authors' code; "best", those with the smallest loss
+            over all training rows at the end of an epoch, as in Algorithm 1; or "validation",
+            those with the smallest loss on rows set aside for it.
+        bias_correction: whether Adam's bias correction counts "steps", as it should, or
+            "epochs", as in the authors' code.
+        schedule: "constant" learning rate, or one that falls along half a "cosine" from
+            `learning_rate` in the first step to nearly 0 in the last.
+        weight_decay: share of the consequents `a`, `a0` that is taken off in a step, in units of
+            the learning rate (decoupled from the gradient).
+        averaging: share that a running mean of the parameters keeps of itself in each step (less
+            in the first steps); the mean is the result of training. 0 turns it off.
+        start: "per_input" or "joint", where rules start, see `gt2lite.training.init_params`.
+        sigma_scale: how wide memberships start, likewise.
+        validation: share of the rows that is set aside if `keep` is "validation".
+        patience: epochs in a row without an improvement after which training stops, if `keep` is
+            "validation" or "best". None never stops early. A "cosine" schedule is planned for all
+            `epochs`, so that a training stopped early lacks the small steps at its end.
+        n_systems: number of systems, trained from different starts; planes and outputs are means
+            over all of them.
+        choose: whether training rows decide on the number of rules, the initial width of sets,
+            weight decay, the form of the inputs, the length of training and the family of
+            intervals. The rows are split into `n_systems` folds, and each system is trained
+            without one of them; if the mean of several settings is best, there are two or three
+            times as many systems. Settings that differ from those of `strong` stay as given.
+        inputs: "scaled", or "ranks", for inputs with long tails.
+        margins: None for intervals that are planes; or a power in [0, 1], for intervals
+            ``y_hat -+ t * w ** margins`` with the width w of the widest plane: 0 is the same
+            margin for all rows.
+        target_transform: None, or "log" for positive targets such as prices: the system learns
+            log(y), and no bound is negative. An interval of log(y) covers if and only if its
+            exponential does, so levels and guarantee carry over. The prediction is closer to the
+            median of y than to its mean; rules are about log(y).
+        n_jobs: processes that train; None for one, -1 for one per system. Needs joblib.
+        verbose: whether to show a progress bar (needs tqdm); None shows one on a terminal.
+        random_state: the seed of start values, row order, folds and splits; None for another
+            one at each fit.
 
     Attributes:
         systems_: the trained systems, each with `params`, `recipe`, `history` and `inputs`.
-        params_, recipe_, history_: those of the first: a dict of arrays in scaled units, the
-            settings of its training, and the mean loss of each epoch.
-        chosen_: what a choice inside training has tried, the best first; empty without one.
-        margins_: the family of intervals that is calibrated; None for planes.
-        ranks_: the ranks of the inputs, where a system learns from them; else None.
-        scaler_: mean and spread of the training data.
-        calibrator_: what `calibrate` learnt; absent before.
-        calibration_rows_, split_: the rows that `fit_calibrate` did not train on, and a line
-            about them; absent otherwise.
-        n_features_in_, feature_names_in_: the columns seen in `fit`; names where X had them.
+        params_, recipe_, history_: those of the first system: a dict of arrays in scaled units,
+            the settings of its training, and the mean loss of each epoch.
+        chosen_: the candidates of a selection, best first, each with `settings`, `n_folds`,
+            `epochs`, `score` and `kept`; empty if `choose` is False.
+        margins_: power and usual width of the margins; None if intervals are planes.
+        ranks_: the quantiles of the inputs, if a system learns from ranks; else None.
+        scaler_: mean and standard deviation of the training data.
+        calibrator_: the calibration; absent before `calibrate`.
+        calibration_rows_, split_: the rows that `fit_calibrate` did not train on, and a
+            description of the split; absent otherwise.
+        n_features_in_, feature_names_in_: number and names of the columns seen in `fit`; names
+            only if X was a data frame.
 
     >>> from gt2lite import GT2Regressor, load_dataset
     >>> data = load_dataset("pp")
@@ -282,21 +160,84 @@ class GT2Regressor(Readable, Stored, Learnt, Regressor):
     (6568, 2)
     """
 
-    def __init__(self, **settings: Any) -> None:
-        for name, value in complete(settings).items():
-            setattr(self, name, value)
+    systems_: tuple[System, ...]
+    ranks_: Ranks | None
+    margins_: Margins | None
+    chosen_: tuple[Candidate, ...]
+    params_: Params
+    recipe_: Recipe
+    history_: Array
+    scaler_: Scaler
+    n_features_in_: int
+    feature_names_in_: Names
+    calibrator_: Calibration
+    calibration_rows_: IntArray
+    split_: str
+    _calibration_X: Array | None  # scaled inputs, if the calibrator evaluates them again
 
-    __init__.__signature__ = SIGNATURE  # type: ignore[attr-defined]
+    def __init__(
+        self,
+        *,
+        n_rules: int = 10,
+        coverage: float = 0.99,
+        alphas: Sequence[float] | None = None,
+        objective: str = "dual",
+        smf: str = "per_input",
+        epochs: int | None = None,
+        batch_size: int = 64,
+        learning_rate: float = 1e-3,
+        keep: str = "last",
+        bias_correction: str = "steps",
+        schedule: str = "constant",
+        weight_decay: float = 0.0,
+        averaging: float = 0.0,
+        start: str = "per_input",
+        sigma_scale: float = 1.0,
+        validation: float = 0.2,
+        patience: int | None = None,
+        n_systems: int = 1,
+        choose: bool = False,
+        inputs: str = "scaled",
+        margins: float | None = None,
+        target_transform: str | None = None,
+        n_jobs: int | None = None,
+        verbose: bool | None = None,
+        random_state: int | np.random.Generator | np.random.RandomState | None = 0,
+    ) -> None:
+        self.n_rules = n_rules
+        self.coverage = coverage
+        self.alphas = alphas
+        self.objective = objective
+        self.smf = smf
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.keep = keep
+        self.bias_correction = bias_correction
+        self.schedule = schedule
+        self.weight_decay = weight_decay
+        self.averaging = averaging
+        self.start = start
+        self.sigma_scale = sigma_scale
+        self.validation = validation
+        self.patience = patience
+        self.n_systems = n_systems
+        self.choose = choose
+        self.inputs = inputs
+        self.margins = margins
+        self.target_transform = target_transform
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.random_state = random_state
 
     @classmethod
     def strong(cls, **overrides: Any) -> Self:
         """Return a regressor for practice: several systems, their settings chosen by the data.
 
-        Every plane learns a coverage, as in `gt2lite.training.STRONG`; the number of rules, the
-        form of the inputs, the length of training and more are chosen inside the rows
-        of training, and the mean of five to fifteen systems is kept. It takes 15 to 25 seconds for
-        1,000 rows with 10 inputs on one core, and grows with the inputs. `n_jobs=-1` uses
-        all cores.
+        Every plane learns a coverage, as in `gt2lite.training.STRONG`. The number of rules, the
+        form of the inputs, the length of training and more are chosen inside the training set,
+        and the mean of five to fifteen systems is kept. It takes 15 to 25 seconds for 1,000 rows
+        with 10 inputs on one core, and grows with the inputs. `n_jobs=-1` uses all cores.
 
         Args:
             overrides: settings that differ, by name. What is given is not chosen:
@@ -319,20 +260,22 @@ class GT2Regressor(Readable, Stored, Learnt, Regressor):
             X: inputs.
             y: targets.
             callback: called after each epoch with its number, its loss and the parameters;
-                training ends if it returns True, see `gt2lite.training.train`. Not with
-                `choose`, nor where several processes train.
+                training ends if it returns True, see `gt2lite.training.train`. Not available with
+                `choose`, nor if several processes train.
 
-        Ctrl-C ends training with what the epochs so far have learnt, of several systems with
-        those that are complete, and an `InterruptedTrainingWarning`. Before there is such, and
-        in a choice inside training, it is an error, and the model that was there stays. In a loop
-        of fits, such as a search, it ends one of them.
+        Ctrl-C ends training after the last complete epoch (of several systems, with the complete
+        ones) and an `InterruptedTrainingWarning`. If nothing is complete yet, and in a selection,
+        it raises KeyboardInterrupt and the previous model stays. In a loop of fits, such as a
+        search, it ends one of them.
 
-        Training, calibration and prediction keep BLAS to one thread, which is the fastest for
-        matrices of this size, where threadpoolctl is installed (scikit-learn brings it).
-        Without it set OMP_NUM_THREADS and OPENBLAS_NUM_THREADS to 1 before Python starts.
+        Training, calibration and prediction keep BLAS to one thread, the fastest for matrices of
+        this size, if threadpoolctl is installed (scikit-learn requires it). Without it set
+        OMP_NUM_THREADS and OPENBLAS_NUM_THREADS to 1 before Python starts.
         """
         values, names = read_table(X)
-        return self._fit(values, names, read_target(y, len(values)), callback)
+        target = read_target(y, len(values))
+        self._become(self._trained(values, names, target, callback))
+        return self
 
     def calibrate(
         self,
@@ -344,30 +287,32 @@ class GT2Regressor(Readable, Stored, Learnt, Regressor):
         groups: Any = None,
         **options: Any,
     ) -> Self:
-        """Learn which plane has which coverage, from rows that training has not seen.
+        """Learn which plane has which coverage, from rows that were not trained on.
 
         Args:
             X: inputs (Q, M).
             y: targets (Q,).
-            method: "conformal" has a guarantee, at any level up to Q / (Q + 1); "exact" is the
-                same without its one rank of caution; "table" and "search" are the paper's
-                Methods 1 and 2, which approximate "exact" and end at the trained envelope.
-            sides: "both" for one plane; "each" for a plane for each end of the interval; "lower"
-                or "upper" for that end alone, so that it has all the misses of a level.
-            groups: a name or whole number for each row (Q,), and each group gets planes of
-                its own; `predict_interval` then wants the groups of new rows, too.
-            options: for the calibrator, see `gt2lite.calibration`; with groups
-                ``small_groups="pool"`` is one. ``tails=(0.2, 0.8)``, with "each", lets a fifth of
-                the misses lie below and the rest above.
+            method: "conformal" has a guarantee, at any level up to Q / (Q + 1); "exact" takes
+                rank ceil(Q coverage) instead of ceil((Q + 1) coverage) and has none; "table" and
+                "search" are the paper's Methods 1 and 2, which approximate "exact" and end at the
+                trained envelope.
+            sides: "both" for one plane; "each" for a plane for each bound of the interval; "lower"
+                or "upper" for one-sided intervals.
+            groups: a name or whole number for each row (Q,); each group gets its own planes, and
+                `predict_interval` needs the groups of new rows.
+            options: for the calibrator, see `gt2lite.calibration`, such as
+                ``small_groups="pool"`` with groups. ``tails=(0.2, 0.8)``, with "each", allows a
+                fifth of the misses below the interval and the rest above.
 
         Groups and `sides` other than "both" need the method "conformal" or "exact". A
-        `NarrowEnvelopeWarning` says where the trained envelope covers far less of these rows
+        `NarrowEnvelopeWarning` reports a trained envelope that covers far fewer of these rows
         than it was trained for.
         """
         calibrator = make_calibrator(method, sides, groups is not None, options)
         scaled = self._scaled(X)
         target = read_target(y, len(scaled))
-        return self._calibrate(calibrator, scaled, target, groups)
+        self._become(self._calibrated_by(calibrator, scaled, target, groups))
+        return self
 
     def fit_calibrate(
         self,
@@ -381,15 +326,15 @@ class GT2Regressor(Readable, Stored, Learnt, Regressor):
         callback: Callback | None = None,
         **options: Any,
     ) -> Self:
-        """Train on a part of one table and calibrate on the rest, drawn at random.
+        """Train on one part of the rows and calibrate on the rest, split at random.
 
-        `random_state` is the seed of the split, too. No calibration row is trained on, not even
-        for its mean; `calibration_rows_` has their indices and `split_` tells the split.
+        `random_state` is the seed of the split, too. No calibration row is used in training, not
+        even for its mean; `calibration_rows_` has their indices and `split_` describes the split.
 
         Args:
             X: inputs (N, M).
             y: targets (N,).
-            share: the part of the rows that calibrates.
+            share: the share of the rows that calibrates.
             groups: a name or whole number for each row (N,): each group gives its share, and
                 is calibrated on its own.
             method: see `calibrate`, as for `sides` and `options`.
@@ -397,8 +342,8 @@ class GT2Regressor(Readable, Stored, Learnt, Regressor):
             callback: see `fit`.
             options: see `calibrate`.
 
-        Rows in the order of time, or that belong together, are better split by hand: the
-        guarantee is one for new rows of the same kind as those drawn.
+        Split the rows yourself if they are ordered in time or belong together: the guarantee
+        holds for new rows that are exchangeable with the calibration rows.
 
         >>> from gt2lite import GT2Regressor, load_dataset
         >>> data = load_dataset("aids")
@@ -409,15 +354,17 @@ class GT2Regressor(Readable, Stored, Learnt, Regressor):
         calibrator = make_calibrator(method, sides, groups is not None, options)
         values, names = read_table(X)
         target = read_target(y, N := len(values))
-        check_target(self.target_transform, target)  # while rows have their own numbers
+        check_target(self.target_transform, target)  # an error names the row of the whole table
         labels = None if groups is None else read_groups(groups, N)
-        pool, tails = options.get("small_groups") == "pool", tails_of(sides, options)
-        split = draw_split(N, share, self.random_state, labels, sides=sides, tails=tails, pool=pool)
-        self._fit(values[split.trained], names, target[split.trained], callback)
+        needed = fewest_samples(DEFAULT_COVERAGE, sides, options.get("tails"))
+        pool = options.get("small_groups") == "pool"
+        split = draw_split(N, share, self.random_state, labels, needed=needed, pool=pool)
+        new = self._trained(values[split.trained], names, target[split.trained], callback)
         of_rows = None if labels is None else [labels[i] for i in split.calibrated]
-        scaled = self.scaler_.transform_X(values[split.calibrated])
-        self._calibrate(calibrator, scaled, target[split.calibrated], of_rows)
-        self.calibration_rows_, self.split_ = split.calibrated, split.words
+        scaled = new.scaler_.transform_X(values[split.calibrated])
+        new = new._calibrated_by(calibrator, scaled, target[split.calibrated], of_rows)
+        new.calibration_rows_, new.split_ = split.calibrated, split.words
+        self._become(new)
         return self
 
     # -------------------------------------------------------------------- predict
@@ -436,36 +383,45 @@ class GT2Regressor(Readable, Stored, Learnt, Regressor):
         groups: Any = None,
         as_frame: bool = False,
     ) -> Any:
-        """Return the lower and upper ends of prediction intervals.
+        """Return the lower and upper bounds of prediction intervals.
 
         Args:
             X: inputs (N, M).
             coverage: the level, or several of them; needs `calibrate` first. None means 0.9.
             alpha: a plane in [0.01, 1] instead of a level, calibrated or not: 0.01 is the
-                envelope that training aimed at, and covers what it happens to cover.
-            groups: the group of each row (N,), where the calibration was by groups.
+                envelope of training, whose coverage is not calibrated.
+            groups: the group of each row (N,), if the calibration was by groups.
             as_frame: whether to return a data frame, see below.
 
         Returns:
-            Two arrays (N,), or (N, L) for a sequence of L levels. An end that there is none of is
-            infinite. As a frame: the columns "lower_90", "upper_90" and so on for each level,
-            with the index of `X`.
+            Two arrays (N,), or (N, L) for a sequence of L levels. The open bound of a one-sided
+            interval is infinite. As a frame: the columns "lower_90", "upper_90" and so on for
+            each level, with the index of `X`.
 
-        A `MissedLevelWarning` says, once for each level, where the calibration rows were covered
-        far more or less often than that.
+        A `MissedLevelWarning` reports, once for each level, that the coverage of the calibration
+        rows is far from it.
         """
         self._check_fitted()
         if alpha is not None:
-            lower, upper = self._plane(X, alpha, coverage, groups)
+            if coverage is not None:
+                raise ValueError(
+                    f"coverage must be None if alpha is given: got {coverage!r} and {alpha!r}"
+                )
+            if groups is not None:
+                raise ValueError("groups cannot be combined with alpha: pass coverage instead")
+            lower, upper = self._planes(X)(between("alpha", alpha, ALPHA_0, 1, closed=True))
         else:
             coverage = DEFAULT_COVERAGE if coverage is None else coverage
             calibrator, planes = self._calibrated(), self._planes(X)
             if groups is not None:
                 groups = read_groups(groups, len(planes))
             lower, upper = calibrator.intervals(self._fitted().family(planes), coverage, groups)
-            told = self.__dict__.setdefault("_told", set())
-            warn_if_missed(calibrator, np.ravel(coverage), told)
-        lower, upper = (ends_in_units(self.scaler_, ends) for ends in (lower, upper))
+            warned = self.__dict__.setdefault("_warned", set())
+            for level in map(float, np.ravel(coverage)):
+                if level not in warned:
+                    warned.add(level)
+                    _warn_if_missed(calibrator, level)
+        lower, upper = (self.scaler_.inverse_bounds(bounds) for bounds in (lower, upper))
         if as_frame:
             return interval_frame(X, lower, upper, coverage, alpha)
         return lower, upper
@@ -473,18 +429,18 @@ class GT2Regressor(Readable, Stored, Learnt, Regressor):
     def calibration_report(
         self, coverage: float | Sequence[float], *, as_frame: bool = False
     ) -> Any:
-        """Return what the calibration makes of a level, a row for each group, or one for all.
+        """Return the result of the calibration at a level, one row per group, or one for all.
 
         A row has the number of samples, what the group was calibrated on, its plane, the share
-        of its samples covered, and the margin on top of the lowest plane, in units of y, or of
-        log(y) where that is learnt.
+        of its samples covered, and the margin beyond the lowest plane, in units of y, or of
+        log(y) if that is learned.
 
         Args:
             coverage: the level, or several of them.
             as_frame: whether to return a pandas frame with a column for the level.
 
         Returns:
-            A list of `ReportRow`, or a dict of such lists by level where several are asked for.
+            A list of `ReportRow`, or a dict of such lists by level for several levels.
         """
         calibrator = self._calibrated()
         reports = {
@@ -495,57 +451,383 @@ class GT2Regressor(Readable, Stored, Learnt, Regressor):
             for level in np.ravel(coverage)
         }
         if as_frame:
-            return report_frame(reports)
+            return _report_frame(reports)
         return reports if np.ndim(coverage) else next(iter(reports.values()))
 
-    # ------------------------------------------------------------------ inside
+    # ---------------------------------------------------------------------- rules
 
-    def _fit(
-        self, values: Array, names: Names | None, target: Array, callback: Callback | None = None
+    def rules(
+        self, X: Any = None, *, top: int | None = 10, system: int = 0, target: str = "y"
+    ) -> Rules:
+        """Return the heaviest rules, in the units and names of the data.
+
+        A printed rule has the inputs it is about ("temperature about 12 to 19"), the target there
+        as a formula, the uncertainty of its sets and, if rows are given, how often it leads. An
+        input is left out if its membership keeps 90% of its largest value over the middle 95% of
+        the rows (without rows: the training mean -+ 2 standard deviations): without it no firing
+        would change by more. If such inputs matter jointly, as they do with many inputs, the rule
+        counts them as "together".
+
+        Args:
+            X: rows (N, M) to weigh the rules on, such as the training rows. Without them it is
+                unknown how often a rule leads, and rules are sorted by their mean log firing in
+                training. Of very many rows, evenly spaced ones are used.
+            top: number of rules; None for all.
+            system: index of the system, if there are several. The rules of a system that learns
+                from ranks are about ranks, in percent.
+            target: name of the target.
+
+        Returns:
+            A sequence of rules, each with `number`, `antecedents`, `intercept`, `slopes`, `leads`
+            and `share`; `table()` and `to_frame()` have every number.
+
+        >>> from gt2lite import GT2Regressor
+        >>> x = np.linspace(0, 10, 200)[:, None]
+        >>> reg = GT2Regressor(n_rules=2, epochs=5, random_state=0).fit(x, abs(x[:, 0] - 5))
+        >>> rules = reg.rules(x)
+        >>> len(rules), round(sum(rule.share for rule in rules), 10)
+        (2, 1.0)
+        """
+        self._check_fitted()
+        units = Units.of(self.scaler_, input_names(self), target)
+        rows = None if X is None else self._scaled(X)
+        return read_rules(self._fitted(), units, rows, top=top, system=system)
+
+    def rule_weights(self, X: Any, *, system: int = 0) -> Array:
+        """Return the weight of each rule in each output, (N, P); every row adds up to 1.
+
+        Column p belongs to rule p + 1 of `rules`.
+
+        Args:
+            X: inputs (N, M).
+            system: index of the system, if there are several.
+        """
+        scaled = self._scaled(X)
+        return rule_weights(self._fitted(), scaled, system=system)
+
+    def explain(
+        self,
+        x: Any,
+        coverage: float | None = None,
+        *,
+        alpha: float | None = None,
+        group: Any = None,
+        target: str = "y",
+    ) -> Explanation:
+        """Return how one prediction and its interval come about, rule by rule.
+
+        The estimate and both bounds are weighted means of the consequents: weights times
+        consequents add up to `predict` and `predict_interval`, plus a margin if calibration went
+        beyond the planes or if intervals are margins around the prediction. Of several systems
+        all rules are listed, with equal weight for each system. With a log target all numbers are
+        logarithms of y.
+
+        Args:
+            x: one row: M numbers, a row of a data frame, or a table (1, M).
+            coverage: the level of the interval, which needs `calibrate` first; 0.9 if neither it
+                nor `alpha` is given.
+            alpha: a plane in [0.01, 1] instead.
+            group: the group of the row, if the calibration was by groups.
+            target: name of the target.
+
+        >>> from gt2lite import GT2Regressor
+        >>> x = np.linspace(0, 10, 200)[:, None]
+        >>> reg = GT2Regressor(n_rules=3, epochs=5, random_state=0).fit(x, abs(x[:, 0] - 5))
+        >>> why = reg.explain([2.0], alpha=0.01)
+        >>> bool(np.isclose(why.estimate.weights @ why.consequents, reg.predict([[2.0]])[0]))
+        True
+        """
+        self._check_fitted()
+        names = getattr(self, "feature_names_in_", None)
+        row = one_row(x, self.n_features_in_, names, type(self).__name__)
+        units = Units.of(self.scaler_, input_names(self), target)
+        calibration = self._calibrated() if alpha is None else None
+        scaled = self.scaler_.transform_X(row)
+        return explain_row(self._fitted(), units, scaled, calibration, coverage, alpha, group)
+
+    # -------------------------------------------------------------- save and load
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted systems and their calibration to one JSON file at exactly this path.
+
+        The format is described in `gt2lite.model_file`. The methods "conformal" and "exact"
+        store a few numbers for each calibration row and no inputs; "table" and "search" evaluate
+        the calibration rows again when a new level is asked for, so the file contains these rows,
+        and a `StoredRowsWarning` says so.
+        """
+        self._check_fitted()
+        model_file.write(path, "regressor", model_file.pack_regressor(self))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Return the estimator that `save` wrote to `path`; nothing in the file is executed.
+
+        Raises:
+            FileFormatError: the file is damaged, of another kind or of a later version.
+        """
+        return model_file.load(path, "regressor", partial(model_file.unpack_regressor, cls))
+
+    # -------------------------------------------------------------------- private
+
+    def _trained(
+        self, values: Array, names: Names | None, target: Array, callback: Callback | None
     ) -> Self:
-        settings = self.get_params()
-        recipe, plan = make_recipe(settings, len(values)), make_plan(settings)
-        check_watch(plan, callback)
-        scaler = scaler_kind(plan.target_transform).fit(values, target)
-        fitted = fit_systems(
-            scaler.transform_X(values),
-            scaler.transform_y(target),
-            recipe,
-            plan,
-            read_seed(self.random_state),
-            callback,
-        )
-        self._forget("calibrator_", "feature_names_in_", *_OF_CALIBRATION)
-        self._keep(fitted)
-        self.scaler_ = scaler
-        self.n_features_in_ = values.shape[1]
+        """Return a copy of this estimator, trained anew and not calibrated."""
+        recipe, settings = self._recipe(len(values)), self._ensemble_settings()
+        settings.check_callback(callback)
+        scaler = SCALERS[self.target_transform].fit(values, target)
+        X, y = scaler.transform_X(values), scaler.transform_y(target)
+        fitted = fit_systems(X, y, recipe, settings, read_seed(self.random_state), callback)
+        new = self._without(*_OF_TRAINING)
+        new._keep(fitted)
+        new.scaler_ = scaler
+        new.n_features_in_ = values.shape[1]
         if names is not None:
-            self.feature_names_in_ = names
-        return self
+            new.feature_names_in_ = names
+        return new
 
-    def _calibrate(self, calibrator: Any, scaled: Array, target: Array, groups: Any) -> Self:
+    def _calibrated_by(self, calibrator: Any, scaled: Array, target: Array, groups: Any) -> Self:
+        """Return a copy of this estimator with another calibration."""
+        fitted = self._fitted()
+        intervals = fitted.family(fitted.planes(scaled))
         given = () if groups is None else (groups,)
-        learnt = self._fitted()
-        intervals = learnt.family(learnt.planes(scaled))
         calibrator.fit(intervals, self.scaler_.transform_y(target), *given)
-        self._forget(*_OF_CALIBRATION)
-        self.calibrator_: Calibration = calibrator
-        self._calibration_X = None if calibrator.interval is None else scaled
-        if learnt.margins is None:  # margins are no envelope that was trained
-            warn_if_narrow(calibrator, self.recipe_.coverage, stacklevel=4)
-        return self
+        new = self._without(*_OF_CALIBRATION)
+        new.calibrator_ = calibrator
+        new._calibration_X = None if calibrator.interval is None else scaled
+        if fitted.margins is None:  # margins are not the envelope that was trained
+            _warn_if_narrow(calibrator, self.recipe_.coverage)
+        return new
 
-    def _plane(self, X: Any, alpha: Any, coverage: Any, groups: Any) -> tuple[Array, Array]:
-        if coverage is not None:
-            raise ValueError(f"give alpha or coverage, not both: got {alpha!r} and {coverage!r}")
-        if groups is not None:
-            raise ValueError("groups cannot be combined with alpha: pass coverage instead")
-        return self._planes(X)(between("alpha", alpha, ALPHA_0, 1, closed=True))
+    def _without(self, *names: str) -> Self:
+        """Return a shallow copy that lacks some attributes."""
+        new = copy.copy(self)
+        for name in names:
+            new.__dict__.pop(name, None)
+        return new
+
+    def _become(self, new: Self) -> None:
+        """Take over the state of a copy, in one assignment: an error before it changes nothing."""
+        self.__dict__ = new.__dict__
+
+    def _recipe(self, n_rows: int) -> Recipe:
+        """Return the recipe of the settings, checked, for a number of training rows."""
+        settings = {field.name: getattr(self, field.name) for field in fields(Recipe)}
+        if self.epochs is None:
+            settings["epochs"] = EPOCHS
+            steps = max(n_rows // Recipe(**settings).batch_size, 1)  # in an epoch
+            settings["epochs"] = max(EPOCHS, math.ceil(MIN_STEPS / steps))
+        return Recipe(**settings)
+
+    def _ensemble_settings(self) -> EnsembleSettings:
+        """Return the settings that are not those of the recipe, checked."""
+        if self.target_transform is not None:
+            one_of("target_transform", self.target_transform, filter(None, SCALERS))
+        names = [field.name for field in fields(EnsembleSettings)]
+        return EnsembleSettings(**{name: getattr(self, name) for name in names})
+
+    def _keep(self, fitted: Fitted) -> None:
+        """Set the attributes that are results of training."""
+        self.systems_, self.ranks_, self.margins_, self.chosen_ = fitted
+        self.params_, self.recipe_, self.history_, _ = fitted.systems[0]
+
+    def _fitted(self) -> Fitted:
+        """Return the result of training as one object, in scaled units."""
+        return Fitted(self.systems_, self.ranks_, self.margins_, self.chosen_)
+
+    def _use_margins(self, power: float, X: Any) -> None:
+        """Calibrate margins instead of planes from now on; `X` (N, M) are the training rows."""
+        self._keep(self._fitted().with_margins(power, self._scaled(X)))
+
+    def _scaled(self, X: Any) -> Array:
+        self._check_fitted()
+        names = getattr(self, "feature_names_in_", None)
+        values = match_table(X, self.n_features_in_, names, type(self).__name__)
+        return self.scaler_.transform_X(values)
+
+    def _planes(self, X: Any) -> Planes | MeanPlanes:
+        scaled = self._scaled(X)
+        return self._fitted().planes(scaled)
+
+    def _calibrated(self) -> Calibration:
+        if not hasattr(self, "calibrator_"):
+            raise RuntimeError(
+                "this estimator is not calibrated: call calibrate(X_cal, y_cal) with rows that "
+                "were not trained on, or fit_calibrate(X, y) instead of fit. The uncalibrated "
+                f"envelope is predict_interval(X, alpha={ALPHA_0})"
+            )
+        return self.calibrator_
+
+    def _check_fitted(self) -> None:
+        if not self.__sklearn_is_fitted__():
+            raise not_fitted_error(type(self).__name__)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "params_")
 
 
-GT2Regressor.__doc__ = inspect.cleandoc(GT2Regressor.__doc__ or "").replace(
-    "\nAttributes:\n", f"\nSettings:\n{describe()}\n\nAttributes:\n", 1
-)
+# -------------------------------------------------------------------------- warnings
 
 
-_OF_CALIBRATION = ("calibration_rows_", "split_", "_told")  # what a new calibration outdates
+def _warn_if_missed(calibrator: Any, level: float) -> None:
+    """Warn if the coverage of the calibration rows, or of a group of them, is far from a level."""
+    method = calibrator.method
+    one_each = isinstance(calibrator, TwoSidedCalibrator)
+    one_each = one_each or getattr(calibrator, "sides", "both") == "each"
+    missed = [
+        row
+        for row in calibrator.report(level)
+        if row.calibrated_on in ("all", "group")
+        and is_far(row.reached, level, row.n_samples, method, one_each)
+    ]
+    if not missed:
+        return
+    worst = max(missed, key=lambda row: abs(row.reached - level))
+    group = "" if worst.group is None else f" of group {worst.group!r}"
+    others = f" ({len(missed) - 1} more groups likewise)" if len(missed) > 1 else ""
+    if method in RANKED:
+        reason = (
+            "many rows are first covered by the same interval, because the target has few values "
+            "or is predicted exactly. The intervals are wider than necessary"
+        )
+    else:
+        reason = "the search stalled" if method == "search" else "the table has few planes"
+        reason += '. method="conformal" and method="exact" come as close as the rows allow'
+    warnings.warn(
+        f"coverage {level:g} was requested, but method={method!r} covers {worst.reached:.1%} of "
+        f"the {worst.n_samples} calibration rows{group}{others}: {reason}",
+        MissedLevelWarning,
+        stacklevel=3,  # the line that called predict_interval
+    )
+
+
+def is_far(
+    reached: float, level: float, n_samples: int, method: str, one_each: bool = False
+) -> bool:
+    """Return whether the coverage of the calibration rows is far from the level.
+
+    For "table" and "search": more than 2 points away, and more than two rows. For "exact" and
+    "conformal", which never fall short: more than 5 points above, and more than the rounding of
+    ranks explains, which is two rows, or four if each bound has its own rank (`one_each`).
+
+    >>> is_far(0.97, 0.9, 1000, "search"), is_far(0.91, 0.9, 1000, "search")
+    (True, False)
+    >>> is_far(0.94, 0.9, 1000, "conformal"), is_far(1.0, 0.9, 9, "conformal")
+    (False, False)
+    """
+    rounding = (4 if one_each else 2) / n_samples
+    if method in RANKED:
+        return reached - level > max(0.05, rounding)
+    return abs(reached - level) > max(0.02, rounding)
+
+
+def _warn_if_narrow(calibrator: Any, trained_for: float) -> None:
+    """Warn if the plane alpha_0 covers far fewer calibration rows than it was trained for."""
+    n = calibrator.n_samples
+    if calibrator.method in RANKED:
+        k = int(calibrator.scores.covered(Cut(ALPHA_0)).sum())
+    else:
+        k = round(calibrator.coverage(ALPHA_0) * n)
+    if is_narrow(k, n, trained_for):
+        warnings.warn(
+            f"the envelope was trained to cover {trained_for:.1%}, but covers {k / n:.1%} of the "
+            f"{n} calibration rows: the system overfits, was trained too briefly, or these rows "
+            "are of another kind. Calibration corrects the coverage by wider intervals. To avoid "
+            'it, try fewer rules (n_rules), weight_decay, keep="validation", more training rows '
+            "or epochs",
+            NarrowEnvelopeWarning,
+            stacklevel=4,  # the line that called calibrate
+        )
+
+
+def is_narrow(n_covered: int, n_samples: int, trained_for: float) -> bool:
+    """Return whether an envelope covers significantly less than it was trained for.
+
+    By more than 5 points, and so little that an envelope with the coverage trained for would
+    cover as little with a probability of at most 1 in 1,000.
+
+    >>> is_narrow(65, 100, 0.99), is_narrow(97, 100, 0.99), is_narrow(9, 10, 0.99)
+    (True, False, False)
+    """
+    short = trained_for - n_covered / n_samples > 0.05
+    return short and binomial_tail(n_covered, n_samples, trained_for) <= 1e-3
+
+
+def binomial_tail(k: int, n: int, p: float) -> float:
+    """Return the probability of at most `k` successes in `n` trials, for ``k < n * p``.
+
+    It adds up from the term of `k` downwards, because terms fall in that direction.
+
+    >>> round(binomial_tail(1, 4, 0.5), 12)  # (1 + 4) / 16
+    0.3125
+    """
+    ways = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+    term = math.exp(ways + k * math.log(p) + (n - k) * math.log1p(-p))
+    total = term
+    for j in range(k, 0, -1):
+        term *= j / (n - j + 1) * (1 - p) / p
+        total += term
+        if term <= 1e-16 * total:
+            break
+    return total
+
+
+# ----------------------------------------------------------------------- data frames
+
+
+def interval_frame(
+    X: Any, lower: Array, upper: Array, coverage: Any = None, alpha: float | None = None
+) -> Any:
+    """Return intervals as a data frame with a column for each bound and level.
+
+    The frame is of the same library as `X`, with its index if it has one; for other tables it
+    is a pandas frame.
+
+    Args:
+        X: the inputs.
+        lower: (N,), or (N, L) for L levels.
+        upper: likewise.
+        coverage: the level or levels; None means 0.9.
+        alpha: the plane, if one was requested instead of a coverage.
+
+    >>> frame = interval_frame([[1.0], [2.0]], np.zeros(2), np.ones(2), 0.975)
+    >>> list(frame.columns), frame.shape
+    (['lower_97.5', 'upper_97.5'], (2, 2))
+    """
+    if alpha is not None:
+        columns = {"lower": lower, "upper": upper}
+    else:
+        levels = np.ravel(DEFAULT_COVERAGE if coverage is None else coverage)
+        columns = {}
+        for level, *bounds in zip(
+            levels, np.atleast_2d(lower.T), np.atleast_2d(upper.T), strict=True
+        ):
+            percent = f"{100 * level:.10g}"
+            columns[f"lower_{percent}"], columns[f"upper_{percent}"] = bounds
+    if hasattr(X, "columns") and not hasattr(X, "iloc"):  # polars: frames without an index
+        return type(X)(columns)
+    return _pandas().DataFrame(columns, index=X.index if hasattr(X, "iloc") else None)
+
+
+def _report_frame(reports: Mapping[float, Sequence[ReportRow]]) -> Any:
+    """Return the rows of calibration reports as a frame; planes and margins of both bounds."""
+    rows = []
+    for level, report in reports.items():
+        for row in report:
+            plain = {"coverage": level} | row._asdict()
+            for name in ("alpha", "margin"):
+                lower, upper = np.broadcast_to(plain.pop(name), 2)
+                plain |= {f"lower_{name}": lower, f"upper_{name}": upper}
+            rows.append(plain)
+    return _pandas().DataFrame(rows)
+
+
+def _pandas() -> Any:
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError(
+            "as_frame=True needs pandas, which is not installed: pip install pandas, or use the "
+            "arrays"
+        ) from error
+    return pandas

@@ -1,179 +1,142 @@
-"""Systems for practice: candidates, folds, the ensemble, ranks of inputs and margins."""
+"""Ensembles of systems, and the selection of their settings inside the training set.
+
+`GT2Regressor.strong` trains several systems and lets the training rows decide how. Each of a few
+candidate settings is trained without one fold of the rows and scored on that fold, at several
+checkpoints of its training. The better half goes on to the next fold, the last three see all
+folds, and the mean of the best of them is kept. A score is the interval score of the best family
+of intervals around a system: its alpha-planes, or margins around its output.
+
+`fit_systems` is the entry; what it returns, `Fitted`, is all that an estimator knows in scaled
+units.
+"""
 
 from __future__ import annotations
 
-import inspect
 import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from gt2lite._progress import progress_bar
-from gt2lite._sklearn import not_fitted_error
-from gt2lite._validation import Array, IntArray, between, match_table, one_of, whole
-from gt2lite.calibration import Calibration, rank
-from gt2lite.calibration.margins import POWERS, MarginFamily, Margins
-from gt2lite.datasets import Scaler
+from gt2lite._validation import Array, IntArray, between, one_of, whole
+from gt2lite.calibration import POWERS, MarginFamily, Margins, rank
 from gt2lite.memberships import ALPHA_0, alpha_of
 from gt2lite.metrics import interval_score
 from gt2lite.system import Params, Planes
-from gt2lite.training import STRONG, Callback, InterruptedTrainingWarning, Recipe, Trained, train
+from gt2lite.training import STRONG, Callback, InterruptedTrainingWarning, Recipe, train
 
-EPOCHS, MIN_STEPS = 100, 3000
-
-_OWN: dict[str, tuple[str, Any]] = {  # type and default
-    "epochs": ("int | None", None),
-    "n_systems": ("int", 1),
-    "choose": ("bool", False),
-    "inputs": ("str", "scaled"),
-    "margins": ("float | None", None),
-    "target_transform": ("str | None", None),
-    "n_jobs": ("int | None", None),
-    "verbose": ("bool | None", None),
-    "random_state": ("Any", 0),
-}
-
-_DESCRIBED = """\
-    n_systems: how many systems are trained, from different starts; planes and outputs are
-        means over all of them.
-    choose: whether rows of training decide on the number of rules, how wide sets start, weight
-        decay, the form of the inputs, the length of training and the family of intervals. The
-        rows are dealt into `n_systems` folds, and each system is trained without one of them;
-        where the mean of two settings is best, there are twice as many systems. Settings that
-        differ from those of `strong` stay as given.
-    inputs: "scaled", or "ranks", for inputs with long tails.
-    margins: None for intervals that are planes; or a power in [0, 1], for intervals
-        ``y_hat -+ t * w ** margins`` with the width w of the widest plane: 0 is the same
-        margin for all rows.
-    target_transform: None, or "log" for targets above 0, such as prices: the system learns
-        log(y), and no end is negative. The exponential function rises, so that an interval
-        of log(y) covers if and only if its exponential does: levels and guarantee carry over.
-        The prediction is nearer to the median of y than to its mean; rules speak of log(y).
-    n_jobs: processes that train; None for one, -1 for one a system. Needs joblib.
-    verbose: whether a progress bar is shown (needs tqdm); None shows one on a terminal.
-    random_state: the seed of start values, row order and folds; None for another one at
-        each fit."""
+R = TypeVar("R")
 
 INPUTS = ("scaled", "ranks")
+"""Forms of the inputs that a system can learn from."""
 
-TRANSFORMS = ("log",)
-"""Of the target; None is the target as it is."""
+MAX_SYSTEMS = 1000
 
-MOST_SYSTEMS = 1000
+MAX_KNOTS = 101
+"""Quantiles that are stored per input."""
 
-_TYPED = {field.name: (field.type, field.default) for field in fields(Recipe)} | _OWN
-
-DEFAULTS: dict[str, Any] = {name: default for name, (_, default) in _TYPED.items()}
-"""Every setting with its default, in the order of `Recipe`."""
-
-
-SIGNATURE = inspect.Signature(
-    [
-        inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD),
-        *(
-            inspect.Parameter(
-                name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
-            )
-            for name, (annotation, default) in _TYPED.items()
-        ),
-    ],
-    return_annotation=None,
-)
-"""The signature of a method that takes them all, by name."""
-
-
-def complete(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all settings: those given, and the defaults of the others.
-
-    >>> complete({"n_rules": 3})["n_rules"], complete({})["epochs"]
-    (3, None)
-    """
-    for name in settings:
-        if name not in DEFAULTS:
-            raise TypeError(f"there is no setting {name!r}, only {', '.join(DEFAULTS)}")
-    return DEFAULTS | dict(settings)
-
-
-def make_recipe(settings: Mapping[str, Any], n_rows: int) -> Recipe:
-    """Return the recipe that the settings stand for with so many rows to learn from.
-
-    >>> make_recipe(DEFAULTS, n_rows=640).epochs  # 10 steps each
-    300
-    """
-    chosen = {field.name: settings[field.name] for field in fields(Recipe)}
-    if chosen["epochs"] is None:
-        chosen["epochs"] = _enough_epochs(chosen["batch_size"], n_rows)
-    return Recipe(**chosen)
-
-
-class Plan(NamedTuple):
-    """The settings that `Recipe` does not have, checked."""
-
-    n_systems: int
-    choose: bool
-    inputs: str
-    margins: float | None
-    target_transform: str | None
-    n_jobs: int | None
-    verbose: bool | None
-
-
-def make_plan(settings: Mapping[str, Any]) -> Plan:
-    """Return the estimator's own settings, or say what is wrong with them.
-
-    >>> make_plan(DEFAULTS)[:4]
-    (1, False, 'scaled', None)
-    """
-    n_systems = whole("n_systems", settings["n_systems"], high=MOST_SYSTEMS)
-    choose, margins, n_jobs = settings["choose"], settings["margins"], settings["n_jobs"]
-    if not isinstance(choose, (bool, np.bool_)):
-        raise ValueError(f"choose must be True or False, got {choose!r}")
-    if choose and n_systems < 2:
-        raise ValueError(
-            f"choose=True needs n_systems of at least 2, one for each fold, got {n_systems}"
-        )
-    if margins is not None:
-        margins = between("margins", margins, 0, 1, closed=True)
-    if n_jobs is not None and n_jobs != -1:
-        n_jobs = whole("n_jobs", n_jobs)
-    transform, verbose = settings["target_transform"], settings["verbose"]
-    if transform is not None:
-        one_of("target_transform", transform, TRANSFORMS)
-    if verbose is not None:
-        if not (isinstance(verbose, (bool, np.bool_)) or verbose in (0, 1)):
-            raise ValueError(f"verbose must be True, False or None, got {verbose!r}")
-        verbose = bool(verbose)
-    inputs = one_of("inputs", settings["inputs"], INPUTS)
-    return Plan(n_systems, bool(choose), inputs, margins, transform, n_jobs, verbose)
-
-
-def _enough_epochs(batch_size: Any, n_rows: int) -> int:
-    if not isinstance(batch_size, (int, np.integer)) or batch_size <= 0:
-        return EPOCHS  # the recipe says what is wrong with such a batch
-    return max(EPOCHS, math.ceil(MIN_STEPS / max(n_rows // batch_size, 1)))
-
-
-def describe() -> str:
-    """Return what the settings mean, as a list with one indent."""
-    _, _, told = inspect.cleandoc(Recipe.__doc__ or "").partition("Attributes:\n")
-    return f"{told}\n{_DESCRIBED}"
-
-
-MOST_KNOTS = 101
 SPREAD = float(np.sqrt(1 / 12))
-"""The standard deviation of ranks that are spread evenly over [0, 1]."""
+"""Standard deviation of ranks that are uniform on [0, 1]."""
+
+LEVELS = (0.9, 0.95)
+"""Coverages whose interval scores decide."""
+
+GRID = np.asarray(alpha_of(np.linspace(0, 1, 9)))
+"""Planes at which intervals are evaluated for a score; between them they are interpolated."""
+
+CANDIDATES: tuple[dict[str, Any], ...] = (
+    {},
+    {"n_rules": 10},
+    {"n_rules": 60, "sigma_scale": 0.5, "learning_rate": 0.05},
+    {"start": "per_input", "sigma_scale": 0.5},
+    {"weight_decay": 0.1},
+    {"inputs": "ranks"},
+    {"inputs": "ranks", "start": "per_input", "sigma_scale": 0.5},
+)
+"""The candidates: settings that differ from those of `gt2lite.training.STRONG`."""
+
+FINALISTS = 3
+"""Candidates that are trained on all folds."""
+
+TOLERATED_LOSS = 0.01
+"""How much worse, relatively, the score of the mean may become with one more candidate."""
+
+MAX_SCORED = 1000
+"""Rows of a fold that are scored; of a larger fold, evenly spaced ones."""
+
+CHECKPOINT_STEPS = tuple(round(100 * 1.5**i) for i in range(11))
+"""Steps of training after which a candidate is scored: 100, 150, 225, ..., 5767."""
+
+ENOUGH_STEPS, ENOUGH_EPOCHS = 1500, 40
+"""The first checkpoint with as many steps and as many epochs is the last one."""
+
+PATIENCE = 3
+"""Checkpoints in a row without a better score, after which a training run ends."""
+
+
+# --------------------------------------------------------------------------------- systems
+
+
+@dataclass(frozen=True)
+class EnsembleSettings:
+    """The settings of `GT2Regressor` that concern more than the training of one system, checked."""
+
+    n_systems: int = 1
+    choose: bool = False
+    inputs: str = "scaled"
+    margins: float | None = None
+    n_jobs: int | None = None
+    verbose: bool | None = None
+
+    def __post_init__(self) -> None:
+        self._set("n_systems", whole("n_systems", self.n_systems, high=MAX_SYSTEMS))
+        if not isinstance(self.choose, (bool, np.bool_)):
+            raise ValueError(f"choose must be True or False, got {self.choose!r}")
+        if self.choose and self.n_systems < 2:
+            raise ValueError(
+                "n_systems must be at least 2, one for each fold, if choose=True; "
+                f"got {self.n_systems}"
+            )
+        one_of("inputs", self.inputs, INPUTS)
+        if self.margins is not None:
+            self._set("margins", between("margins", self.margins, 0, 1, closed=True))
+        if self.n_jobs is not None and self.n_jobs != -1:
+            self._set("n_jobs", whole("n_jobs", self.n_jobs))
+        if self.verbose not in (None, 0, 1):  # True and False are among them
+            raise ValueError(f"verbose must be True, False or None, got {self.verbose!r}")
+        if self.verbose is not None:
+            self._set("verbose", bool(self.verbose))
+
+    def _set(self, name: str, value: Any) -> None:
+        """Replace a setting by the plain number that it stands for."""
+        object.__setattr__(self, name, value)
+
+    def check_callback(self, callback: Callback | None) -> None:
+        """Raise an error if a callback is given that could not be called."""
+        if callback is None:
+            return
+        if self.choose:
+            raise ValueError(
+                "callback must be None if choose=True, which goes through many trainings: set "
+                "verbose=True to follow them"
+            )
+        if self.n_systems > 1 and self.n_jobs not in (None, 1):
+            raise ValueError(
+                f"callback must be None if n_jobs={self.n_jobs}, because other processes would "
+                "call it: set n_jobs=None"
+            )
 
 
 @dataclass(frozen=True, eq=False)
 class Ranks:
-    """The quantiles of each input, between which a rank is interpolated.
+    """Ranks of inputs, interpolated between the quantiles of the training rows.
 
     Attributes:
-        knots: (G, M) quantiles of training, from the smallest to the largest value.
+        knots: (G, M) quantiles, from the smallest to the largest value.
 
     >>> ranks = Ranks.fit(np.array([[0.0], [1.0], [10.0], [1000.0], [2000.0]]))
     >>> (ranks.share(np.array([[1.0], [505.0], [9999.0]])) * 100).ravel().tolist()
@@ -184,13 +147,13 @@ class Ranks:
 
     @classmethod
     def fit(cls, X: Array) -> Ranks:
-        """Learn the quantiles of inputs `X` (N, M)."""
-        return cls(np.quantile(X, np.linspace(0, 1, min(MOST_KNOTS, max(len(X), 2))), axis=0))
+        """Compute the quantiles of inputs `X` (N, M)."""
+        return cls(np.quantile(X, np.linspace(0, 1, min(MAX_KNOTS, max(len(X), 2))), axis=0))
 
     def share(self, X: Array) -> Array:
-        """Return the ranks (N, M) of inputs, in [0, 1]; a value that is often met has its middle.
+        """Return the ranks (N, M) of inputs, in [0, 1]; a repeated value has its middle rank.
 
-        A column that was constant in training has the rank 1/2.
+        A column that was constant in training has rank 1/2.
         """
         grid = np.linspace(0, 1, len(self.knots))
         found = np.empty_like(X)
@@ -204,26 +167,21 @@ class Ranks:
         return found
 
     def transform(self, X: Array) -> Array:
-        """Return ranks (N, M) with mean 0 and spread 1, as a system learns from them."""
+        """Return ranks (N, M) with mean 0 and standard deviation 1, for a system to learn from."""
         return (self.share(X) - 0.5) / SPREAD
 
 
-R = TypeVar("R")
-
-
 class System(NamedTuple):
-    """A trained system: its parameters, how it was trained, and on which form of the inputs."""
+    """A trained system: its parameters, its training, and the form of its inputs."""
 
     params: Params
     recipe: Recipe
     history: Array  # mean loss of each epoch
-    inputs: str = "scaled"  # or "ranks", see `gt2lite.selection`
+    inputs: str = "scaled"  # or "ranks"
 
 
 class MeanPlanes:
-    """The planes of several systems at the same rows: means of their ends.
-
-    They go down as far as those of every system.
+    """The planes of several systems at the same rows: means of their lower and upper bounds.
 
     Args:
         members: the planes of each system.
@@ -241,7 +199,7 @@ class MeanPlanes:
         self.members = tuple(members)
 
     def __call__(self, alpha: float | Array) -> tuple[Array, Array]:
-        """Return lower and upper ends (N,) of one plane, or of a plane for each row (N,)."""
+        """Return the bounds (N,) of one plane, or of a plane for each row (N,)."""
         lower, upper = self._mean(lambda planes: np.stack(planes(alpha)))
         return lower, upper
 
@@ -249,11 +207,11 @@ class MeanPlanes:
         return len(self.members[0].X)
 
     def ends(self, alphas: Sequence[float] | Array) -> Array:
-        """Return the ends (2, K, N) of the planes `alphas` (K,)."""
+        """Return the bounds (2, K, N) of the planes `alphas` (K,)."""
         return self._mean(lambda planes: planes.ends(alphas))
 
     def output(self, alphas: Sequence[float] | Array) -> Array:
-        """Return the output (N,), each system being made of the planes `alphas`."""
+        """Return the output (N,), with each system made of the planes `alphas`."""
         return self._mean(lambda planes: planes.output(alphas))
 
     @property
@@ -262,7 +220,7 @@ class MeanPlanes:
         return max(planes.alpha_min for planes in self.members)
 
     def parts(self) -> Iterator[tuple[slice, MeanPlanes]]:
-        """Yield the rows in stretches whose memberships can be kept: (rows, their planes)."""
+        """Yield blocks of rows whose memberships fit into memory: (rows, their planes)."""
         fits = min(next(planes.parts())[0].stop for planes in self.members)
         size = max(fits // len(self.members), 1)
         if len(self) <= size:
@@ -272,479 +230,30 @@ class MeanPlanes:
             rows = slice(start, min(start + size, len(self)))
             yield rows, MeanPlanes([Planes(p.params, p.X[rows]) for p in self.members])
 
-    def _mean(self, ask: Callable[[Planes], Array]) -> Array:
-        total = ask(self.members[0])
+    def _mean(self, evaluate: Callable[[Planes], Array]) -> Array:
+        total = evaluate(self.members[0])
         for planes in self.members[1:]:
-            total = total + ask(planes)
+            total = total + evaluate(planes)
         return total / len(self.members)
 
 
-def seeds_of(seed: Any, n: int) -> list[Any]:
-    """Return the seeds of `n` systems; the first is the one given, where that is a number.
+class Candidate(NamedTuple):
+    """A candidate of the selection and its score; `GT2Regressor.chosen_` consists of these."""
 
-    >>> seeds_of(3, 3)
-    [3, [3, 1], [3, 2]]
-    """
-    if n == 1:
-        return [seed]
-    if isinstance(seed, int):
-        return [seed, *([seed, k] for k in range(1, n))]
-    drawn = np.random.default_rng(seed).integers(2**63, size=n)
-    return [int(number) for number in drawn]
-
-
-def call_all(
-    todo: Sequence[Callable[[], R]],
-    n_jobs: int | None = None,
-    done: Callable[[str], object] = lambda told: None,
-    found: list[R] | None = None,
-) -> list[R]:
-    """Return what each of several calls returns, in their order.
-
-    Args:
-        todo: the calls, such as trainings.
-        n_jobs: None or 1 for one after another; otherwise processes, -1 for one each, but no
-            more than four for each core, which share the cores evenly. Needs joblib.
-        done: called after each of them.
-        found: a list that outcomes are added to as they come, for whoever is interrupted.
-    """
-    found = [] if found is None else found
-    for outcome in _outcomes(todo, n_jobs):
-        found.append(outcome)
-        done("")
-    return found
-
-
-def _outcomes(todo: Sequence[Callable[[], R]], n_jobs: int | None) -> Iterable[R]:
-    if n_jobs in (None, 1) or len(todo) == 1:
-        return (call() for call in todo)
-    joblib = _import_joblib()
-    most = 4 * joblib.cpu_count() if n_jobs == -1 else n_jobs
-    pool = joblib.Parallel(n_jobs=min(len(todo), most), return_as="generator", batch_size=1)
-    outcomes: Iterable[R] = pool(joblib.delayed(call)() for call in todo)
-    return outcomes
-
-
-def _import_joblib() -> Any:
-    try:
-        import joblib
-    except ImportError:
-        raise ImportError(
-            "n_jobs other than None and 1 needs joblib, which is not installed: pip install "
-            "'gt2lite[parallel]', or leave n_jobs as it is"
-        ) from None
-    return joblib
-
-
-LEVELS = (0.9, 0.95)
-"""The coverages whose interval scores decide."""
-
-PATIENCE = 3
-"""Moments in a row without a better score, after which a course ends."""
-
-GRID = np.asarray(alpha_of(np.linspace(0, 1, 9)))
-"""Planes at which intervals are known; in between they are interpolated."""
-
-
-class Seen(NamedTuple):
-    """Intervals and outputs of rows that training has not seen, and their targets."""
-
-    ends: Array  # (2, G, n) of the planes from alpha = 1 to alpha_0
-    output: Array  # (n,)
-    y: Array  # (n,)
-
-    @classmethod
-    def at(cls, params: Params, X: Array, y: Array, alphas: Array) -> Seen:
-        """Return what a system says of inputs `X` (n, M) with targets `y` (n,)."""
-        planes = Planes(params, X)
-        return cls(planes.ends(GRID), planes.output(alphas), y)
-
-    @classmethod
-    def joined(cls, parts: Sequence[Seen]) -> Seen:
-        """Return rows one after another: those of several folds."""
-        ends, outputs, targets = zip(*parts, strict=True)
-        return cls(np.concatenate(ends, axis=2), np.concatenate(outputs), np.concatenate(targets))
-
-    @classmethod
-    def mean(cls, members: Sequence[Seen]) -> Seen:
-        """Return what several systems say of the same rows together."""
-        ends, outputs, targets = zip(*members, strict=True)
-        return cls(np.mean(ends, axis=0), np.mean(outputs, axis=0), targets[0])
-
-
-class Quality(NamedTuple):
-    """How good the intervals of a family are at their best."""
-
-    score: float  # geometric mean of the interval scores at `LEVELS`
-    margins: Margins | None  # None for the planes themselves
-
-
-def quality(seen: Seen, power: float | None = None) -> Quality:
-    """Return how good planes are, or the best family of margins around their output.
-
-    Each level gets the interval that just covers its share of these very rows, so that only
-    shape and accuracy count, and not how well the trained coverage was met.
-
-    Args:
-        seen: rows that training has not seen.
-        power: that of the margins, where it is not to be chosen.
-    """
-    return min(_families(seen, power), key=lambda found: found.score)
-
-
-def _families(seen: Seen, power: float | None) -> Iterator[Quality]:
-    y = seen.y
-    if power is None:
-        radius = _radius(seen.ends, y)
-        yield Quality(_score(y, radius, lambda r: _interval(seen.ends, r)), None)
-    width = seen.ends[1, -1] - seen.ends[0, -1]
-    usual = float(np.mean(width)) or 1.0  # planes may have no width at all
-    for tried in POWERS if power is None else (power,):
-        margins = Margins(tried, usual)
-        centre, half = seen.output, margins.given(seen.output, width).half
-        radius = np.abs(y - centre) / half
-        score = _score(y, radius, partial(_symmetric, centre, half))
-        yield Quality(score, margins)
-
-
-def _score(y: Array, radius: Array, interval: Callable[[float], tuple[Array, Array]]) -> float:
-    """Return the score of nested intervals, each level by the one that just covers its share.
-
-    Args:
-        y: targets (n,).
-        radius: how far out in its family each row is first covered (n,).
-        interval: the ends (n,) of the member that lies so far out.
-    """
-    needed = np.sort(radius)
-    found = []
-    for level in LEVELS:
-        lower, upper = interval(float(needed[rank(level, y.size) - 1]))
-        found.append(interval_score(y, lower, upper, level))
-    return math.exp(np.mean(np.log(np.maximum(found, np.finfo(float).tiny))))
-
-
-def _symmetric(centre: Array, half: Array, radius: float) -> tuple[Array, Array]:
-    return centre - radius * half, centre + radius * half
-
-
-def _radius(ends: Array, y: Array) -> Array:
-    """Return how far out in its family each row is first covered (n,).
-
-    Counted in planes of the grid, from 0; beyond the last one in units of the target.
-    """
-    missing = np.maximum(ends[0] - y, y - ends[1])  # (G, n), falls to 0 and below
-    last = len(missing) - 1
-    inside = missing <= 0
-    first = np.argmax(inside, axis=0)
-    before = np.maximum(first - 1, 0)
-    rows = np.arange(y.size)
-    short, over = missing[before, rows], -missing[first, rows]
-    way = np.where(short + over > 0, short + over, 1.0)
-    part = np.where(first > 0, short / way, 0.0)
-    return np.where(inside.any(axis=0), before + part, last + np.maximum(missing[last], 0))
-
-
-def _interval(ends: Array, radius: float) -> tuple[Array, Array]:
-    """Return the ends (n,) of the member of a family that lies so far out."""
-    last = ends.shape[1] - 1
-    if radius >= last:
-        return ends[0, last] - (radius - last), ends[1, last] + (radius - last)
-    g = int(radius)
-    lower, upper = ends[:, g] + (radius - g) * (ends[:, g + 1] - ends[:, g])
-    return lower, upper
-
-
-class Moment(NamedTuple):
-    """A system on its way through training."""
-
-    epoch: int
-    params: Params
-    history: Array  # mean loss of each epoch until then
-    seen: Seen
-
-
-@dataclass(frozen=True, eq=False)
-class Course:
-    """One training of which several moments are kept; it travels to other processes.
-
-    Attributes:
-        X: scaled inputs (N, M) to learn from.
-        y: scaled targets (N,).
-        X_judge: inputs that judge.
-        y_judge: their targets.
-        recipe: how to train.
-        epochs: the moments, rising.
-        seed: that of the training.
-    """
-
-    X: Array
-    y: Array
-    X_judge: Array
-    y_judge: Array
-    recipe: Recipe
-    epochs: tuple[int, ...]
-    seed: Any
-
-    def __call__(self) -> list[Moment]:
-        """Train until the judging rows have seen no gain for some moments, and return all."""
-        found: list[Moment] = []
-        history: list[float] = []
-        scores: list[float] = []
-        alphas = self.recipe.planes.alphas
-
-        def look(epoch: int, loss: float, params: Params) -> bool:
-            history.append(loss)
-            if epoch not in self.epochs:
-                return False
-            kept = {name: value.copy() for name, value in params.items()}
-            seen = Seen.at(kept, self.X_judge, self.y_judge, alphas)
-            found.append(Moment(epoch, kept, np.array(history), seen))
-            scores.append(quality(seen).score)
-            return len(scores) - 1 - int(np.argmin(scores)) >= PATIENCE
-
-        train(self.X, self.y, self.recipe, seed=self.seed, callback=look, progress=False)
-        return found
-
-
-MOMENTS = tuple(round(100 * 1.5**i) for i in range(11))
-"""Steps of training after which a candidate is judged: 100, 150, 225, ..., 5767."""
-
-ENOUGH_STEPS, ENOUGH_EPOCHS = 1500, 40
-"""A training is not followed beyond the first moment that has both."""
-
-FINALISTS = 3
-"""Candidates that go through all folds, and of which the best mean is kept."""
-
-HARMLESS = 0.01
-"""How much worse, relatively, the mean may look with one candidate more."""
-
-MOST_JUDGING = 1000
-"""Rows of a fold that judge; of more, some are taken."""
-
-CANDIDATES: tuple[dict[str, Any], ...] = (
-    {},
-    {"n_rules": 10},
-    {"n_rules": 60, "sigma_scale": 0.5, "learning_rate": 0.05},
-    {"start": "per_input", "sigma_scale": 0.5},
-    {"weight_decay": 0.1},
-    {"inputs": "ranks"},
-    {"inputs": "ranks", "start": "per_input", "sigma_scale": 0.5},
-)
-"""What is tried: settings that differ from those of `gt2lite.training.STRONG`."""
-
-
-class Judged(NamedTuple):
-    """What a candidate came to."""
-
-    settings: dict[str, Any]  # those in which it differs
-    n_folds: int  # that it was judged on
-    epochs: int  # the length of training that was best there
-    score: float  # geometric mean of the interval scores, in spreads of the target
+    settings: dict[str, Any]  # those in which it differs from the first candidate
+    n_folds: int  # folds on which it was scored
+    epochs: int  # length of training with the best score
+    score: float  # geometric mean of interval scores, in standard deviations of the target
     kept: bool
 
 
-class Choice(NamedTuple):
-    """The systems that were chosen, the intervals that suit them, and all that was tried."""
-
-    systems: list[System]
-    margins: Margins | None  # None for planes
-    judged: list[Judged]
-
-
-@dataclass(eq=False)
-class _Candidate:
-    """One of the settings that are tried, and how its courses went, fold by fold."""
-
-    settings: dict[str, Any]
-    recipe: Recipe
-    inputs: str
-    courses: list[list[Moment]] = field(default_factory=list)
-    best: tuple[int, Quality] | None = None  # the moment and its quality
-
-    def at(self, fold: int, moment: int) -> Moment:
-        """Return a moment of a course, or its last one where it ended before."""
-        course = self.courses[fold]
-        return course[min(moment, len(course) - 1)]
-
-    @property
-    def score(self) -> float:
-        assert self.best is not None
-        return self.best[1].score
-
-
-class _Search:
-    """Rows in folds, and candidates that are judged on them."""
-
-    def __init__(
-        self, X: Array, y: Array, ranks: Ranks, n_folds: int, seed: int, power: float | None
-    ) -> None:
-        self.X = {"scaled": X, "ranks": ranks.transform(X)}
-        self.y, self.seed, self.power = y, seed, power
-        order = np.random.default_rng([2, seed]).permutation(len(y))
-        self.folds: list[IntArray] = [np.sort(order[i::n_folds]) for i in range(n_folds)]
-        self.judging = [rows[:: max(len(rows) // MOST_JUDGING, 1)] for rows in self.folds]
-
-    def course(self, candidate: _Candidate, index: int, fold: int) -> Course:
-        """Return the training of a candidate on all folds but one."""
-        X = self.X[candidate.inputs]
-        learn = np.sort(np.concatenate([r for i, r in enumerate(self.folds) if i != fold]))
-        judge = self.judging[fold]
-        n_learn = min(len(self.y) - len(rows) for rows in self.folds)
-        epochs = moments(n_learn, candidate.recipe)
-        recipe = replace(candidate.recipe, epochs=epochs[-1])
-        return Course(
-            X[learn], self.y[learn], X[judge], self.y[judge], recipe, epochs,
-            [self.seed, 1 + index, fold],
-        )  # fmt: skip
-
-    def judge(self, candidate: _Candidate) -> None:
-        """Find the moment at which a candidate is best on the folds it has gone through."""
-        n_moments = max(len(course) for course in candidate.courses)
-        found = [self.quality([(candidate, m)]) for m in range(n_moments)]
-        best = min(range(n_moments), key=lambda m: found[m].score)
-        candidate.best = best, found[best]
-
-    def quality(self, members: Sequence[tuple[_Candidate, int]]) -> Quality:
-        """Return how good the mean of candidates is, each at a moment, on rows out of fold."""
-        n_folds = min(len(candidate.courses) for candidate, _ in members)
-        folds = [
-            Seen.mean([candidate.at(fold, moment).seen for candidate, moment in members])
-            for fold in range(n_folds)
-        ]
-        return quality(Seen.joined(folds), self.power)
-
-
-def choose_systems(
-    X: Array,
-    y: Array,
-    recipe: Recipe,
-    ranks: Ranks,
-    *,
-    n_folds: int,
-    seed: int,
-    inputs: str = "scaled",
-    power: float | None = None,
-    n_jobs: int | None = None,
-    progress: bool | None = None,
-) -> Choice:
-    """Return the systems that judge best by rows of training that they have not seen.
-
-    Args:
-        X: scaled inputs (N, M).
-        y: scaled targets (N,).
-        recipe: the first candidate; the others differ from it by `CANDIDATES`, except in
-            settings in which it differs itself from `gt2lite.training.STRONG`: what a user sets is
-            not chosen. Its `epochs` are the most that are tried.
-        ranks: the ranks of the inputs.
-        n_folds: into how many folds the rows are dealt, and how many systems a candidate has.
-        seed: that of folds and trainings.
-        inputs: "ranks" for candidates that all learn from ranks.
-        power: that of margins, where it is given; None tries planes and several powers.
-        n_jobs: see `call_all`.
-        progress: show a progress bar; None shows one on a terminal if tqdm is installed.
-    """
-    search = _Search(X, y, ranks, n_folds, seed, power)
-    running = _candidates(recipe, inputs)
-    index = {id(candidate): i for i, candidate in enumerate(running)}
-    everyone = list(running)
-    n_left = [_left(len(running), fold) for fold in range(n_folds)]
-    with progress_bar(sum(n_left), "choosing", "training", show=progress) as done:
-        for fold in range(n_folds):
-            running = running[: n_left[fold]]
-            todo = [search.course(candidate, index[id(candidate)], fold) for candidate in running]
-            for candidate, course in zip(running, call_all(todo, n_jobs, done), strict=True):
-                candidate.courses.append(course)
-                search.judge(candidate)
-            running.sort(key=lambda candidate: candidate.score)
-    kept, best = _mix(search, running)
-    systems = [
-        _system(candidate, candidate.at(fold, moment))
-        for candidate, moment in kept
-        for fold in range(n_folds)
-    ]
-    chosen = [candidate for candidate, _ in kept]
-    judged = [_judged(candidate, candidate in chosen) for candidate in everyone]
-    return Choice(systems, best.margins, sorted(judged, key=lambda j: (-j.n_folds, j.score)))
-
-
-def moments(n_rows: int, recipe: Recipe) -> tuple[int, ...]:
-    """Return the epochs after which a candidate is judged, with so many rows to learn from.
-
-    >>> moments(800, STRONG)  # 25 steps each
-    (4, 6, 9, 14, 20, 30, 46, 68)
-    """
-    steps = max(n_rows // recipe.batch_size, 1)  # in an epoch
-    enough = max(ENOUGH_STEPS, ENOUGH_EPOCHS * steps)
-    followed = [m for i, m in enumerate(MOMENTS) if i == 0 or MOMENTS[i - 1] < enough]
-    return tuple(sorted({min(max(round(m / steps), 1), recipe.epochs) for m in followed}))
-
-
-def _mix(
-    search: _Search, finalists: Sequence[_Candidate]
-) -> tuple[list[tuple[_Candidate, int]], Quality]:
-    """Return the best finalist, and the others whose part in the mean does no harm.
-
-    A mean varies less than its parts, more so with as many systems as are kept than with the one
-    of each candidate that judges a row here; so a small loss is accepted.
-    """
-    members: list[tuple[_Candidate, int]] = []
-    best: Quality | None = None
-    for candidate in finalists:
-        assert candidate.best is not None
-        tried = [*members, (candidate, candidate.best[0])]
-        found = search.quality(tried)
-        if best is None or found.score <= (1 + HARMLESS) * best.score:
-            members, best = tried, found
-    assert best is not None
-    return members, best
-
-
-def _left(n_candidates: int, fold: int) -> int:
-    """Return how many candidates go through a fold: all, the better half, then the finalists.
-
-    >>> [_left(7, fold) for fold in range(5)]
-    [7, 4, 3, 3, 3]
-    """
-    if fold == 0:
-        return n_candidates
-    return min(n_candidates, max(math.ceil(n_candidates / 2**fold), FINALISTS))
-
-
-def _candidates(recipe: Recipe, inputs: str) -> list[_Candidate]:
-    found: list[_Candidate] = []
-    for settings in CANDIDATES:
-        free = {
-            name: value
-            for name, value in settings.items()
-            if name != "inputs" and getattr(recipe, name) == getattr(STRONG, name)
-        }
-        form = "ranks" if "ranks" in (inputs, settings.get("inputs")) else "scaled"
-        if all((known.recipe, known.inputs) != (replace(recipe, **free), form) for known in found):
-            found.append(_Candidate(free, replace(recipe, **free), form))
-    return found
-
-
-def _system(candidate: _Candidate, moment: Moment) -> System:
-    recipe = replace(candidate.recipe, epochs=moment.epoch)
-    return System(moment.params, recipe, moment.history, candidate.inputs)
-
-
-def _judged(candidate: _Candidate, kept: bool) -> Judged:
-    assert candidate.best is not None
-    moment, found = candidate.best
-    n_folds = len(candidate.courses)
-    epochs = max(candidate.at(fold, moment).epoch for fold in range(n_folds))
-    settings = candidate.settings | {"inputs": candidate.inputs}
-    return Judged(settings, n_folds, epochs, found.score, kept)
-
-
 class Fitted(NamedTuple):
-    """What was learnt, in scaled units: systems, the form of their inputs, and their intervals."""
+    """The result of training, in scaled units: systems, inputs and family of intervals."""
 
     systems: tuple[System, ...]
-    ranks: Ranks | None  # where a system needs them
-    margins: Margins | None  # None where intervals are planes
-    judged: tuple[Judged, ...] = ()  # what a choice has tried
+    ranks: Ranks | None  # None if no system learns from ranks
+    margins: Margins | None  # None if the intervals are planes
+    candidates: tuple[Candidate, ...] = ()  # of the selection, best first
 
     @property
     def alphas(self) -> Array:
@@ -767,129 +276,447 @@ class Fitted(NamedTuple):
         return self.ranks.transform(X)
 
     def family(self, planes: Planes | MeanPlanes) -> Planes | MeanPlanes | MarginFamily:
-        """Return the intervals that are calibrated: the planes, or margins around the output."""
+        """Return the intervals to calibrate: the planes, or margins around the output."""
         return planes if self.margins is None else self.margins.around(planes, self.alphas)
 
     def with_margins(self, power: float, X: Array) -> Fitted:
-        """Return the same with margins; their usual width is that at scaled inputs `X` (N, M)."""
+        """Return the same systems with margins; their usual width is that at `X` (N, M)."""
         lower, upper = self.planes(X)(ALPHA_0)
-        usual = float(np.mean(upper - lower)) or 1.0  # planes may have no width at all
+        usual = float(np.mean(upper - lower)) or 1.0  # all widths may be zero
         return self._replace(margins=Margins(power, usual))
 
 
-class Learnt:
-    """What an estimator keeps of its training, as attributes and as one object."""
-
-    systems_: tuple[System, ...]
-    ranks_: Ranks | None
-    margins_: Margins | None
-    chosen_: tuple[Judged, ...]
-    scaler_: Scaler
-    n_features_in_: int
-    calibrator_: Calibration
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "params_")
-
-    def _fitted(self) -> Fitted:
-        """Return systems, ranks and margins as one object, in scaled units; for other modules."""
-        return Fitted(self.systems_, self.ranks_, self.margins_, self.chosen_)
-
-    def use_margins(self, power: float, X: Any) -> None:
-        """Calibrate margins instead of planes from now on; `X` (N, M) was trained on; likewise."""
-        self._keep(self._fitted().with_margins(power, self._scaled(X)))
-
-    def calibration_inputs(self) -> Array | None:
-        """Return the scaled inputs (Q, M) that the calibrator may need again, if any; likewise."""
-        return self.__dict__.get("_calibration_X")
-
-    def _keep(self, fitted: Fitted) -> None:
-        """Keep what was learnt: the one place where attributes of training are set."""
-        self.systems_, self.ranks_, self.margins_, self.chosen_ = fitted
-        self.params_, self.recipe_, self.history_, _ = fitted.systems[0]
-
-    def _scaled(self, X: Any) -> Array:
-        self._check_fitted()
-        names = getattr(self, "feature_names_in_", None)
-        values = match_table(X, self.n_features_in_, names, type(self).__name__)
-        return self.scaler_.transform_X(values)
-
-    def _planes(self, X: Any) -> Planes | MeanPlanes:
-        scaled = self._scaled(X)
-        return self._fitted().planes(scaled)
-
-    def _calibrated(self) -> Calibration:
-        if not hasattr(self, "calibrator_"):
-            raise RuntimeError(
-                "a coverage needs a calibration: call calibrate(X_cal, y_cal) with rows that "
-                "training has not seen, or fit_calibrate(X, y) instead of fit. The uncalibrated "
-                f"envelope is predict_interval(X, alpha={ALPHA_0})"
-            )
-        return self.calibrator_
-
-    def _check_fitted(self) -> None:
-        if not self.__sklearn_is_fitted__():
-            raise not_fitted_error(type(self).__name__)
-
-    def _forget(self, *names: str) -> None:
-        for name in names:
-            self.__dict__.pop(name, None)
-
-
-def check_watch(plan: Plan, callback: Callback | None) -> None:
-    """Raise where a callback cannot be called: in other processes, and in a choice."""
-    if callback is None:
-        return
-    if plan.choose:
-        raise ValueError(
-            "callback must be None where choose=True: a choice goes through many trainings. For a "
-            "look at them set verbose=True"
-        )
-    if plan.n_systems > 1 and plan.n_jobs not in (None, 1):
-        raise ValueError(
-            f"callback must be None where n_jobs={plan.n_jobs}: other processes would call it. Set "
-            "n_jobs=None"
-        )
+# -------------------------------------------------------------------------------- training
 
 
 def fit_systems(
-    X: Array, y: Array, recipe: Recipe, plan: Plan, seed: Any, callback: Callback | None = None
+    X: Array,
+    y: Array,
+    recipe: Recipe,
+    settings: EnsembleSettings,
+    seed: Any,
+    callback: Callback | None = None,
 ) -> Fitted:
-    """Train what a plan asks for on scaled inputs `X` (N, M) and targets `y` (N,)."""
-    progress = plan.verbose
-    ranks = Ranks.fit(X) if plan.choose or plan.inputs == "ranks" else None
-    if plan.choose and ranks is not None:
+    """Train one system, several, or the best of several candidates.
+
+    Args:
+        X: scaled inputs (N, M).
+        y: scaled targets (N,).
+        recipe: how to train; of a selection, its first candidate.
+        settings: how many systems, whether to select, and so on.
+        seed: a number, or what `numpy.random.default_rng` takes.
+        callback: see `gt2lite.training.train`.
+    """
+    if settings.choose:
         number = seed if isinstance(seed, int) else int(np.random.default_rng(seed).integers(2**63))
-        choice = choose_systems(
-            X, y, recipe, ranks, n_folds=plan.n_systems, seed=number, inputs=plan.inputs,
-            power=plan.margins, n_jobs=plan.n_jobs, progress=progress,
-        )  # fmt: skip
-        needed = ranks if any(system.inputs == "ranks" for system in choice.systems) else None
-        return Fitted(tuple(choice.systems), needed, choice.margins, tuple(choice.judged))
+        return choose_systems(X, y, recipe, settings, number)
+    ranks = Ranks.fit(X) if settings.inputs == "ranks" else None
     X_learn = X if ranks is None else ranks.transform(X)
-    fitted = Fitted(tuple(_train(X_learn, y, recipe, plan, seed, callback)), ranks, None)
-    return fitted if plan.margins is None else fitted.with_margins(plan.margins, X)
+    systems = _train_systems(X_learn, y, recipe, settings, seed, callback)
+    fitted = Fitted(tuple(systems), ranks, None)
+    return fitted if settings.margins is None else fitted.with_margins(settings.margins, X)
 
 
-def _train(
-    X: Array, y: Array, recipe: Recipe, plan: Plan, seed: Any, callback: Callback | None
+def _train_systems(
+    X: Array,
+    y: Array,
+    recipe: Recipe,
+    settings: EnsembleSettings,
+    seed: Any,
+    callback: Callback | None,
 ) -> list[System]:
-    seeds, learn = seeds_of(seed, plan.n_systems), partial(train, X, y, recipe, callback=callback)
-    trained: list[Trained] = []
+    seeds = system_seeds(seed, settings.n_systems)
+    learn = partial(train, X, y, recipe, callback=callback)
     if len(seeds) == 1:
-        trained = [learn(seed=seeds[0], on_interrupt="keep", progress=plan.verbose)]
+        trained = [learn(seed=seeds[0], on_interrupt="keep", progress=settings.verbose)]
     else:
+        trained = []
         calls = [partial(learn, seed=one, progress=False) for one in seeds]
         try:
-            with progress_bar(len(calls), "training", "system", show=plan.verbose) as done:
-                call_all(calls, plan.n_jobs, done, trained)
+            with progress_bar(len(calls), "training", "system", show=settings.verbose) as done:
+                for system in call_all(calls, settings.n_jobs, done):
+                    trained.append(system)
         except KeyboardInterrupt:
             if not trained:
                 raise
-            words = f"after {len(trained)} of {len(calls)} systems"
             warnings.warn(
-                f"stopped by hand {words}: those that are complete are kept",
+                f"interrupted after {len(trained)} of {len(calls)} systems: the complete ones "
+                "are kept",
                 InterruptedTrainingWarning,
-                stacklevel=5,
+                stacklevel=5,  # the line that called fit
             )
-    return [System(params, recipe, history, plan.inputs) for params, history in trained]
+    return [System(params, recipe, history, settings.inputs) for params, history in trained]
+
+
+def system_seeds(seed: Any, n: int) -> list[Any]:
+    """Return the seeds of `n` systems; the first is `seed` itself if that is a number.
+
+    >>> system_seeds(3, 3)
+    [3, [3, 1], [3, 2]]
+    """
+    if n == 1:
+        return [seed]
+    if isinstance(seed, int):
+        return [seed, *([seed, k] for k in range(1, n))]
+    return [int(number) for number in np.random.default_rng(seed).integers(2**63, size=n)]
+
+
+def call_all(
+    calls: Sequence[Callable[[], R]],
+    n_jobs: int | None = None,
+    done: Callable[[str], object] = lambda words: None,
+) -> Iterator[R]:
+    """Yield what each of several functions returns, in order.
+
+    Args:
+        calls: the functions, such as trainings; they are pickled for other processes.
+        n_jobs: None or 1 for one after another; otherwise the number of processes, -1 for one
+            per call, but at most four per core, which share the cores evenly. Needs joblib.
+        done: called after each of them, such as the step of a progress bar.
+    """
+    results: Iterable[R] = (call() for call in calls)
+    if n_jobs not in (None, 1) and len(calls) > 1:
+        try:
+            import joblib
+        except ImportError:
+            raise ImportError(
+                "n_jobs other than None and 1 needs joblib, which is not installed: pip install "
+                "'gt2lite[parallel]', or leave n_jobs as it is"
+            ) from None
+        most = 4 * joblib.cpu_count() if n_jobs == -1 else n_jobs
+        pool = joblib.Parallel(n_jobs=min(len(calls), most), return_as="generator", batch_size=1)
+        results = pool(joblib.delayed(call)() for call in calls)
+    for result in results:
+        done("")
+        yield result
+
+
+# ---------------------------------------------------------------------------------- scores
+
+
+class HeldOut(NamedTuple):
+    """Planes and outputs of rows that were not trained on, and their targets."""
+
+    ends: Array  # (2, G, n) bounds of the planes `GRID`, from alpha = 1 to alpha_0
+    output: Array  # (n,)
+    y: Array  # (n,)
+
+    @classmethod
+    def at(cls, params: Params, X: Array, y: Array, alphas: Array) -> HeldOut:
+        """Evaluate a system at inputs `X` (n, M) with targets `y` (n,)."""
+        planes = Planes(params, X)
+        return cls(planes.ends(GRID), planes.output(alphas), y)
+
+    @classmethod
+    def joined(cls, parts: Sequence[HeldOut]) -> HeldOut:
+        """Return the rows of several folds, one after another."""
+        ends, outputs, targets = zip(*parts, strict=True)
+        return cls(np.concatenate(ends, axis=2), np.concatenate(outputs), np.concatenate(targets))
+
+    @classmethod
+    def mean(cls, members: Sequence[HeldOut]) -> HeldOut:
+        """Return the mean of several systems at the same rows."""
+        ends, outputs, targets = zip(*members, strict=True)
+        return cls(np.mean(ends, axis=0), np.mean(outputs, axis=0), targets[0])
+
+
+class FamilyScore(NamedTuple):
+    """A family of intervals and its score."""
+
+    score: float  # geometric mean of the interval scores at `LEVELS`
+    margins: Margins | None  # None for the planes themselves
+
+
+def best_family(rows: HeldOut, power: float | None = None) -> FamilyScore:
+    """Return the family of intervals with the best score: planes, or margins of some power.
+
+    At each level the interval is the one that just covers that share of these very rows, so that
+    only shape and accuracy count, not how close training came to its coverage.
+
+    Args:
+        rows: rows that were not trained on.
+        power: the power of the margins; None compares planes and all of `POWERS`.
+    """
+    scores = []
+    if power is None:
+        radius = _plane_radius(rows.ends, rows.y)
+        score = _score(rows.y, radius, partial(_plane_interval, rows.ends))
+        scores.append(FamilyScore(score, None))
+    width = rows.ends[1, -1] - rows.ends[0, -1]
+    usual = float(np.mean(width)) or 1.0  # all widths may be zero
+    for tried in POWERS if power is None else (power,):
+        margins = Margins(tried, usual)
+        half = margins.given(rows.output, width).half
+        radius = np.abs(rows.y - rows.output) / half
+        score = _score(rows.y, radius, partial(_margin_interval, rows.output, half))
+        scores.append(FamilyScore(score, margins))
+    return min(scores, key=lambda found: found.score)
+
+
+def _score(y: Array, radius: Array, interval: Callable[[float], tuple[Array, Array]]) -> float:
+    """Return the score of a family of nested intervals.
+
+    Args:
+        y: targets (n,).
+        radius: (n,) radius of the smallest interval that covers each row.
+        interval: the bounds (n,) of the intervals with some radius.
+    """
+    needed = np.sort(radius)
+    found = []
+    for level in LEVELS:
+        lower, upper = interval(float(needed[rank(level, y.size) - 1]))
+        found.append(interval_score(y, lower, upper, level))
+    return math.exp(np.mean(np.log(np.maximum(found, np.finfo(float).tiny))))
+
+
+def _margin_interval(centre: Array, half: Array, radius: float) -> tuple[Array, Array]:
+    return centre - radius * half, centre + radius * half
+
+
+def _plane_interval(ends: Array, radius: float) -> tuple[Array, Array]:
+    """Return the bounds (n,) at a radius: between planes of the grid, or beyond the last one."""
+    last = ends.shape[1] - 1
+    if radius >= last:
+        return ends[0, last] - (radius - last), ends[1, last] + (radius - last)
+    g = int(radius)
+    lower, upper = ends[:, g] + (radius - g) * (ends[:, g + 1] - ends[:, g])
+    return lower, upper
+
+
+def _plane_radius(ends: Array, y: Array) -> Array:
+    """Return the radius (n,) at which each row is first covered.
+
+    It counts planes of the grid, from 0; beyond the last one it adds units of the target.
+    """
+    missing = np.maximum(ends[0] - y, y - ends[1])  # (G, n), falls to 0 and below
+    last = len(missing) - 1
+    inside = missing <= 0
+    first = np.argmax(inside, axis=0)
+    before = np.maximum(first - 1, 0)
+    rows = np.arange(y.size)
+    short, over = missing[before, rows], -missing[first, rows]
+    way = np.where(short + over > 0, short + over, 1.0)
+    part = np.where(first > 0, short / way, 0.0)
+    return np.where(inside.any(axis=0), before + part, last + np.maximum(missing[last], 0))
+
+
+# ------------------------------------------------------------------------------- selection
+
+
+class Checkpoint(NamedTuple):
+    """A system during its training."""
+
+    epoch: int
+    params: Params
+    history: Array  # mean loss of each epoch so far
+    held_out: HeldOut
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRun:
+    """One training with checkpoints; it travels to other processes.
+
+    Attributes:
+        X: scaled inputs (N, M) to learn from.
+        y: scaled targets (N,).
+        X_score: inputs that are scored.
+        y_score: their targets.
+        recipe: how to train.
+        epochs: the checkpoints, rising.
+        seed: that of the training.
+    """
+
+    X: Array
+    y: Array
+    X_score: Array
+    y_score: Array
+    recipe: Recipe
+    epochs: tuple[int, ...]
+    seed: Any
+
+    def __call__(self) -> list[Checkpoint]:
+        """Train until `PATIENCE` checkpoints in a row are no better, and return all of them."""
+        found: list[Checkpoint] = []
+        history: list[float] = []
+        scores: list[float] = []
+        alphas = self.recipe.planes.alphas
+
+        def look(epoch: int, loss: float, params: Params) -> bool:
+            history.append(loss)
+            if epoch not in self.epochs:
+                return False
+            kept = {name: value.copy() for name, value in params.items()}
+            held_out = HeldOut.at(kept, self.X_score, self.y_score, alphas)
+            found.append(Checkpoint(epoch, kept, np.array(history), held_out))
+            scores.append(best_family(held_out).score)
+            return len(scores) - 1 - int(np.argmin(scores)) >= PATIENCE
+
+        train(self.X, self.y, self.recipe, seed=self.seed, callback=look, progress=False)
+        return found
+
+
+@dataclass(eq=False)
+class _Trial:
+    """A candidate and its training runs, one for each fold so far."""
+
+    index: int  # among all candidates
+    settings: dict[str, Any]
+    recipe: Recipe
+    inputs: str
+    runs: list[list[Checkpoint]] = field(default_factory=list)
+    checkpoint: int = 0  # the one with the best score
+    score: float = math.inf  # there
+
+    def at(self, fold: int, checkpoint: int) -> Checkpoint:
+        """Return a checkpoint of a run, or its last one if it ended before."""
+        run = self.runs[fold]
+        return run[min(checkpoint, len(run) - 1)]
+
+    def systems(self) -> list[System]:
+        """Return the systems of all folds at the best checkpoint."""
+        found = [self.at(fold, self.checkpoint) for fold in range(len(self.runs))]
+        return [
+            System(one.params, replace(self.recipe, epochs=one.epoch), one.history, self.inputs)
+            for one in found
+        ]
+
+    def result(self, kept: bool) -> Candidate:
+        epochs = max(system.recipe.epochs for system in self.systems())
+        settings = self.settings | {"inputs": self.inputs}
+        return Candidate(settings, len(self.runs), epochs, self.score, kept)
+
+
+class _Folds:
+    """Training rows in folds, on which candidates are trained and scored."""
+
+    def __init__(
+        self, X: Array, y: Array, ranks: Ranks, n_folds: int, seed: int, power: float | None
+    ) -> None:
+        self.X = {"scaled": X, "ranks": ranks.transform(X)}
+        self.y, self.seed, self.power = y, seed, power
+        order = np.random.default_rng([2, seed]).permutation(len(y))
+        self.rows: list[IntArray] = [np.sort(order[i::n_folds]) for i in range(n_folds)]
+        self.scored = [rows[:: max(len(rows) // MAX_SCORED, 1)] for rows in self.rows]
+
+    def training_run(self, trial: _Trial, fold: int) -> TrainingRun:
+        """Return the training of a candidate on all folds but one."""
+        X, scored = self.X[trial.inputs], self.scored[fold]
+        learn = np.sort(np.concatenate([r for i, r in enumerate(self.rows) if i != fold]))
+        n_learn = min(len(self.y) - len(rows) for rows in self.rows)
+        epochs = checkpoint_epochs(n_learn, trial.recipe)
+        return TrainingRun(
+            X=X[learn],
+            y=self.y[learn],
+            X_score=X[scored],
+            y_score=self.y[scored],
+            recipe=replace(trial.recipe, epochs=epochs[-1]),
+            epochs=epochs,
+            seed=[self.seed, 1 + trial.index, fold],
+        )
+
+    def find_checkpoint(self, trial: _Trial) -> None:
+        """Set the checkpoint at which a candidate is best on the folds so far, and its score."""
+        n_checkpoints = max(len(run) for run in trial.runs)
+        scores = [self.score([(trial, i)]).score for i in range(n_checkpoints)]
+        trial.checkpoint = min(range(n_checkpoints), key=lambda i: scores[i])
+        trial.score = scores[trial.checkpoint]
+
+    def score(self, members: Sequence[tuple[_Trial, int]]) -> FamilyScore:
+        """Return the score of the mean of candidates, each at a checkpoint, out of fold."""
+        n_folds = min(len(trial.runs) for trial, _ in members)
+        folds = [
+            HeldOut.mean([trial.at(fold, checkpoint).held_out for trial, checkpoint in members])
+            for fold in range(n_folds)
+        ]
+        return best_family(HeldOut.joined(folds), self.power)
+
+
+def choose_systems(
+    X: Array, y: Array, recipe: Recipe, settings: EnsembleSettings, seed: int
+) -> Fitted:
+    """Return the systems with the best scores on training rows that they have not seen.
+
+    Args:
+        X: scaled inputs (N, M).
+        y: scaled targets (N,).
+        recipe: the first candidate. The others differ from it by `CANDIDATES`, except in settings
+            in which it differs itself from `gt2lite.training.STRONG`: what a user sets is not
+            chosen. Its `epochs` are the most that are tried.
+        settings: `n_systems` is the number of folds, and of systems per candidate; with
+            ``inputs="ranks"`` all candidates learn from ranks; `margins`, if given, is not chosen.
+        seed: that of folds and trainings.
+    """
+    ranks, n_folds = Ranks.fit(X), settings.n_systems
+    folds = _Folds(X, y, ranks, n_folds, seed, settings.margins)
+    everyone = _trials(recipe, settings.inputs)
+    running = list(everyone)
+    sizes = [_n_running(len(everyone), fold) for fold in range(n_folds)]
+    with progress_bar(sum(sizes), "choosing", "training", show=settings.verbose) as done:
+        for fold in range(n_folds):
+            running = running[: sizes[fold]]
+            todo = [folds.training_run(trial, fold) for trial in running]
+            for trial, run in zip(running, call_all(todo, settings.n_jobs, done), strict=True):
+                trial.runs.append(run)
+                folds.find_checkpoint(trial)
+            running.sort(key=lambda trial: trial.score)
+    kept, best = _best_mean(folds, running)
+    systems = [system for trial in kept for system in trial.systems()]
+    uses_ranks = any(system.inputs == "ranks" for system in systems)
+    candidates = [trial.result(trial in kept) for trial in everyone]
+    candidates.sort(key=lambda candidate: (-candidate.n_folds, candidate.score))
+    return Fitted(tuple(systems), ranks if uses_ranks else None, best.margins, tuple(candidates))
+
+
+def checkpoint_epochs(n_rows: int, recipe: Recipe) -> tuple[int, ...]:
+    """Return the epochs after which a candidate is scored, given the number of training rows.
+
+    >>> checkpoint_epochs(800, STRONG)  # 25 steps each
+    (4, 6, 9, 14, 20, 30, 46, 68)
+    """
+    steps = max(n_rows // recipe.batch_size, 1)  # in an epoch
+    enough = max(ENOUGH_STEPS, ENOUGH_EPOCHS * steps)
+    used = [n for i, n in enumerate(CHECKPOINT_STEPS) if i == 0 or CHECKPOINT_STEPS[i - 1] < enough]
+    return tuple(sorted({min(max(round(n / steps), 1), recipe.epochs) for n in used}))
+
+
+def _trials(recipe: Recipe, inputs: str) -> list[_Trial]:
+    """Return the candidates that differ, given what the user has set."""
+    found: list[_Trial] = []
+    for settings in CANDIDATES:
+        free = {
+            name: value
+            for name, value in settings.items()
+            if name != "inputs" and getattr(recipe, name) == getattr(STRONG, name)
+        }
+        form = "ranks" if "ranks" in (inputs, settings.get("inputs")) else "scaled"
+        tried = replace(recipe, **free)
+        if all((known.recipe, known.inputs) != (tried, form) for known in found):
+            found.append(_Trial(len(found), free, tried, form))
+    return found
+
+
+def _n_running(n_candidates: int, fold: int) -> int:
+    """Return how many candidates are trained on a fold: all, the better half, the finalists.
+
+    >>> [_n_running(7, fold) for fold in range(5)]
+    [7, 4, 3, 3, 3]
+    """
+    if fold == 0:
+        return n_candidates
+    return min(n_candidates, max(math.ceil(n_candidates / 2**fold), FINALISTS))
+
+
+def _best_mean(folds: _Folds, finalists: Sequence[_Trial]) -> tuple[list[_Trial], FamilyScore]:
+    """Return the best finalist, and those others that do not harm the mean.
+
+    A mean varies less than its parts, and more systems are kept than are scored here, where one
+    of each candidate predicts a row; so a small loss is tolerated.
+    """
+    kept = [finalists[0]]
+    best = folds.score([(finalists[0], finalists[0].checkpoint)])
+    for trial in finalists[1:]:
+        found = folds.score([(one, one.checkpoint) for one in (*kept, trial)])
+        if found.score <= (1 + TOLERATED_LOSS) * best.score:
+            kept.append(trial)
+            best = found
+    return kept, best

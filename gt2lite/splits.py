@@ -1,4 +1,4 @@
-"""The split inside `GT2Regressor.fit_calibrate`: which rows calibrate, and are not trained on."""
+"""Random splits of rows."""
 
 from __future__ import annotations
 
@@ -7,19 +7,64 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gt2lite._validation import IntArray, between, read_seed
-from gt2lite.calibration.base import plain_fraction
-
-DEFAULT_COVERAGE = 0.9
-"""Coverage of prediction intervals if none is requested."""
 
 FEWEST_TRAINED = 10
-"""Rows that training needs to be worth its name."""
+"""Fewest rows to train on."""
 
 
-class Split(NamedTuple):
-    """The rows of a table in two parts, each in rising order, and a line about them."""
+def random_parts(n_rows: int, sizes: Sequence[int], rng: np.random.Generator) -> list[IntArray]:
+    """Return disjoint random parts of the rows 0 to n_rows - 1, of given sizes; last, the rest.
+
+    >>> [len(part) for part in random_parts(10, [3, 2], np.random.default_rng(0))]
+    [3, 2, 5]
+    """
+    return np.split(rng.permutation(n_rows), np.cumsum(sizes))
+
+
+def group_parts(
+    labels: NDArray[np.generic], sizes: Sequence[int], rng: np.random.Generator
+) -> list[IntArray]:
+    """Return three parts of the rows in which no group is torn apart, in rising order.
+
+    A random order of groups is cut nearest to the sizes asked for. The first order is taken if
+    both cuts miss by no more than half the largest group. They miss by more only because no part
+    may be empty (one huge group in the middle); then the best of 200 orders is taken. Taking the
+    best always would favour large groups for the last part.
+
+    Args:
+        labels: the group of each row (N,), at least three different ones.
+        sizes: rows of the first and of the second part.
+        rng: the source of randomness.
+
+    >>> labels = np.array(["a", "a", "a", "a", "b", "c"])
+    >>> group_parts(labels, [4, 1], np.random.default_rng(0))[0]
+    array([0, 1, 2, 3])
+    """
+    _, group, n_rows = np.unique(labels, return_inverse=True, return_counts=True)
+    n_groups = len(n_rows)
+    if n_groups < 3:
+        raise ValueError(f"groups must hold at least 3 different labels, got {n_groups}")
+    first, second = np.cumsum(sizes)
+    part, least = np.empty(n_groups, dtype=np.int64), np.inf
+    for _ in range(200):
+        order = rng.permutation(n_groups)
+        ends = np.cumsum(n_rows[order])  # rows up to and with each group
+        i = 1 + int(np.argmin(np.abs(ends[:-2] - first)))  # groups before the first cut
+        j = i + 1 + int(np.argmin(np.abs(ends[i:-1] - second)))
+        miss = max(abs(ends[i - 1] - first), abs(ends[j - 1] - second))
+        if miss < least:
+            least = miss
+            part[order] = np.repeat([0, 1, 2], [i, j - i, n_groups - j])
+        if least <= n_rows.max() / 2:
+            break
+    return [np.flatnonzero(part[group] == i) for i in range(3)]
+
+
+class HoldOut(NamedTuple):
+    """Rows to train on and rows to calibrate on, both in rising order, and a description."""
 
     trained: IntArray
     calibrated: IntArray
@@ -32,28 +77,26 @@ def draw_split(
     random_state: Any,
     labels: Sequence[str | int] | None = None,
     *,
-    sides: str = "both",
-    tails: tuple[float, float] | None = None,
+    needed: int = 1,
     pool: bool = False,
-) -> Split:
-    """Return a split of so many rows, drawn at random.
+) -> HoldOut:
+    """Return a random split into rows to train on and rows to calibrate on.
 
     Args:
-        n_rows: how many rows there are.
-        share: the share of them that calibrates; of each group, where there are groups.
+        n_rows: number of rows.
+        share: the share of them, or of each group, that calibrates.
         random_state: the seed, as that of the estimator.
         labels: the group of each row.
-        sides: how the calibration will be, which decides how many rows it needs.
-        tails: likewise, the shares of the misses below and above.
-        pool: whether a group may do with fewer rows of its own than that.
+        needed: fewest rows, of all or of each group, that the calibration can do with.
+        pool: whether a group may have fewer, because it falls back on all rows.
 
-    >>> split = draw_split(40, 0.25, 0)
+    >>> split = draw_split(40, 0.25, 0, needed=9)
     >>> split.trained.size, split.calibrated.size, split.words
     (30, 10, '40 rows: 30 to train on, 10 to calibrate on (share=0.25, random_state=0)')
     """
     seed = read_seed(random_state)
     rng = np.random.default_rng([1, seed] if isinstance(seed, int) else seed)
-    share, needed = between("share", share, 0, 1), fewest_calibrated(sides, tails)
+    share = between("share", share, 0, 1)
     groups: dict[str | int | None, list[int]] = {}
     for i, label in enumerate([None] * n_rows if labels is None else labels):
         groups.setdefault(label, []).append(i)
@@ -64,43 +107,30 @@ def draw_split(
             raise ValueError(_too_few(label, len(rows), n, needed, share))
         chosen.append(rng.permutation(rows)[:n])
     found: IntArray = np.sort(np.concatenate(chosen))
-    if found.size < needed:  # many small groups have it together, few do not
+    if found.size < needed:  # even all groups together have too few
         raise ValueError(_too_few(None, n_rows, found.size, needed, share))
-    if n_rows - found.size < FEWEST_TRAINED:
+    n_trained = n_rows - found.size
+    if n_trained < FEWEST_TRAINED:
         raise ValueError(
-            f"share={share:g} of {n_rows} rows leaves {n_rows - found.size} to train on, and "
+            f"share={share:g} of {n_rows} rows leaves {n_trained} to train on, and "
             f"at least {FEWEST_TRAINED} are needed: use a smaller share or more rows"
         )
     by = "" if labels is None else f", from each of {len(groups)} groups"
     words = (
-        f"{n_rows} rows: {n_rows - found.size} to train on, {found.size} to calibrate on{by} "
+        f"{n_rows} rows: {n_trained} to train on, {found.size} to calibrate on{by} "
         f"(share={share:g}, random_state={random_state!r})"
     )
-    return Split(np.delete(np.arange(n_rows), found), found, words)
-
-
-def fewest_calibrated(sides: str = "both", tails: tuple[float, float] | None = None) -> int:
-    """Return how many rows a conformal calibration needs to answer the usual coverage.
-
-    >>> fewest_calibrated(), fewest_calibrated("each"), fewest_calibrated("each", (0.2, 0.8))
-    (9, 19, 49)
-    """
-    miss = 1 - plain_fraction(DEFAULT_COVERAGE)
-    if tails is not None:
-        miss *= min(plain_fraction(share) for share in tails if share)
-    elif sides == "each":
-        miss /= 2
-    return math.ceil(1 / miss) - 1
+    return HoldOut(np.delete(np.arange(n_rows), found), found, words)
 
 
 def _too_few(label: str | int | None, n_rows: int, n: int, needed: int, share: float) -> str:
-    whose = "there are" if label is None else f"group {label!r} has"
-    told = (
-        f"{whose} {n_rows} rows, of which share={share:g} leaves {n} to calibrate on; a coverage "
-        f"of {DEFAULT_COVERAGE:g} needs {needed}: use at least {math.ceil(needed / share)} rows"
+    subject = "there are" if label is None else f"group {label!r} has"
+    text = (
+        f"{subject} {n_rows} rows, of which share={share:g} leaves {n} to calibrate on, and at "
+        f"least {needed} are needed: use at least {math.ceil(needed / share)} rows"
     )
     if needed < n_rows - FEWEST_TRAINED:
-        told += f", a share of {math.ceil(100 * needed / n_rows) / 100:g}"
+        text += f", a share of {math.ceil(100 * needed / n_rows) / 100:g}"
     if label is not None:
-        told += ', join small groups, or take small_groups="pool"'
-    return told + ". Or choose the rows yourself and call fit and calibrate"
+        text += ', join small groups, or set small_groups="pool"'
+    return text + ". Or choose the rows yourself and call fit and calibrate"

@@ -16,6 +16,7 @@ from gt2lite._progress import progress_bar
 from gt2lite._threads import one_blas_thread
 from gt2lite._validation import Array, between, matrix, one_of, vector, whole
 from gt2lite.losses import OBJECTIVES, CompiledLoss, Objective, make_objective
+from gt2lite.splits import random_parts
 from gt2lite.system import SMF_MODES, Params, Planes, param_shapes
 
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8  # Adam, as everybody sets it
@@ -371,18 +372,6 @@ STRONG = Recipe(
 )
 """The recipe that `GT2Regressor.strong` begins its choice with."""
 
-WALKED = Recipe(
-    n_rules=100,
-    objective="aligned",
-    epochs=40,
-    batch_size=32,
-    learning_rate=1e-2,
-    schedule="cosine",
-    start="joint",
-)
-"""One system of many rules: what came out of a search inside the training parts of all four data
-sets of the paper. The book tells of it; `STRONG` with a choice and several systems does better."""
-
 HEAD = Recipe(
     n_rules=20,
     objective="aligned",
@@ -666,8 +655,7 @@ def _set_aside(
     n = min(max(round(share * len(y)), 1), len(y) - 1)
     if n < 1:
         raise ValueError(f"keep='validation' needs at least 2 rows, got {len(y)}")
-    rows = rng.permutation(len(y))
-    learn, aside = np.sort(rows[n:]), np.sort(rows[:n])
+    aside, learn = (np.sort(rows) for rows in random_parts(len(y), [n], rng))
     return X[learn], y[learn], X[aside], y[aside]
 
 

@@ -32,7 +32,6 @@ import pandas as pd
 from gt2lite._threads import one_blas_thread
 from gt2lite._validation import Array, between, matrix, vector
 from gt2lite.calibration import ConformalCalibrator, rank
-from gt2lite.calibration.oracle import margins_at_coverage, planes_at_coverage
 from gt2lite.datasets import DATASETS, Prepared, load_dataset, prepare
 from gt2lite.losses import CompiledLoss, make_objective
 from gt2lite.memberships import ALPHA_0
@@ -42,6 +41,7 @@ from gt2lite.training import Lesson, Recipe, Trained, train
 from study import results, saturation
 from study.comparison import LEVELS, run_method
 from study.execution import run_all
+from study.oracle import margins_at_coverage, planes_at_coverage
 
 METHODS = ("paper", "aligned", "direct", "direct_85")
 OBJECTIVES = {"paper": "dual", "aligned": "aligned"}

@@ -35,7 +35,6 @@ import pandas as pd
 from gt2lite._threads import one_blas_thread
 from gt2lite._validation import Array, between, matrix, one_of, vector
 from gt2lite.calibration import ConformalCalibrator, rank
-from gt2lite.calibration.oracle import widen
 from gt2lite.datasets import DATASETS, load_dataset, prepare
 from gt2lite.losses import pinball
 from gt2lite.memberships import ALPHA_0, alpha_of, kappa_of
@@ -45,6 +44,7 @@ from gt2lite.system import PARAM_NAMES, Params, Planes, constrain
 from gt2lite.training import Adam, Recipe, init_params, train
 from study import results
 from study.execution import run_all
+from study.oracle import widen
 
 RECIPE = Recipe(smf="scalar", epochs=10_000, learning_rate=1e-2, keep="validation", patience=200)
 """Settings of their example; 10 rules, batches of 64 and a fifth for validation are defaults."""

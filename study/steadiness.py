@@ -19,9 +19,9 @@ from gt2lite._threads import one_blas_thread
 from gt2lite._validation import Array, one_of, whole
 from gt2lite.metrics import interval_score, rmse
 from gt2lite.regressor import GT2Regressor, NarrowEnvelopeWarning
-from gt2lite.training import WALKED
 from study import processors
 from study.design import LEVELS
+from study.recipes import TUNED
 
 SYSTEMS = {
     "strong": "`GT2Regressor.strong()`",
@@ -104,7 +104,7 @@ class Nudged:
 
 def single() -> GT2Regressor:
     """Return the one system of many rules that a walk led to, not yet trained."""
-    return GT2Regressor(**asdict(WALKED))
+    return GT2Regressor(**asdict(TUNED))
 
 
 def patients(share_train: float = SHARE_TRAIN, seed: int = 0) -> tuple[Array, ...]:

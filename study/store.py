@@ -18,9 +18,10 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from gt2lite import model_file as storage
 from gt2lite._validation import Array
+from gt2lite.model_file import FileFormatError
 from study import locks
+from study import npz as storage
 
 LAYOUT = 1
 
@@ -96,10 +97,10 @@ class Store:
         try:
             header, arrays = storage.read(path, "run")
             if header.get("key") != key:
-                raise storage.FileFormatError(f"{path} holds the run {header.get('key')!r}")
+                raise FileFormatError(f"{path} holds the run {header.get('key')!r}")
         except FileNotFoundError:
             return None
-        except storage.FileFormatError as error:
+        except FileFormatError as error:
             _set_aside(path, error)
             return None
         return header, arrays
@@ -125,7 +126,7 @@ class Store:
         return self.folder / f"{key}.claim"
 
 
-def _set_aside(path: Path, why: storage.FileFormatError) -> None:
+def _set_aside(path: Path, why: FileFormatError) -> None:
     aside = path.with_suffix(".damaged")
     if os.path.lexists(aside):
         aside = aside.with_name(f"{aside.name}-{secrets.token_hex(8)}")

@@ -3,7 +3,7 @@
 A stored row is taken as it is while its key is that of the same run by today's code. `renew`
 runs what is not, `staleness` says in a sentence how much that would be.
 
-`tuning.csv` is not renewed: it holds the walk that decided on `gt2lite.training.WALKED`. The same
+`tuning.csv` is not renewed: it holds the walk that decided on `study.recipes.TUNED`. The same
 walk by today's code is `tuning_repeat.csv`.
 """
 

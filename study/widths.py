@@ -1,7 +1,7 @@
 """Calibrated and directly trained intervals side by side: as they stand, and at equal coverage.
 
 Anyone can make intervals narrow by letting them miss more. Widths are therefore compared where
-both families cover the same share of the test part (`gt2lite.calibration.oracle`).
+both families cover the same share of the test part (`study.oracle`).
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import numpy as np
 
 from gt2lite._validation import Array
 from gt2lite.calibration import ConformalCalibrator, Interval, rank
-from gt2lite.calibration.oracle import margins_at_coverage, planes_at_coverage
 from gt2lite.datasets import Prepared
 from gt2lite.memberships import ALPHA_0
 from gt2lite.metrics import interval_quality, interval_score, picp
 from gt2lite.system import Planes
 from gt2lite.training import Recipe, train
 from study.design import TEST_OVER_TRAIN
+from study.oracle import margins_at_coverage, planes_at_coverage
 from study.protocol import ProtocolRun, Task
 from study.reproduction import row_name
 from study.statistics import SIGNIFICANCE, corrected_t, paired_p

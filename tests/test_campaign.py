@@ -1,7 +1,6 @@
 """The campaign in short: nothing is wrong, and each of its checks finds a planted defect."""
 
 import importlib
-import subprocess
 import sys
 import warnings
 from fractions import Fraction
@@ -44,19 +43,6 @@ def test_estimators_stand_a_hundred_cases():
 
 def test_calibrators_stand_a_hundred_cases():
     assert judged(calibration, range(120)) == {}
-
-
-@pytest.mark.slow
-def test_files_and_stores_stand_a_hundred_cases():
-    command = [sys.executable, str(ROOT / "tools" / "campaign" / "run.py")]
-    done = subprocess.run(
-        [*command, "--part", "files", "--scale", "0.005"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "0 wrong" in done.stdout
 
 
 @pytest.mark.slow

@@ -86,8 +86,8 @@ def test_a_bad_setting_is_named(setting, value):
 
 def test_a_fraction_is_a_number_and_can_be_saved(tmp_path):
     reg = GT2Regressor(coverage=Fraction(1, 2), n_rules=np.int64(2), epochs=2).fit(X, y)
-    reg.save(tmp_path / "m.npz")
-    assert GT2Regressor.load(tmp_path / "m.npz").coverage == 0.5
+    reg.save(tmp_path / "m.json")
+    assert GT2Regressor.load(tmp_path / "m.json").coverage == 0.5
     assert type(Recipe(coverage=Fraction(1, 2)).coverage) is float
 
 

@@ -72,8 +72,8 @@ def check_intervals(folder: Path) -> None:
     lower, upper = reg.predict_interval(X_new, coverage=0.9)
     coverage = picp(y_new, lower, upper)
     check(0.8 < coverage < 0.98, f"fit, calibrate, predict_interval: 90 % covers {coverage:.1%}")
-    reg.save(folder / "model.npz")
-    again = GT2Regressor.load(folder / "model.npz").predict_interval(X_new, coverage=0.9)
+    reg.save(folder / "model.json")
+    again = GT2Regressor.load(folder / "model.json").predict_interval(X_new, coverage=0.9)
     check(np.array_equal(again, [lower, upper]), "save and load give the same intervals")
 
 

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gt2lite._validation import Array, between, one_of, vector
-from gt2lite.calibration.base import Calibrator
+from gt2lite.calibration.base import (
+    Calibrator,
+    CoverageError,
+    highest_level,
+    rank,
+    refuse_groups,
+)
 from gt2lite.calibration.family import Cut, Interval
 from gt2lite.memberships import ALPHA_0
 from gt2lite.metrics import covers
@@ -21,7 +28,7 @@ FINEST_STEP = 1e-3
 
 
 class _PlaneCalibrator(Calibrator):
-    """A calibrator that looks at whole planes, and at each plane only once."""
+    """A calibrator that evaluates whole planes, each of them only once."""
 
     def _learn(self, interval: Interval, y: Array) -> None:
         self._interval: Interval | None = interval
@@ -41,11 +48,37 @@ class _PlaneCalibrator(Calibrator):
 
     @property
     def interval(self) -> Interval | None:
-        """The intervals of the calibration set, which a new plane is asked of."""
+        """The intervals of the calibration set, with which a new plane is evaluated."""
         return self._interval
+
+    def reached(self, coverage: float) -> float:
+        """Return the coverage that the plane chosen for a level really has."""
+        return self.coverage(self.alpha(coverage))
 
     def _phi(self, alpha: float) -> float:
         return self._n_covered(alpha) / self._y.size
+
+    def _cuts(self, coverage: Any, group: str | int | None = None) -> tuple[Cut, Cut]:
+        refuse_groups(group)
+        cut = Cut(self._plane(self._level(coverage)))
+        return cut, cut
+
+    def _level(self, coverage: Any) -> float:
+        """Return the level if it is one, and in reach."""
+        n_samples, level = self.n_samples, between("coverage", coverage, 0, 1)
+        n_covered = self._n_covered(ALPHA_0)
+        if rank(level, n_samples) > n_covered:
+            raise CoverageError(
+                f"coverage {level} is out of reach: on these {n_samples} calibration samples the "
+                f"widest plane, alpha {ALPHA_0}, answers levels up to "
+                f"{highest_level(n_covered, n_samples)}; use a lower level, train with a higher "
+                'coverage, or calibrate by "exact" or "conformal", which go beyond that plane'
+            )
+        return level
+
+    @abstractmethod
+    def _plane(self, level: float) -> float:
+        """Return the plane for a level that is in reach."""
 
     @property
     def n_evaluations(self) -> int:
@@ -57,7 +90,9 @@ class _PlaneCalibrator(Calibrator):
         seen = np.array(list(self._seen.items()), dtype=float)  # (planes, 2)
         return {"y": self._y, "alpha": seen[:, 0], "n_covered": seen[:, 1]}
 
-    def _restore(self, arrays: Mapping[str, ArrayLike], interval: Interval | None) -> int:
+    def _restore(
+        self, meta: Mapping[str, Any], arrays: Mapping[str, ArrayLike], interval: Interval | None
+    ) -> int:
         alpha = vector("alpha", arrays["alpha"])
         n_covered = vector("n_covered", arrays["n_covered"], alpha.size)
         self._interval, self._y = interval, vector("y", arrays["y"])
@@ -96,7 +131,7 @@ class TableCalibrator(_PlaneCalibrator):
     (0.089, 0.721)
     """
 
-    method: ClassVar[str] = "table"
+    kind = method = "table"
     step: float = 0.1
     interpolation: str = "linear"
 
@@ -121,18 +156,18 @@ class TableCalibrator(_PlaneCalibrator):
 
     def _learn(self, interval: Interval, y: Array) -> None:
         if self.interpolation == "pchip":
-            _pchip()  # better now than at the first question
+            _pchip()  # fail now rather than at the first level
         super()._learn(interval, y)
         for alpha in self._planes():
             self._n_covered(alpha)
 
-    def _cut(self, level: float) -> Cut:
+    def _plane(self, level: float) -> float:
         phi, alpha = self.table.T
         if self.interpolation == "linear" or phi.size == 1:
             plane = np.interp(level, phi, alpha)
         else:
             plane = _pchip()(phi, alpha)(np.clip(level, phi[0], phi[-1]))
-        return Cut(float(np.clip(plane, ALPHA_0, 1)))  # rounding must not leave the range
+        return float(np.clip(plane, ALPHA_0, 1))  # rounding must not leave the range
 
 
 # A step that begins at 1 and is shrunk by no less than a tenth falls below the smallest
@@ -153,7 +188,7 @@ class SearchCalibrator(_PlaneCalibrator):
     comes nearer to the level, and shrinks the step where neither side helps.
     Coverage is flat between two samples, so the search can *stall* on a plateau
     wider than its step although a better plane lies beyond. That belongs to the
-    method; `converged` and `reached` tell.
+    method; `converged` and `reached` report it.
 
     The paper gives no values for the settings. The defaults are those of the authors' public
     code (`Calibration_Example.m`, `derivative_free_search_algorithm.m`), the exit at a small
@@ -163,8 +198,8 @@ class SearchCalibrator(_PlaneCalibrator):
         start: the first plane.
         step: the first step in alpha.
         shrink: factor for the step where neither side is better.
-        tolerance: distance of coverage from the level at which the search is content.
-        min_step: step below which the search gives up.
+        tolerance: distance of coverage from the level at which the search ends.
+        min_step: step below which the search ends without success.
 
     >>> from gt2lite.memberships import kappa_of
     >>> y = np.linspace(-1, 1, 201)
@@ -178,7 +213,7 @@ class SearchCalibrator(_PlaneCalibrator):
     (0.1875, True)
     """
 
-    method: ClassVar[str] = "search"
+    kind = method = "search"
     start: float = 0.40
     step: float = 0.1
     shrink: float = 0.5
@@ -226,8 +261,8 @@ class SearchCalibrator(_PlaneCalibrator):
         _, phi = self.path(coverage)[-1]
         return abs(phi - coverage) < self.tolerance
 
-    def _cut(self, level: float) -> Cut:
-        return Cut(self.path(level)[-1][0])
+    def _plane(self, level: float) -> float:
+        return self.path(level)[-1][0]
 
 
 def _tidy(alpha: float) -> float:

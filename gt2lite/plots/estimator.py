@@ -187,7 +187,7 @@ def plot_rules(
         place, height = values[:, 0], reg.predict(X)
     else:
         if inputs is None:
-            decides = -np.log([[max(p.least, 1e-300) for p in rule.premises] for rule in rules])
+            decides = -np.log([[max(p.least, 1e-300) for p in rule.antecedents] for rule in rules])
             share = np.array([rule.share for rule in rules], dtype=float)
             first, second = np.argsort(-(share @ decides), kind="stable")[:2].tolist()
         else:

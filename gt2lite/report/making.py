@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gt2lite import model_file as files
 from gt2lite._version import __version__
+from gt2lite.model_file import write_file
 from gt2lite.report.analysis import Findings, analyse
 from gt2lite.report.measuring import Accuracy, Coverage
 from gt2lite.report.model import TableModel, percent
@@ -111,13 +111,13 @@ def report(
     result = Report(
         folder / "report.html",
         folder / "predictions.csv",
-        folder / "model.npz",
+        folder / "model.json",
         found.model,
         found.coverages,
         found.accuracies,
         found,
     )
-    files.replace(result.page, lambda file: file.write(html.encode()))
+    write_file(result.page, html.encode())
     write_csv(_judged(found), result.predictions)
     found.model.save(result.saved)
     say("done")
@@ -145,4 +145,4 @@ def _judged(found: Findings) -> Any:
 def write_csv(frame: Any, path: Path) -> None:
     """Write a frame as CSV with its rows named, all of it or nothing."""
     text = frame.to_csv(index_label="row", lineterminator="\n")
-    files.replace(path, lambda file: file.write(text.encode()))
+    write_file(path, text.encode())

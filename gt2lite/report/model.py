@@ -7,16 +7,14 @@ specification in the header. Both are plain numbers and JSON; nothing in a file 
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from gt2lite import model_file as files
+from gt2lite import model_file
 from gt2lite._validation import Array
 from gt2lite.regressor import GT2Regressor
 from gt2lite.report.columns import Columns
@@ -79,42 +77,34 @@ class TableModel:
         return np.column_stack([self.regressor.predict(X), ends])
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one `.npz` file, without pickle."""
-        with tempfile.TemporaryDirectory() as folder:
-            inner = Path(folder) / "model.npz"
-            self.regressor.save(inner)
-            header, arrays = files.read(inner, "model")
-        header = {name: v for name, v in header.items() if name not in files.OWN_KEYS}
-        header["table"] = {
+        """Write the model to one JSON file at exactly this path, see `gt2lite.model_file`."""
+        content = {
             "target": self.target,
-            "levels": list(self.levels),
+            "levels": self.levels,
             "columns": self.columns.to_header(),
+            "regressor": model_file.pack_regressor(self.regressor),
         }
-        files.write(path, KIND, header, arrays)
+        model_file.write(path, "table model", content)
 
 
 def load(path: str | os.PathLike[str]) -> TableModel:
     """Return the model that `TableModel.save` wrote.
 
     Raises:
-        FileFormatError: where the file is damaged, incomplete or another's.
+        FileFormatError: the file is damaged, of another kind or of a later version.
     """
-    header, arrays = files.read(path, KIND)
-    header = {name: v for name, v in header.items() if name not in files.OWN_KEYS}
-    try:
-        table = header.pop("table")
-        columns = Columns.from_header(table["columns"])
-        levels = tuple(float(level) for level in table["levels"])
-        target = str(table["target"])
-        with tempfile.TemporaryDirectory() as folder:
-            inner = Path(folder) / "model.npz"
-            files.write(inner, "model", header, arrays)
-            regressor = GT2Regressor.load(inner)
-        if regressor.n_features_in_ != len(columns.names):
-            raise ValueError("columns and inputs do not fit together")
-    except Exception as error:  # whatever a crafted file can provoke
-        raise files.FileFormatError(f"{path} is damaged: {error!r}") from error
-    return TableModel(regressor, columns, target, levels)
+    return model_file.load(path, "table model", _unpack)
+
+
+def _unpack(content: dict[str, Any]) -> TableModel:
+    target, levels, columns, regressor = model_file.pick(
+        content, "target", "levels", "columns", "regressor"
+    )
+    found = Columns.from_header(columns)
+    reg = model_file.unpack_regressor(GT2Regressor, regressor)
+    if reg.n_features_in_ != len(found.names):
+        raise ValueError("columns and inputs do not fit together")
+    return TableModel(reg, found, str(target), tuple(float(level) for level in levels))
 
 
 def percent(level: float) -> str:

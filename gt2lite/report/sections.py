@@ -318,18 +318,18 @@ def _use(found: Findings) -> list[str]:
     names = found.predictions.columns
     return [
         text("On new rows, in a file with the same columns, the target may be absent:"),
-        code("python -m gt2lite predict model.npz new.csv --out predictions.csv"),
+        code("python -m gt2lite predict model.json new.csv --out predictions.csv"),
         text("Or in Python:"),
         code(
             "from gt2lite.report import load\n\n"
-            'model = load("model.npz")\n'
+            'model = load("model.json")\n'
             'frame = model.predict("new.csv", levels=[0.9])  # or a data frame\n'
             "print(model.notes)  # unseen categories, missing columns\n"
         ),
         text(
             f"The result has the column {names[0]!r} and both ends for each level, such as "
             f"'lower_{percent(found.main)}' and 'upper_{percent(found.main)}'. Beside this page "
-            "lie predictions.csv, with the test rows, and model.npz. The model file holds numbers "
+            "lie predictions.csv, with the test rows, and model.json. The model file holds numbers "
             "and the column table above, no rows of your table and no program."
         ),
     ]

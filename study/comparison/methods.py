@@ -27,7 +27,6 @@ from numpy.typing import ArrayLike, NDArray
 from gt2lite import GT2Regressor, IntervalHead
 from gt2lite._validation import Array
 from gt2lite.calibration import ConformalCalibrator, SmallCalibrationWarning
-from gt2lite.calibration.oracle import planes_at_coverage
 from gt2lite.datasets import Index, Prepared
 from gt2lite.memberships import ALPHA_0
 from gt2lite.regressor import MissedLevelWarning, NarrowEnvelopeWarning
@@ -45,6 +44,7 @@ from study.comparison.margins import (
     floored,
     pinball,
 )
+from study.oracle import planes_at_coverage
 
 FORMS = {
     "": "",
@@ -128,8 +128,9 @@ def _intervals(
 
 def gt2(case: Case, effort: float = 1.0, *, objective: str = "dual") -> Result:
     """Train one `GT2Regressor` of ten rules; each level is a plane of it."""
-    short = {} if effort == 1 else {"epochs": _share(effort, 100)}
-    return fit_estimator(GT2Regressor(objective=objective, random_state=case.seed, **short), case)
+    epochs = None if effort == 1 else _share(effort, 100)
+    reg = GT2Regressor(objective=objective, epochs=epochs, random_state=case.seed)
+    return fit_estimator(reg, case)
 
 
 def strong(case: Case, effort: float = 1.0) -> Result:
@@ -169,12 +170,12 @@ def it2(case: Case, effort: float = 1.0) -> Result:
     quantiles.
     """
     table, rows, data = case.table, case.data.split, case.data
-    short = {} if effort == 1 else {"epochs": _share(effort, 100)}
+    epochs = None if effort == 1 else _share(effort, 100)
     z = data.scaler.transform_y
     found: dict[float, list[tuple[Array, Array, Array]]] = {}  # lower, upper, output of each part
     seconds = []
     for level in LEVELS:
-        reg = GT2Regressor(alphas=(ALPHA_0,), coverage=level, random_state=case.seed, **short)
+        reg = GT2Regressor(alphas=(ALPHA_0,), coverage=level, epochs=epochs, random_state=case.seed)
         clock = time.process_time()
         reg.fit(table.X[rows.train], table.y[rows.train])
         seconds.append(time.process_time() - clock)

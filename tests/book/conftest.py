@@ -1,4 +1,4 @@
-"""What the tests of the book share."""
+"""Fixtures of the tests of the book."""
 
 from __future__ import annotations
 
@@ -33,11 +33,12 @@ def site(once, quick_run):
     build, failed = quick_run
     assert not failed, failed
 
-    def press():
-        pages.stage(ROOT, build / "executed" / "quick", build / "stage", pages.QUICK_BANNER)
+    def compile_pages():
+        executed = build / "executed" / "quick"
+        pages.stage(ROOT, executed, build / "stage", banner=pages.QUICK_BANNER)
         pages.compile_pages(build / "stage", build)
 
-    once("site", press)
+    once("site", compile_pages)
     return build / "html"
 
 

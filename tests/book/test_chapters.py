@@ -1,50 +1,43 @@
-"""The chapters: their sources are as they should be, they show their work, and they run."""
+"""The chapters: their sources follow the conventions, and they run."""
 
 from __future__ import annotations
 
-import ast
 import importlib
+import re
 
 import pytest
-from tinybook import ROOT, cell, notebook
+import yaml
+from tinybook import ROOT
+
+import gt2lite
 
 execute = importlib.import_module("builder.execute")
 source = importlib.import_module("builder.source")
 
 CHAPTERS = source.chapters(ROOT)
 each_chapter = pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.name)
-HIDING = {"remove-cell", "remove-input"}
-HIDDEN_LINES = 30  # in a chapter: room to tell and tabulate, not to compute
-
-
-# The sources
+MOST_IMPORTS = 6  # lines that open a chapter
 
 
 @each_chapter
-def test_a_source_has_no_outputs(chapter):
-    for part in chapter.notebook["cells"]:
-        assert not part.get("outputs")
-        assert part.get("execution_count") is None
-
-
-@each_chapter
-def test_every_cell_has_an_id(chapter):
-    ids = [cell["id"] for cell in chapter.notebook["cells"]]
-    assert len(set(ids)) == len(ids)
+def test_a_source_has_no_outputs_and_unique_ids(chapter):
+    cells = chapter.notebook["cells"]
+    assert not any(part.get("outputs") or part.get("execution_count") for part in cells)
+    assert len({part["id"] for part in cells}) == len(cells)
 
 
 @each_chapter
 def test_every_parameter_has_a_comment(chapter):
     cells = [c for c in chapter.notebook["cells"] if "parameters" in source.tags_of(c)]
     (lines,) = (source.text_of(cell).splitlines() for cell in cells)
-    assert all("#" in line for line in lines if "=" in line)
+    assert all("#" in line for line in lines if re.match(r"\w+ = ", line))
 
 
 @each_chapter
-def test_code_in_a_chapter_is_short_and_defines_no_long_function(chapter):
-    for code in chapter.code:
-        assert len(code.splitlines()) <= 20
-        assert "class " not in code
+def test_the_import_block_of_a_chapter_is_short(chapter):
+    code = next((code for code in chapter.code if re.search(r"^(import|from) ", code, re.M)), "")
+    lines = re.findall(r"^(?:import|from) .*", code, re.MULTILINE)
+    assert len(lines) <= MOST_IMPORTS, "\n".join(lines)
 
 
 def test_the_table_of_contents_and_the_folder_name_the_same_chapters():
@@ -53,93 +46,10 @@ def test_the_table_of_contents_and_the_folder_name_the_same_chapters():
     assert listed == present
 
 
-@pytest.mark.parametrize("profile", source.profiles(ROOT))
-def test_profiles_name_known_chapters_and_parameters(profile):
-    assert set(source.profile_parameters(ROOT, CHAPTERS, profile)) == {c.name for c in CHAPTERS}
-
-
-def test_the_full_profile_is_the_defaults():
+def test_profiles_name_known_chapters_and_full_is_the_defaults():
+    for profile in source.profiles(ROOT):
+        source.profile_parameters(ROOT, CHAPTERS, profile)
     assert source.profiles(ROOT)["full"] == {}
-
-
-# What a reader does not see
-
-
-def nodes_of(content):
-    """Return the syntax of a notebook's code, magics left out: what is shown, what is hidden."""
-    shown, hidden = [], []
-    for part in content["cells"]:
-        if part["cell_type"] == "code":
-            lines = source.text_of(part).splitlines()
-            code = "\n".join(line for line in lines if not line.lstrip().startswith(("%", "!")))
-            nodes = hidden if HIDING & set(source.tags_of(part)) else shown
-            nodes += ast.walk(ast.parse(code))
-    return shown, hidden
-
-
-def hidden_lines(content):
-    """Return how many lines of code, blank ones apart, no page shows."""
-    cells = [part for part in content["cells"] if part["cell_type"] == "code"]
-    hidden = [source.text_of(part) for part in cells if HIDING & set(source.tags_of(part))]
-    return sum(bool(line.strip()) for code in hidden for line in code.splitlines())
-
-
-def imported(nodes):
-    """Yield the names that imports bind."""
-    for node in nodes:
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            yield from (alias.asname or alias.name.partition(".")[0] for alias in node.names)
-
-
-def complaints(content):
-    """Return what a notebook does behind its reader's back."""
-    shown, hidden = nodes_of(content)
-    count = hidden_lines(content)
-    found = [f"{count} hidden lines"] if count > HIDDEN_LINES else []
-    definitions = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-    found += [f"hidden definition of {n.name}" for n in hidden if isinstance(n, definitions)]
-    used = {node.id for node in shown if isinstance(node, ast.Name)}
-    unused = [name for name in imported(shown) if name not in used]
-    found += [f"import of {name} without visible use" for name in unused]
-    called = [node.func for node in [*shown, *hidden] if isinstance(node, ast.Call)]
-    names = {getattr(call, "id", getattr(call, "attr", "")) for call in called}
-    return found + ["a call of glue"] * ("glue" in names)
-
-
-@each_chapter
-def test_a_chapter_shows_its_work(chapter):
-    assert complaints(chapter.notebook) == []
-
-
-GOOD = "import numpy as np\nfrom study.pages import tell, table\nx = np.ones(3)\ntell\ntable"
-
-
-@pytest.mark.parametrize(
-    ("cells", "expected"),
-    [
-        ([], []),
-        ([("\n\n".join(["a = 1"] * 30), "remove-cell")], []),
-        ([("a = 1\n" * 20, "remove-cell"), ("a = 1\n" * 11, "remove-input")], ["31 hidden lines"]),
-        ([("a = 1\n" * 40, "hide-input")], []),  # folded, and a click shows it
-        ([("def f():\n    pass", "remove-cell")], ["hidden definition of f"]),
-        ([("class C:\n    pass", "remove-input")], ["hidden definition of C"]),
-        ([("def f():\n    pass",)], []),
-        ([("%matplotlib inline\nimport math",)], ["import of math without visible use"]),
-        ([("import math",), ("math.pi", "remove-cell")], ["import of math without visible use"]),
-        ([("import os.path as p",), ("p.sep",)], []),
-        ([("from a import b as c",), ("b",)], ["import of c without visible use"]),
-        ([("import json\njson.dumps(1)", "remove-cell")], []),
-        ([("from myst_nb import glue\nglue('a', 1)", "remove-cell")], ["a call of glue"]),
-        ([("import myst_nb\nmyst_nb.glue('a', 1)",)], ["a call of glue"]),
-    ],
-)
-def test_what_is_done_behind_a_readers_back_is_found(cells, expected):
-    planted = [cell("code", f"c{i}", code, *tags) for i, (code, *tags) in enumerate(cells)]
-    content = notebook(cell("markdown", "title", "# Title"), cell("code", "good", GOOD), *planted)
-    assert complaints(content) == expected
-
-
-# Every chapter, run
 
 
 @pytest.mark.slow
@@ -154,9 +64,31 @@ def test_a_chapter_runs_under_quick(chapter, quick_run):
         for output in part.get("outputs", []):
             assert output.get("name") != "stderr", f"a stray message: {output['text']}"
             data = output.get("data", {})
-            moves = "gt2-live" in "".join(data.get("text/html", ""))  # it brings words of its own
-            if "image/png" in data or moves:
-                told = part["metadata"]["mystnb"]
-                assert told["figure"]["caption"]
-                assert told["figure"]["name"]
-                assert moves or told["image"]["alt"]
+            live = "gt2-live" in "".join(data.get("text/html", ""))  # it has a text of its own
+            if "image/png" in data or live:
+                figure = part["metadata"]["mystnb"]
+                assert figure["figure"]["caption"]
+                assert figure["figure"]["name"]
+                assert live or figure["image"]["alt"]
+
+
+def test_the_citation_has_the_version_of_the_package():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["version"] == gt2lite.__version__
+
+
+def test_every_test_named_on_the_page_of_guarantees_exists():
+    page = (ROOT / "chapters" / "promises.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(tests/[\w/.]+\.py)(?:::(\w+))?`", page)
+    assert len(named) > 15
+    for name, test in named:
+        text = (ROOT / name).read_text(encoding="utf-8") if (ROOT / name).is_file() else ""
+        assert re.search(rf"^def {test}\(" if test else ".", text, re.MULTILINE), f"{name}::{test}"
+
+
+def test_no_source_names_an_address_of_the_project():
+    """Whoever registers such an address would have their code run by readers."""
+    address = re.compile(r"(?:github|gitlab)\.com[/:][\w.-]+/gt2lite", re.IGNORECASE)
+    files = [ROOT / "README.md", ROOT / "index.md", ROOT / "pyproject.toml", ROOT / "CITATION.cff"]
+    files += [path for path in (ROOT / "chapters").rglob("*") if path.suffix in (".md", ".ipynb")]
+    assert [path for path in files if address.search(path.read_text(encoding="utf-8"))] == []

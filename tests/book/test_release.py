@@ -1,4 +1,4 @@
-"""make release: what is handed out, and when nothing is."""
+"""A release, slides and the copies for JupyterLab."""
 
 from __future__ import annotations
 
@@ -6,124 +6,142 @@ import hashlib
 import importlib
 import json
 import shutil
-import subprocess
 import zipfile
 
 import pytest
-from tinybook import ROOT
+from tinybook import ROOT, write_chapter
 
 book = importlib.import_module("book")
+browser = importlib.import_module("builder.browser")
+lab = importlib.import_module("builder.lab")
 release = importlib.import_module("release")
-stored = importlib.import_module("study.stored")
+slides = importlib.import_module("builder.slides")
+source = importlib.import_module("builder.source")
+
+# ----------------------------------------------------------------------------- release
 
 
 @pytest.fixture
-def parts(tmp_path, monkeypatch):
-    """A project whose book, print and wheel are small files, made in an instant."""
+def project(tmp_path, monkeypatch):
+    """A project whose book, PDF and wheel are small files, made in an instant."""
     (tmp_path / "chapters").mkdir()
     shutil.copy(ROOT / "chapters" / "lab.ipynb", tmp_path / "chapters")
-    made = []
 
     def try_out(root, dist):
         dist.mkdir()
         (dist / "gt2lite-1-py3-none-any.whl").write_text("wheel")
 
     def build_book(root, profile, solutions):
-        made.append((profile, solutions))
         (root / "html" / "chapters").mkdir(parents=True, exist_ok=True)
         (root / "html" / "index.html").write_text("home")
         (root / "html" / "chapters" / "one.html").write_text("one")
         return root / "html"
 
-    def print_book(root, profile, solutions):
-        (root / "book.pdf").write_text("%PDF")
-        return root / "book.pdf"
-
     monkeypatch.setattr(release, "try_out", try_out)
+    monkeypatch.setattr(release, "check_results", lambda root: None)
     monkeypatch.setattr(book, "build_book", build_book)
-    monkeypatch.setattr(book, "print_book", print_book)
-    monkeypatch.setattr(release.browser, "find_chromium", lambda: "chromium")
-    monkeypatch.setattr(stored, "staleness", lambda *names: "")
-    return tmp_path, made
+    monkeypatch.setattr(release.browser, "find_chromium", lambda: None)
+    return tmp_path
 
 
-def test_the_lab_is_handed_out_without_its_solutions(parts):
-    root, _ = parts
-    assert "solution" in (root / "chapters" / "lab.ipynb").read_text()
-    assert release.main(root) == 0
-    (lab,) = (root / "dist").glob("*-lab.ipynb")
-    cells = json.loads(lab.read_text())["cells"]
+def test_a_release_holds_its_files_with_checksums_and_the_lab_without_solutions(project, capsys):
+    assert release.main(project) == 0
+    assert "no PDF" in capsys.readouterr().out
+    names = {path.name.split("-", 2)[-1] for path in (project / "dist").iterdir()}
+    assert names == {"book.zip", "lab.ipynb", "py3-none-any.whl", release.SUMS}
+    lines = (project / "dist" / release.SUMS).read_text().splitlines()
+    assert len(lines) == len(names) - 1
+    for line in lines:
+        digest, name = line.split("  ")
+        assert hashlib.sha256((project / "dist" / name).read_bytes()).hexdigest() == digest
+    (copied,) = (project / "dist").glob("*-lab.ipynb")
+    cells = json.loads(copied.read_text())["cells"]
     assert len(cells) > 10
     assert not any("{solution" in "".join(cell["source"]) for cell in cells)
+    (archive,) = (project / "dist").glob("*-book.zip")
+    with zipfile.ZipFile(archive) as opened:
+        inside = [name.partition("/")[2] for name in opened.namelist()]
+    assert inside == ["chapters/one.html", "index.html"]
 
 
-def test_a_release_holds_all_that_it_names_with_right_checksums(parts):
-    root, made = parts
-    assert release.main(root) == 0
-    assert made == [("full", True)]
-    names = {path.name.split("-", 2)[-1] for path in (root / "dist").iterdir()}
-    assert {"book.zip", "lab.ipynb", "py3-none-any.whl", release.SUMS} <= names
-    lines = (root / "dist" / release.SUMS).read_text().splitlines()
-    assert len(lines) == len(list((root / "dist").iterdir())) - 1
-    for line in lines:
-        told, name = line.split("  ")
-        assert hashlib.sha256((root / "dist" / name).read_bytes()).hexdigest() == told
+def test_results_that_moved_stop_a_release_before_anything_is_built(project, monkeypatch, capsys):
+    def refuse(root):
+        raise source.BookError("no release: stored results were not reproduced")
+
+    monkeypatch.setattr(release, "check_results", refuse)
+    assert release.main(project) == 1
+    assert "not reproduced" in capsys.readouterr().err
+    assert not (project / "dist").exists()
 
 
-def test_the_book_in_the_zip_lies_in_one_folder_and_has_the_same_bytes_again(parts):
-    root, _ = parts
-    pages = book.build_book(root, "full", True)
-    for name in ("a", "b"):
-        (root / name).mkdir()
-        release.pack(pages, root / name / "book.zip")
-    assert (root / "a" / "book.zip").read_bytes() == (root / "b" / "book.zip").read_bytes()
-    with zipfile.ZipFile(root / "a" / "book.zip") as archive:
-        assert archive.namelist() == ["book/chapters/one.html", "book/index.html"]
-        assert archive.read("book/index.html") == b"home"
+# ------------------------------------------------------------------------------ slides
+
+PAGE = """<html><head><script>window.MathJax = {"a": 1}</script></head><body><article>
+<section><h1>Sets<a class="headerlink" href="#x">#</a></h1>
+<p>A set has a <a href="y.html">grade</a>, 0.5 &lt; 1. More of it.</p>
+<div class="math">\\(a\\)</div><p>Then:</p>
+<div class="exercise admonition"><p>Why?</p></div>
+<section><h2>1.1. Planes</h2>
+<div class="cell"><div class="cell_input"><pre>x = 1</pre></div>
+<div class="cell_output"><figure><img alt="A bell." src="../_images/a.png"></figure></div></div>
+<ul><li>One. And more.</li><li><p>Two.</p></li><li>Three</li><li>Four</li><li>Five</li></ul>
+</section>
+<section><h2>Exercises</h2><p>Not here.</p></section>
+</section></article></body></html>"""
 
 
-def test_without_chromium_there_is_no_pdf_and_a_word_of_it(parts, monkeypatch, capsys):
-    root, _ = parts
-    monkeypatch.setattr(release.browser, "find_chromium", lambda: None)
-    assert release.main(root) == 0
-    assert not list((root / "dist").glob("*.pdf"))
-    assert "no PDF, which needs Chromium" in capsys.readouterr().out
+def test_a_section_becomes_sentences_formulas_and_whole_pieces_in_their_order():
+    assert slides.slides_of(PAGE) == [
+        "<h1>Sets</h1><ul><li>A set has a grade, 0.5 &lt; 1.</li></ul>"
+        '<div class="math">\\(a\\)</div><ul><li>Then</li></ul>',
+        '<h2>1.1. Planes</h2><div class="cell_input"><pre>x = 1</pre></div>',
+        '<h2>1.1. Planes</h2><div class="cell_output"><figure>'
+        '<img alt="A bell." src="_images/a.png"/></figure></div>',
+        "<h2>1.1. Planes</h2><ul><li>One.</li><li>Two.</li><li>Three</li><li>Four</li></ul>",
+        "<h2>1.1. Planes</h2><ul><li>Five</li></ul>",
+    ]
 
 
-def test_a_release_without_solutions_says_so_in_its_name(parts, monkeypatch):
-    root, made = parts
-    monkeypatch.setenv("SOLUTIONS", "0")
-    assert release.main(root) == 0
-    assert made == [("full", False)]
-    assert list((root / "dist").glob("*-book-without-solutions.zip"))
+@pytest.mark.browser
+@pytest.mark.skipif(browser.find_chromium() is None, reason="no Chromium or Chrome on the PATH")
+def test_keys_move_through_the_slides(tmp_path, chromium):
+    (tmp_path / "html" / "_static").mkdir(parents=True)
+    (tmp_path / "html" / "chapters").mkdir()
+    (tmp_path / "html" / "chapters" / "one.html").write_text(PAGE)
+    (made,) = slides.write_slides(tmp_path / "html", tmp_path / "slides", ["one"])
+    assert "http" not in made.read_text()
+    tab = chromium.new_page()
+    tab.goto(made.as_uri())
+    for key, shown in [("ArrowRight", "2 / 5"), ("End", "5 / 5"), ("Home", "1 / 5")]:
+        tab.keyboard.press(key)
+        assert tab.locator(".book-count").inner_text() == shown
+        assert tab.locator(".slide:visible").count() == 1
+    tab.close()
 
 
-def test_results_of_older_code_stop_a_release_before_anything_is_built(parts, monkeypatch, capsys):
-    root, made = parts
-    asked = []
-    told = "Stored rows of older code than today's: 3 of 60 in reference.csv."
-    monkeypatch.setattr(stored, "staleness", lambda *names: asked.extend(names) or told)
-    assert release.main(root) == 1
-    assert set(asked) == set(stored.KINDS) - set(stored.HISTORY)
-    assert "3 of 60 in reference.csv. `make study` brings" in capsys.readouterr().err
-    assert made == []
-    assert not (root / "dist").exists()
+# --------------------------------------------------------------------------------- lab
 
 
-def test_the_sums_are_read_by_the_usual_program(parts):
-    root, _ = parts
-    release.main(root)
-    try:
-        done = subprocess.run(
-            ["sha256sum", "--check", release.SUMS], cwd=root / "dist",
-            capture_output=True, check=False,
-        )  # fmt: skip
-    except FileNotFoundError:
-        pytest.skip("needs sha256sum")
-    assert done.returncode == 0
+def test_copies_keep_what_a_reader_changed_and_renew_the_rest(tiny):
+    def copied():
+        return list(lab.copy_chapters(tiny, tiny / "nowhere", tiny / "lab"))
+
+    before = (tiny / "chapters" / "one.ipynb").read_bytes()
+    assert copied() == []
+    note = source.text_of(source.read_notebook(tiny / "lab" / "one.ipynb")["cells"][1])
+    assert 'make chapter NAME=one PARAMS="seed=1"' in note
+    mine = tiny / "lab" / "one.ipynb"
+    mine.write_text(mine.read_text().replace("print", "repr"))
+    changed = mine.read_text()
+    write_chapter(tiny, "two", "print('two')", prose="Better prose.")
+    assert copied() == ["one"]
+    assert mine.read_text() == changed
+    assert "Better prose." in (tiny / "lab" / "two.ipynb").read_text()
+    assert (tiny / "chapters" / "one.ipynb").read_bytes() == before
 
 
-def test_the_readme_names_the_ways_in():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert "make lab" in text
-    assert "make release" in text
+def test_without_jupyterlab_the_error_comes_before_the_work(tiny, monkeypatch, capsys):
+    monkeypatch.setattr(lab, "find_spec", lambda name: None)
+    assert book.main(["lab"], root=tiny) == 1
+    assert "make lab" in capsys.readouterr().err
+    assert not (tiny / "_build").exists()

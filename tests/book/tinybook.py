@@ -1,4 +1,4 @@
-"""A book of two chapters for the tests of the press; they need not be good ones."""
+"""A book of two chapters for the tests of the book builder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-NEEDED = ("ipykernel", "jupyter_book", "papermill", "psutil", "tqdm", "yaml")
+NEEDED = ("ipykernel", "jupyter_book", "papermill", "psutil", "yaml")
 if any(find_spec(name) is None for name in NEEDED):
     pytest.skip("needs the extra `book`: pip install 'gt2lite[book]'", allow_module_level=True)
 
@@ -75,12 +75,12 @@ def add_commands(root):
 def plain_environment():
     """The environment without what a make that runs these tests has put there."""
     makes = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "MAKEOVERRIDES")
-    ours = ("NAME", "PARAMS", "PROFILE", "ARGS", "PYTHONPATH")
+    ours = ("NAME", "PARAMS", "PROFILE", "ARGS", "SOLUTIONS", "PYTHONPATH")
     return {key: value for key, value in os.environ.items() if key not in (*makes, *ours)}
 
 
-def compiled(root, builder="html", address=None):
+def compiled(root):
     """Compile the book at `root` as it stands, its own notebooks for executed ones."""
     build = root / "_build"
-    pages.stage(root, root, build / "stage", address=address)
-    return pages.compile_pages(build / "stage", build, builder)
+    pages.stage(root, root, build / "stage")
+    return pages.compile_pages(build / "stage", build)

@@ -79,7 +79,7 @@ def test_before_fit_every_question_is_an_error(method):
 def test_a_fit_that_fails_leaves_no_calibrator_behind(method):
     family = Steps(np.linspace(0.02, 1, 100))
     calibrator = CALIBRATORS[method]().fit(family, family.y)
-    with pytest.raises(ValueError, match=r"lower must be a row of 101 values"):
+    with pytest.raises(ValueError, match="lower must"):
         calibrator.fit(family, np.zeros(101))
     with pytest.raises(RuntimeError, match="call fit first"):
         calibrator.alpha(0.9)
@@ -204,8 +204,8 @@ def test_a_foreign_state_is_an_error(method):
     calibrator = CALIBRATORS[method]().fit(family, family.y)
     meta, arrays = calibrator.get_state()
     bad = [
-        ({**meta, "method": "other"}, arrays),
-        ({"method": method}, arrays),
+        ({**meta, "kind": "other"}, arrays),
+        ({"kind": method}, arrays),
         ({**meta, "options": {"speed": 1}}, arrays),
         (meta, {}),
         (meta, {name: values[:, None] for name, values in arrays.items()}),

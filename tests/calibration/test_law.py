@@ -73,7 +73,7 @@ class Pool:
 
 def known(kind, scores, rows):
     """Return a calibrator for some rows of the pool, whose scores need not be found again."""
-    return kind.from_state({"method": kind.method, "options": {}}, scores.take(rows).arrays())
+    return kind.from_state({"kind": kind.kind, "options": {}}, scores.take(rows).arrays())
 
 
 @pytest.fixture(scope="module")
@@ -183,7 +183,7 @@ def test_each_tail_and_each_group_follow_laws_of_their_own(pool, scores):
         both = rows.reshape(2, n + m)
         cal, test = both[:, :n].ravel(), both[:, n:].ravel()
         groups = GroupCalibrator.from_state(
-            {"options": {"method": "conformal"}, "labels": ["cold", "warm"]},
+            {"kind": "group", "options": {"method": "conformal"}, "labels": ["cold", "warm"]},
             {**scores.take(cal).arrays(), "group": warm[cal].astype(float)},
         )
         names = np.where(warm[test], "warm", "cold")

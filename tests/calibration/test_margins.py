@@ -3,8 +3,14 @@
 import numpy as np
 import pytest
 
-from gt2lite.calibration import ConformalCalibrator, critical_scores
-from gt2lite.calibration.margins import FLOOR, POWERS, MarginFamily, Margins
+from gt2lite.calibration import (
+    POWERS,
+    ConformalCalibrator,
+    MarginFamily,
+    Margins,
+    critical_scores,
+)
+from gt2lite.calibration.margins import FLOOR
 
 
 @pytest.fixture

@@ -8,8 +8,7 @@ import pytest
 from gt2lite import GT2Regressor
 from gt2lite import selection as _choice
 from gt2lite import selection as _courses
-from gt2lite.calibration import critical_scores, rank
-from gt2lite.calibration.family import cut_ends
+from gt2lite.calibration import critical_scores, cut_ends, rank
 from gt2lite.memberships import alpha_of
 from gt2lite.metrics import interval_score
 from gt2lite.selection import (
@@ -175,8 +174,8 @@ def test_strong_tells_what_it_chose_and_survives_the_file(rows, tmp_path):
     reg = GT2Regressor.strong(n_rules=3, epochs=4, n_systems=2).fit_calibrate(X, y, share=0.45)
     assert reg.chosen_ and reg.chosen_[0].kept
     assert {system.recipe.n_rules for system in reg.systems_} == {3}
-    reg.save(tmp_path / "model.npz")
-    again = GT2Regressor.load(tmp_path / "model.npz")
+    reg.save(tmp_path / "model.json")
+    again = GT2Regressor.load(tmp_path / "model.json")
     assert again.chosen_ == reg.chosen_ and again.get_params() == reg.get_params()
     np.testing.assert_array_equal(again.predict_interval(X), reg.predict_interval(X))
 

@@ -7,10 +7,8 @@ import pytest
 
 from gt2lite import GT2Regressor
 from gt2lite import cv_plus as crossed
-from gt2lite.calibration import CoverageError
-from gt2lite.calibration.family import Cut, cut_ends
+from gt2lite.calibration import CoverageError, Cut, cut_ends
 from gt2lite.cv_plus import CVPlusRegressor
-from gt2lite.model_file import FileFormatError
 
 SYSTEM = GT2Regressor(n_rules=3, epochs=8, learning_rate=0.05, objective="aligned")
 
@@ -196,56 +194,6 @@ def test_questions_before_fit():
     for ask in ("predict", "predict_interval"):
         with pytest.raises(NotFittedError):
             getattr(CVPlusRegressor(SYSTEM), ask)([[0.0, 0.0]])
-
-
-# Files
-
-
-def test_what_is_saved_comes_back_to_the_last_bit(fitted, tmp_path):
-    fitted.save(tmp_path / "crossed.npz")
-    again = CVPlusRegressor.load(tmp_path / "crossed.npz")
-    X, _ = draw(20, seed=7)
-    np.testing.assert_array_equal(again.predict_interval(X), fitted.predict_interval(X))
-    np.testing.assert_array_equal(again.predict(X), fitted.predict(X))
-    np.testing.assert_array_equal(again.fold_, fitted.fold_)
-    assert again.promised(0.9) == fitted.promised(0.9)
-    assert again.get_params()["n_folds"] == 4
-
-
-def test_a_damaged_file_and_another_kind_are_refused(fitted, tmp_path):
-    path = tmp_path / "crossed.npz"
-    fitted.save(path)
-    whole = path.read_bytes()
-    path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(FileFormatError):
-        CVPlusRegressor.load(path)
-    fitted.systems_[0].save(path)
-    with pytest.raises(FileFormatError, match="is not a gt2lite crossed"):
-        CVPlusRegressor.load(path)
-
-
-@pytest.mark.parametrize("wrong", ["fold", "count", "scores", "inputs"])
-def test_a_file_that_contradicts_itself_is_refused(fitted, tmp_path, wrong):
-    from gt2lite import model_file as files
-
-    path = tmp_path / "crossed.npz"
-    fitted.save(path)
-    header, arrays = files.read(path, "crossed")
-    header = {name: value for name, value in header.items() if name not in files.OWN_KEYS}
-    if wrong == "fold":
-        arrays["fold"] = np.where(arrays["fold"] < 0, 9.0, arrays["fold"])
-    elif wrong == "count":
-        header["n_folds"] = 5
-    elif wrong == "scores":
-        arrays["1/critical_alpha"] = arrays["1/critical_alpha"] + 2
-    else:
-        other = GT2Regressor(**SYSTEM.get_params()).fit(np.eye(20)[:, :5], np.arange(20.0))
-        other.save(tmp_path / "other.npz")
-        data = np.frombuffer((tmp_path / "other.npz").read_bytes(), np.uint8)
-        arrays["1/system"] = data.astype(float)
-    files.write(path, "crossed", header, arrays)
-    with pytest.raises(FileFormatError):
-        CVPlusRegressor.load(path)
 
 
 # Another library

@@ -254,7 +254,7 @@ def test_the_estimator_works_where_scikit_learn_is_not_installed(tmp_path):
         "reg.fit(data.X[:500], data.y[:500]).calibrate(data.X[500:900], data.y[500:900])\n"
         "lower, upper = reg.predict_interval(data.X, coverage=[0.5, 0.6])\n"
         "print(lower.shape, reg.score(data.X, data.y))\n"
-        f"path = {str(tmp_path / 'm.npz')!r}\n"
+        f"path = {str(tmp_path / 'm.json')!r}\n"
         "reg.save(path)\n"
         "print(np.array_equal(GT2Regressor.load(path).predict(data.X), reg.predict(data.X)))\n"
         "try: GT2Regressor().predict(data.X)\n"

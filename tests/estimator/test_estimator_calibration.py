@@ -100,8 +100,8 @@ def test_every_kind_of_calibration_survives_the_file(data, fitted, kind, tmp_pat
     asked = None
     if options.pop("groups", False):
         options["groups"], asked = names_of(X[500:]), names_of(X)
-    fitted.calibrate(X[500:], y[500:], method="conformal", **options).save(tmp_path / "m.npz")
-    loaded = GT2Regressor.load(tmp_path / "m.npz")
+    fitted.calibrate(X[500:], y[500:], method="conformal", **options).save(tmp_path / "m.json")
+    loaded = GT2Regressor.load(tmp_path / "m.json")
     for coverage in (0.5, [0.8, 0.98]):
         np.testing.assert_array_equal(
             loaded.predict_interval(X, coverage=coverage, groups=asked),

@@ -83,7 +83,7 @@ def test_each_group_gives_its_share_and_is_calibrated_on_its_own(data):
 def test_small_groups_may_be_pooled_and_each_is_known(data):
     X, y = data
     groups = [0] * 880 + [1] * 17 + [2, 2, 3]
-    with pytest.raises(ValueError, match=r"group 1 has 17 rows.*leaves 4 .*needs 9.*pool"):
+    with pytest.raises(ValueError, match="group 1 has 17 rows"):
         GT2Regressor(**FAST).fit_calibrate(X, y, groups=groups)
     reg = GT2Regressor(**FAST).fit_calibrate(X, y, groups=groups, small_groups="pool")
     assert reg.calibrator_.sizes == {0: 220, 1: 4, 2: 1, 3: 1}
@@ -99,7 +99,7 @@ def test_other_methods_and_options_are_had_by_name(data, method):
 
 def test_sides_need_more_rows(data):
     X, y = data
-    with pytest.raises(ValueError, match=r"needs 19"):
+    with pytest.raises(ValueError, match="at least 19 are needed"):
         GT2Regressor(**FAST).fit_calibrate(X[:60], y[:60], sides="each")
 
 

@@ -53,11 +53,11 @@ def test_by_parts_of_a_folder_with_dask(frame, reg, whole, tmp_path):
     dask = pytest.importorskip("dask")
     for i, start in enumerate(range(0, 1000, 300)):
         frame.iloc[start : start + 300].to_csv(tmp_path / f"part-{i}.csv", index=False)
-    reg.save(tmp_path / "model.npz")
+    reg.save(tmp_path / "model.json")
 
     @dask.delayed
     def work(path):  # as a worker does it: load the model, read a part, write a part
-        model = GT2Regressor.load(tmp_path / "model.npz")
+        model = GT2Regressor.load(tmp_path / "model.json")
         done = with_intervals(pd.read_csv(path), model)
         done.to_csv(path.with_suffix(".out"), index=False)
         return len(done)

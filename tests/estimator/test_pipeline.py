@@ -1,27 +1,30 @@
-"""Facts about pipelines with intervals at their end: every method takes the raw table."""
-
-import subprocess
-import sys
+"""Facts about pipelines, scorers and cross-validated intervals."""
 
 import numpy as np
 import pytest
 
-from gt2lite import GT2Regressor
-
-pd = pytest.importorskip("pandas")
+pytest.importorskip("pandas")
 pytest.importorskip("sklearn")
 
-from sklearn.base import clone  # noqa: E402
-from sklearn.compose import ColumnTransformer  # noqa: E402
-from sklearn.impute import SimpleImputer  # noqa: E402
-from sklearn.linear_model import Ridge  # noqa: E402
-from sklearn.model_selection import GridSearchCV  # noqa: E402
-from sklearn.pipeline import Pipeline  # noqa: E402
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder  # noqa: E402
+import pandas as pd
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV, KFold, TimeSeriesSplit, cross_validate
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
-from gt2lite.pipeline import IntervalPipeline  # noqa: E402
+from gt2lite import GT2Regressor
+from gt2lite.metrics import interval_score, picp
+from gt2lite.pipeline import (
+    IntervalPipeline,
+    coverage_scorer,
+    cross_val_intervals,
+    interval_scorer,
+)
 
 SETTINGS = {"n_rules": 3, "epochs": 15, "learning_rate": 0.03}
+TINY = {"n_rules": 2, "epochs": 1}
 
 
 @pytest.fixture(scope="module")
@@ -41,14 +44,14 @@ def table():
     return frame, y
 
 
-def steps(**settings):
+def steps():
     columns = ColumnTransformer(
         [
             ("numbers", SimpleImputer(), ["age", "bmi"]),
-            ("words", OneHotEncoder(sparse_output=False), ["sex"]),
+            ("words", OneHotEncoder(sparse_output=False, handle_unknown="ignore"), ["sex"]),
         ]
     )
-    return [("columns", columns), ("reg", GT2Regressor(**(SETTINGS | settings)))]
+    return [("columns", columns), ("reg", GT2Regressor(**SETTINGS))]
 
 
 @pytest.fixture(scope="module")
@@ -56,27 +59,25 @@ def pipe(table):
     return IntervalPipeline(steps()).fit_calibrate(*table)
 
 
-def by_hand(table, pipe):
-    """The same with every transform made by hand, and no pipeline at all."""
+# ------------------------------------------------------------------------------ pipelines
+
+
+def test_intervals_are_those_of_transforms_made_by_hand(table, pipe):
     X, y = table
     columns, reg = (clone(step) for _, step in steps())
     rest = pipe.calibration_rows_
     trained = np.delete(np.arange(len(X)), rest)
     reg.fit(columns.fit_transform(X.iloc[trained]), y.iloc[trained])
     reg.calibrate(columns.transform(X.iloc[rest]), y.iloc[rest])
-    return columns, reg
-
-
-def test_intervals_are_those_of_transforms_made_by_hand(table, pipe):
-    X, _ = table
-    columns, reg = by_hand(table, pipe)
-    for asked in ({"coverage": 0.8}, {"coverage": [0.5, 0.9]}, {"alpha": 0.01}):
+    for asked in ({"coverage": 0.8}, {"coverage": [0.5, 0.9]}, {"alpha": 0.01}, {}):
         np.testing.assert_array_equal(
             pipe.predict_interval(X, **asked), reg.predict_interval(columns.transform(X), **asked)
         )
     np.testing.assert_array_equal(pipe.predict(X), reg.predict(columns.transform(X)))
     assert pipe.calibration_report(0.9) == reg.calibration_report(0.9)
-    assert np.isnan(X["bmi"]).any()  # the raw table is not what the last step sees
+    frame = pipe.predict_interval(X[:3], as_frame=True)
+    assert frame.columns.tolist() == ["lower_90", "upper_90"]
+    assert frame.index.equals(X.index[:3])
 
 
 def test_no_step_sees_a_calibration_row(table, pipe):
@@ -87,24 +88,20 @@ def test_no_step_sees_a_calibration_row(table, pipe):
     other.iloc[rest, 0] += 1000
     other.iloc[rest, 2] = "unknown"
     spoilt.iloc[rest] -= 1e6
-    again = IntervalPipeline(steps())
-    again.steps[0][1].set_params(words__handle_unknown="ignore")
     with pytest.warns(UserWarning, match="covers|unknown"):
-        again.fit_calibrate(other, spoilt)
+        again = IntervalPipeline(steps()).fit_calibrate(other, spoilt)
     np.testing.assert_array_equal(again.predict(X), pipe.predict(X))
 
 
-def test_calibrate_takes_raw_rows_and_forgets_the_split(table):
+def test_calibrate_takes_raw_rows_and_fit_discards_a_calibration(table):
     X, y = table
     pipe = IntervalPipeline(steps()).fit_calibrate(X, y)
     pipe.fit(X[:400], y[:400])
     assert not hasattr(pipe, "split_")
-    with pytest.raises(RuntimeError, match="needs a calibration"):
+    with pytest.raises(RuntimeError, match="calibrat"):
         pipe.predict_interval(X)
     assert pipe.calibrate(X[400:], y[400:], "exact", sides="each") is pipe
-    lower, upper = pipe.predict_interval(X[400:], coverage=0.8)
-    inside = (lower <= y[400:]) & (y[400:] <= upper)
-    assert 0.8 <= inside.mean() <= 0.83
+    assert 0.8 <= picp(y[400:], *pipe.predict_interval(X[400:], coverage=0.8)) <= 0.83
 
 
 def test_groups_reach_the_calibration(table):
@@ -121,8 +118,7 @@ def test_rules_and_explanations_have_the_names_of_the_table(table, pipe):
     X, _ = table
     assert pipe.names == ["age", "bmi", "sex_female", "sex_male"]
     rules = pipe.rules(X, target="costs")
-    names = {premise.input for rule in rules for premise in rule.premises}
-    assert names and names <= set(pipe.names)
+    assert {a.input for rule in rules for a in rule.antecedents} == set(pipe.names)
     assert "costs" in str(rules) and "age" in str(pipe.rules())
     for row in (X.iloc[3], X.iloc[[3]]):
         why = pipe.explain(row, 0.9)
@@ -132,19 +128,15 @@ def test_rules_and_explanations_have_the_names_of_the_table(table, pipe):
     assert not hasattr(pipe[-1], "feature_names_in_")  # the step is as it was fitted
 
 
-def test_names_stay_long_where_short_ones_would_be_two(table):
+def test_names_stay_long_if_short_ones_are_not_unique_and_may_be_missing(table):
     X, y = table
     twice = ColumnTransformer(
         [("a", SimpleImputer(), ["age"]), ("b", SimpleImputer(strategy="median"), ["age"])]
     )
-    pipe = IntervalPipeline([("twice", twice), ("reg", GT2Regressor(n_rules=2, epochs=1))])
+    pipe = IntervalPipeline([("twice", twice), ("reg", GT2Regressor(**TINY))])
     assert pipe.fit(X, y).names == ["a__age", "b__age"]
-
-
-def test_transformers_without_names_leave_the_inputs_numbered(table):
-    X, y = table
     nameless = FunctionTransformer(lambda X: np.asarray(X[["age"]]))
-    pipe = IntervalPipeline([("f", nameless), ("reg", GT2Regressor(n_rules=2, epochs=1))])
+    pipe = IntervalPipeline([("f", nameless), ("reg", GT2Regressor(**TINY))])
     assert pipe.fit(X, y).names is None
     assert "x0" in str(pipe.rules(X))
 
@@ -158,53 +150,102 @@ def test_a_pipeline_of_one_step_is_that_step(table):
     assert pipe.names == ["age"] and str(pipe.rules(X)) == str(alone.rules(X))
 
 
-def test_it_is_cloned_searched_and_sliced_as_any_pipeline(table):
-    X, y = table
+def test_it_is_cloned_and_searched_as_any_pipeline(table):
     pipe = clone(IntervalPipeline(steps()))
-    assert type(pipe) is IntervalPipeline and isinstance(pipe, Pipeline)
-    search = GridSearchCV(pipe, {"reg__n_rules": [2, 3]}, cv=2).fit(X, y)
+    search = GridSearchCV(pipe, {"reg__n_rules": [2, 3]}, cv=2).fit(*table)
     assert type(search.best_estimator_) is IntervalPipeline
-    assert len(pipe[:-1]) == 1
 
 
-def test_a_last_step_without_intervals_is_named(table):
+def test_bad_pipelines_and_arguments_are_named(table, monkeypatch):
     X, y = table
-    pipe = IntervalPipeline([("reg", Ridge())]).fit(X[["age"]], y)
-    with pytest.raises(TypeError, match=r"last step.*predict_interval\(\) as one, got Ridge"):
-        pipe.predict_interval(X[["age"]])
+    with pytest.raises(TypeError, match=r"last step.*predict_interval.*Ridge"):
+        IntervalPipeline([("reg", Ridge())]).fit(X[["age"]], y).predict_interval(X[["age"]])
+    with pytest.raises(Exception, match="not fitted"):
+        IntervalPipeline(steps()).predict_interval(X)
+    sparse = [("words", OneHotEncoder()), ("reg", GT2Regressor(**TINY))]
+    with pytest.raises(TypeError, match="sparse_output=False"):
+        IntervalPipeline(sparse).fit(X[["sex"]], y)
+    monkeypatch.setattr(IntervalPipeline, "fit", None)  # it must not come to training
+    for bad in ({"method": "magic"}, {"share": 2}):
+        with pytest.raises(ValueError, match=next(iter(bad))):
+            IntervalPipeline(steps()).fit_calibrate(X, y, **bad)
 
 
-def test_before_fit_it_says_so(table):
-    with pytest.raises(Exception, match="not fitted yet"):
-        IntervalPipeline(steps()).predict_interval(table[0])
+# -------------------------------------------------------------------------------- scorers
 
 
-@pytest.mark.parametrize(
-    ("bad", "named"), [({"method": "magic"}, "method must"), ({"share": 2}, "share must")]
-)
-def test_what_is_wrong_is_told_before_training(table, bad, named, monkeypatch):
-    monkeypatch.setattr(IntervalPipeline, "fit", None)
-    with pytest.raises(ValueError, match=named):
-        IntervalPipeline(steps()).fit_calibrate(*table, **bad)
+@pytest.fixture(scope="module")
+def noisy():
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-2, 2, size=(600, 2))
+    return X, X[:, 0] ** 2 + (0.2 + 0.5 * (X[:, 1] > 0)) * rng.normal(size=600)
 
 
-def test_a_sparse_transform_says_what_to_set(table):
-    X, y = table
-    sparse = OneHotEncoder().set_output(transform="default")
-    pipe = IntervalPipeline([("words", sparse), ("reg", GT2Regressor(**SETTINGS))])
-    with pytest.raises(TypeError, match="in a pipeline set sparse_output=False"):
-        pipe.fit(X[["sex"]], y)
+def test_an_uncalibrated_estimator_is_calibrated_on_the_other_half(noisy):
+    fitted = GT2Regressor(**SETTINGS).fit(*(part[:300] for part in noisy))
+    X, y = (part[300:] for part in noisy)
+    rows = np.random.default_rng(7).permutation(300)
+    scores, shares = [], []
+    for mine, other in ((rows[:150], rows[150:]), (rows[150:], rows[:150])):
+        own = GT2Regressor(**SETTINGS).fit(*(part[:300] for part in noisy))
+        own.calibrate(X[other], y[other], sides="each")
+        ends = own.predict_interval(X[mine], 0.8)
+        scores.append(-interval_score(y[mine], *ends, 0.8))
+        shares.append(picp(y[mine], *ends))
+    asked = {"seed": 7, "sides": "each"}
+    assert interval_scorer(0.8, **asked)(fitted, X, y) == pytest.approx(np.mean(scores))
+    assert coverage_scorer(0.8, **asked)(fitted, X, y) == pytest.approx(np.mean(shares))
+    assert not hasattr(fitted, "calibrator_")
 
 
-def test_without_scikit_learn_the_way_out_is_told():
-    code = (
-        "import sys\n"
-        "sys.modules['sklearn'] = None\n"
-        "from gt2lite import GT2Regressor\n"
-        "try:\n"
-        "    from gt2lite.pipeline import IntervalPipeline\n"
-        "except ImportError as error:\n"
-        "    print(error)\n"
-    )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.startswith("IntervalPipeline needs scikit-learn 1.6 or later, which is not")
+def test_a_calibrated_estimator_is_scored_as_it_is(noisy):
+    X, y = noisy
+    reg = GT2Regressor(**SETTINGS).fit_calibrate(X[:400], y[:400])
+    ends = reg.predict_interval(X[400:], 0.9)
+    assert coverage_scorer(0.9)(reg, X[400:], y[400:]) == picp(y[400:], *ends)
+    assert interval_scorer(0.9)(reg, X[400:], y[400:]) == -interval_score(y[400:], *ends, 0.9)
+
+
+def test_searches_and_cross_validation_accept_scorers(noisy):
+    scoring = {"coverage": coverage_scorer(0.8), "score": interval_scorer(0.8)}
+    found = cross_validate(GT2Regressor(**SETTINGS), *noisy, scoring=scoring, cv=2)
+    assert 0.7 < found["test_coverage"].mean() < 0.9
+    assert (found["test_score"] < 0).all()
+    search = GridSearchCV(
+        GT2Regressor(**SETTINGS), {"epochs": [1, 15]}, scoring=interval_scorer(0.8), cv=2
+    ).fit(*noisy)
+    assert search.best_params_ == {"epochs": 15}
+    assert repr(interval_scorer(0.95)) == "interval_scorer(0.95)"
+    with pytest.raises(ValueError, match="coverage"):
+        coverage_scorer(90)
+
+
+# -------------------------------------------------------------- cross-validated intervals
+
+
+def test_each_interval_is_from_a_model_that_has_not_seen_its_row(noisy):
+    X, y = noisy
+    folds = KFold(3, shuffle=True, random_state=2)
+    lower, upper = cross_val_intervals(GT2Regressor(**SETTINGS), X, y, [0.8, 0.9], cv=folds)
+    for trained, rows in folds.split(X):
+        reg = GT2Regressor(**SETTINGS).fit_calibrate(X[trained], y[trained])
+        ends = reg.predict_interval(X[rows], [0.8, 0.9])
+        np.testing.assert_array_equal((lower[rows], upper[rows]), ends)
+
+
+def test_groups_go_with_their_rows(noisy):
+    X, y = noisy
+    groups = np.where(X[:, 1] > 0, "loud", "calm")
+    with pytest.warns(UserWarning, match="fewer than 100"):
+        ends = cross_val_intervals(
+            GT2Regressor(**SETTINGS), X, y, 0.8, cv=2, groups=groups, share=0.5
+        )
+    for name in ("loud", "calm"):
+        rows = groups == name
+        assert 0.7 < picp(y[rows], *(end[rows] for end in ends)) < 0.92
+
+
+@pytest.mark.parametrize("cv", [TimeSeriesSplit(3), [(np.arange(300), np.arange(300, 600))] * 2])
+def test_folds_that_leave_rows_out_or_repeat_them_are_refused(noisy, cv):
+    with pytest.raises(ValueError, match="cv must have each of the 600 rows in one test fold"):
+        cross_val_intervals(GT2Regressor(**SETTINGS), *noisy, cv=cv)

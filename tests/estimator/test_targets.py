@@ -60,8 +60,8 @@ def test_rules_and_explanations_speak_of_logarithms(prices, logs, by_hand):
 
 def test_a_file_remembers_it(prices, logs, tmp_path):
     X, _ = prices
-    logs.save(tmp_path / "logs.npz")
-    again = GT2Regressor.load(tmp_path / "logs.npz")
+    logs.save(tmp_path / "logs.json")
+    again = GT2Regressor.load(tmp_path / "logs.json")
     assert again.target_transform == "log"
     np.testing.assert_array_equal(again.predict(X), logs.predict(X))
     np.testing.assert_array_equal(again.predict_interval(X), logs.predict_interval(X))

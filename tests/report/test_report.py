@@ -49,7 +49,7 @@ def page(made):
 def test_one_command_makes_a_page_predictions_and_a_model(made):
     folder, done = made
     names = {path.name for path in (folder / "out").iterdir()}
-    assert names == {"report.html", "predictions.csv", "model.npz"}
+    assert names == {"report.html", "predictions.csv", "model.json"}
     assert "90 %: covers" in done.stdout
     assert re.search(r"\[ +\d+ s\] training on 72 rows", done.stderr)
     assert "Warning" not in done.stderr
@@ -81,7 +81,7 @@ def test_the_page_tells_each_fate_and_every_picture_has_words(page):
         "boosted trees",
         "What the model learnt",
         "then  Preis = ",
-        "python -m gt2lite predict model.npz",
+        "python -m gt2lite predict model.json",
     ):
         assert words in page
     assert all(re.findall(r'<img src="[^"]*" alt="([^"]*)"', page))
@@ -106,7 +106,7 @@ def test_a_new_file_is_predicted_and_what_is_odd_is_told(made):
     new = messy_csv(6, seed=1, color="rosa").decode("latin-1").splitlines()
     kept = [";".join(line.split(";")[2:9]) for line in new]  # without number, size and target
     (folder / "neu.csv").write_text("\n".join(kept), encoding="utf-8")
-    done = command("predict", "out/model.npz", "neu.csv", "--out", "p.csv", cwd=folder)
+    done = command("predict", "out/model.json", "neu.csv", "--out", "p.csv", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "'Größe' is missing" in done.stderr
     assert "'rosa'" in done.stderr
@@ -118,16 +118,16 @@ def test_a_new_file_is_predicted_and_what_is_odd_is_told(made):
 def test_the_model_in_the_file_predicts_what_the_report_says(made):
     folder, _ = made
     told = pd.read_csv(folder / "out" / "predictions.csv", index_col="row")
-    again = load(folder / "out" / "model.npz").predict(folder / "häuser.csv").loc[told.index]
+    again = load(folder / "out" / "model.json").predict(folder / "häuser.csv").loc[told.index]
     np.testing.assert_allclose(again.to_numpy(), told.drop(columns="Preis").to_numpy(), rtol=1e-9)
 
 
 def test_a_table_without_rows_gets_none_back(made):
-    assert len(load(made[0] / "out" / "model.npz").predict(pd.DataFrame({"Farbe": []}))) == 0
+    assert len(load(made[0] / "out" / "model.json").predict(pd.DataFrame({"Farbe": []}))) == 0
 
 
 def test_a_model_of_a_table_is_no_estimator_and_damage_is_seen(made, tmp_path):
-    path = made[0] / "out" / "model.npz"
+    path = made[0] / "out" / "model.json"
     with pytest.raises(FileFormatError):
         GT2Regressor.load(path)
     (tmp_path / "cut.npz").write_bytes(path.read_bytes()[:-100])

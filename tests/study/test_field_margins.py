@@ -10,7 +10,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from gt2lite.calibration import CoverageError, rank
-from gt2lite.calibration.oracle import margins_at_coverage
 from gt2lite.metrics import picp
 from study.design import LEVELS
 from study.field.margins import (
@@ -26,6 +25,7 @@ from study.field.margins import (
     floored,
     same,
 )
+from study.oracle import margins_at_coverage
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from gt2lite import estimator
 from gt2lite.calibration import ConformalCalibrator, rank
-from gt2lite.calibration.oracle import planes_at_coverage
 from gt2lite.datasets import DATASETS
 from gt2lite.metrics import picp, pinaw, rmse
 from gt2lite.system import Planes
@@ -28,6 +27,7 @@ from study.field.public import DEVELOPMENT, FROZEN
 from study.field.runs import SLACK, Entry
 from study.field.setting import TABLES, Setting, shape_of
 from study.field.shared import SharedTraining
+from study.oracle import planes_at_coverage
 from study.protocol import Task
 from study.runner import key_of, run
 from study.store import Store

@@ -10,8 +10,9 @@ import pytest
 from gt2lite.datasets import load_dataset, prepare
 from gt2lite.losses import make_objective
 from gt2lite.metrics import interval_score
-from gt2lite.training import WALKED, DivergenceError, Recipe, train
+from gt2lite.training import DivergenceError, Recipe, train
 from study import runner, stored
+from study.recipes import TUNED
 from study.runner import key_of
 from study.store import Store
 from study.stored import read, reference_provenance, write
@@ -153,7 +154,7 @@ def test_the_stored_walk_leads_where_its_provenance_says(name):
     told = reference_provenance(name.replace(".csv", "_provenance.json"))["recipe"]
     assert {key: value for key, value in best.items() if key in told} == told
     if name == "tuning.csv":
-        assert best == asdict(WALKED)
+        assert best == asdict(TUNED)
 
 
 # ----------------------------------------------------------------------------- kept and told
@@ -198,14 +199,14 @@ def test_the_path_has_the_value_that_was_kept_in_bold():
     steps = tables.path_steps(STORED)
     assert list(steps) == [factor for factor, _ in walk.FACTORS]
     rows = {row.factor: row.tried for row in tables.path_rows(steps)}
-    assert f"**{WALKED.n_rules}**" in rows["n_rules"] and rows["n_rules"].count("**") == 2
+    assert f"**{TUNED.n_rules}**" in rows["n_rules"] and rows["n_rules"].count("**") == 2
     facts = tables.walk_facts(STORED)
     scores = steps[facts.matters].values()
     assert facts.matters_by == max(scores) - min(scores)
 
 
 def test_a_second_walk_is_compared_where_both_tried_the_same():
-    recipe = asdict(WALKED)
+    recipe = asdict(TUNED)
     same = tables.repeat_facts(STORED, STORED, recipe, recipe)
     assert (same.noise, same.turn) == (0, "went the same way to the end")
     assert same.end == "and ended with the same recipe"

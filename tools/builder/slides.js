@@ -3,7 +3,7 @@
   "use strict";
   const slides = [...document.querySelectorAll(".slide")];
   const count = document.createElement("p");
-  count.className = "press-count";
+  count.className = "book-count";
   count.setAttribute("aria-live", "polite");
   document.body.append(count);
   const fromAddress = () => Math.min(Math.max(parseInt(location.hash.slice(1), 10) || 1, 1), slides.length) - 1;

@@ -15,16 +15,16 @@
   };
   const shade = (box) => {
     const rest = box.scrollWidth - box.clientWidth - box.scrollLeft;
-    box.classList.toggle("press-more-right", rest > 0.5);
-    box.classList.toggle("press-more-left", box.scrollLeft > 0.5);
+    box.classList.toggle("book-more-right", rest > 0.5);
+    box.classList.toggle("book-more-left", box.scrollLeft > 0.5);
   };
   const cue = (box, wanted) => {
     const place = box.closest("div.math") ?? box;
-    const there = place.nextElementSibling?.matches(".press-cue") ? place.nextElementSibling : null;
+    const there = place.nextElementSibling?.matches(".book-cue") ? place.nextElementSibling : null;
     if (!wanted) there?.remove();
     else if (!there && !box.closest("span.math")) {
       const word = document.createElement("span");
-      word.className = "press-cue";
+      word.className = "book-cue";
       word.setAttribute("aria-hidden", "true");
       word.textContent = WORD;
       place.after(word);
@@ -34,15 +34,15 @@
     for (const box of document.querySelectorAll(BOXES)) {
       if (!box.clientWidth) continue;
       const wide = content(box) > box.clientWidth + 1;
-      if (wide !== box.classList.contains("press-scrolls")) {
-        box.classList.toggle("press-scrolls", wide);
+      if (wide !== box.classList.contains("book-scrolls")) {
+        box.classList.toggle("book-scrolls", wide);
         cue(box, wide);
         if (!wide) box.removeAttribute("tabindex");
       }
       if (wide) {  // each time: it may have become wider, and the theme counts what fits on paper
         box.tabIndex = 0;
         shade(box);
-      } else box.classList.remove("press-more-right", "press-more-left");
+      } else box.classList.remove("book-more-right", "book-more-left");
     }
   };
   const start = () => {
@@ -56,7 +56,7 @@
       });
     }
     document.addEventListener("scroll", (event) => {
-      if (event.target.classList?.contains("press-scrolls")) shade(event.target);
+      if (event.target.classList?.contains("book-scrolls")) shade(event.target);
     }, { capture: true, passive: true });
     document.addEventListener("toggle", look, true);  // what was folded has a width now
     document.addEventListener("click", () => requestAnimationFrame(look));

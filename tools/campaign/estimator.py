@@ -170,7 +170,7 @@ def check_scale(answer: Answer, y: Array) -> None:
 def check_file(reg: GT2Regressor, X: Array, answer: Answer) -> None:
     """Raise `Wrong` unless a model that fits can be saved, and says the same once loaded."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.npz"
+        path = Path(folder) / "model.json"
         reg.save(path)
         again = GT2Regressor.load(path)
     if not np.array_equal(again.predict(X), answer.predicted):

@@ -28,7 +28,7 @@ from study.stored import write_provenance
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "data" / "results"
-PARTS = ("estimator", "calibration", "files", "threads", "guarantee")
+PARTS = ("estimator", "calibration", "threads", "guarantee")
 
 
 def run_part(name: str, scale: float, seed: int, jobs: int) -> list[Tally]:
@@ -37,8 +37,6 @@ def run_part(name: str, scale: float, seed: int, jobs: int) -> list[Tally]:
     n = max(round(scale * part.CASES), 1)
     if hasattr(part, "case"):
         return cases.run(part.case, n, seed, jobs)
-    if name == "files":
-        return [Tally(what, n, answered=n - bad, wrong=bad) for what, n, bad in part.run(n, seed)]
     return list(part.run(n, seed, jobs))
 
 

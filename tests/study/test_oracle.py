@@ -7,11 +7,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from gt2lite.calibration import ExactCalibrator, rank
-from gt2lite.calibration.oracle import margins_at_coverage, planes_at_coverage, widen
 from gt2lite.memberships import kappa_of
 from gt2lite.metrics import covers
 from gt2lite.system import Planes
 from gt2lite.training import init_params
+from study.oracle import margins_at_coverage, planes_at_coverage, widen
 
 
 def band(y, width=1.0):

@@ -13,9 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gt2lite._validation import Array, between, vector
-from gt2lite.calibration.base import rank
-from gt2lite.calibration.family import Interval, critical_scores, cut_ends
-from gt2lite.calibration.ranked import find_cuts
+from gt2lite.calibration import Interval, critical_scores, cut_ends, find_cuts, rank
 
 
 def planes_at_coverage(

@@ -1,0 +1,591 @@
+"""Facts about model files: what is read is what was written, or it is refused."""
+
+import hashlib
+import json
+import os
+import tracemalloc
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from gt2lite import GT2Regressor, IntervalHead, model_file
+from gt2lite.cv_plus import CVPlusRegressor
+from gt2lite.head import SeenRowsWarning
+from gt2lite.model_file import FileFormatError, StoredRowsWarning
+
+SMALL = {"n_rules": 2, "epochs": 20, "learning_rate": 0.1, "batch_size": 16}
+LEVELS = [0.6, 0.7]
+CALIBRATIONS = {
+    "none": None,
+    "search": {"method": "search"},
+    "table": {"method": "table"},
+    "exact": {"method": "exact"},
+    "conformal": {"method": "conformal"},
+    "each side": {"method": "conformal", "sides": "each"},
+    "tails": {"method": "conformal", "sides": "each", "tails": (0.2, 0.8)},
+    "upper": {"method": "exact", "sides": "upper"},
+    "groups": {"method": "conformal", "groups": True},
+    "group tails": {"method": "exact", "sides": "each", "tails": (0.3, 0.7), "groups": True},
+}
+STORES_ROWS = ("search", "table")
+
+
+def groups_of(X):
+    return np.where(X[:, 0] < 0, "low", "high")
+
+
+def draw():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(260, 2))
+    return X, 100 + 20 * X[:, 0] - 5 * X[:, 1] + 3 * rng.normal(size=260)
+
+
+def calibrated(name, **settings):
+    X, y = draw()
+    reg = GT2Regressor(**SMALL | settings).fit(X[:60], y[:60])
+    if (options := CALIBRATIONS[name]) is not None:
+        options = dict(options)
+        if options.pop("groups", False):
+            options["groups"] = groups_of(X[60:])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # groups are small here
+            reg.calibrate(X[60:], y[60:], **options)
+    return reg
+
+
+def save(model, path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StoredRowsWarning)
+        model.save(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """The file of a regressor for each calibration."""
+    folder = tmp_path_factory.mktemp("models")
+    return {name: save(calibrated(name), folder / f"{name}.json") for name in CALIBRATIONS}
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.json"
+
+
+def seal(body, kind="regressor", version=1):
+    """Return a file with the right digest around any content."""
+    digest = hashlib.sha256(body).hexdigest()
+    head = {"format": "gt2lite model", "version": version, "kind": kind, "gt2lite": "0.1.0"}
+    return json.dumps(head | {"sha256": digest})[:-1].encode() + b', "content":\n' + body + b"\n}\n"
+
+
+def refuse(path, data, match=""):
+    path.write_bytes(data)
+    with pytest.raises(FileFormatError, match=match) as caught:
+        GT2Regressor.load(path)
+    assert str(path) in str(caught.value)
+
+
+# ------------------------------------------------------------------ round trips
+
+
+@pytest.mark.parametrize("name", CALIBRATIONS)
+def test_a_loaded_regressor_predicts_the_same_bits_at_old_and_new_levels(name, path):
+    X, _ = draw()
+    reg = calibrated(name)
+    asked = {"alpha": 0.01} if name == "none" else {"coverage": LEVELS}
+    if "group" in name:
+        asked["groups"] = groups_of(X)
+    first = reg.predict_interval(X, **asked)
+    again = GT2Regressor.load(save(reg, path))
+    np.testing.assert_array_equal(again.predict(X), reg.predict(X))
+    np.testing.assert_array_equal(again.predict_interval(X, **asked), first)
+    assert again.get_params() == reg.get_params()
+    if name != "none":
+        asked["coverage"] = 0.65
+        np.testing.assert_array_equal(
+            again.predict_interval(X, **asked), reg.predict_interval(X, **asked)
+        )
+        assert str(again.calibration_report(0.65)) == str(reg.calibration_report(0.65))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"smf": "scalar"},
+        {"alphas": [0.01, 0.4]},
+        {"objective": "aligned"},
+        {"inputs": "ranks", "margins": 0.5, "n_systems": 2},
+        {"target_transform": "log", "random_state": None},
+        {"n_rules": np.int64(3), "coverage": np.float32(0.9), "random_state": np.int64(3)},
+    ],
+)
+def test_every_kind_of_system_comes_back(settings, path):
+    X, _ = draw()
+    reg = calibrated("conformal", **settings)
+    again = GT2Regressor.load(save(reg, path))
+    np.testing.assert_array_equal(
+        again.predict_interval(X, LEVELS), reg.predict_interval(X, LEVELS)
+    )
+    assert [system.inputs for system in again.systems_] == [s.inputs for s in reg.systems_]
+
+
+def test_a_choice_comes_back_with_its_candidates(path):
+    X, y = draw()
+    reg = GT2Regressor.strong(n_systems=2, epochs=3, n_rules=3).fit_calibrate(X, y, share=0.4)
+    again = GT2Regressor.load(save(reg, path))
+    assert again.chosen_ == reg.chosen_
+    assert again.margins_ == reg.margins_
+    np.testing.assert_array_equal(again.predict_interval(X), reg.predict_interval(X))
+
+
+def test_a_head_comes_back_and_is_recalibrated_without_training(path):
+    pytest.importorskip("sklearn")
+    head, X, y = _head()
+    again = IntervalHead.load(save(head, path), head.base_)
+    np.testing.assert_array_equal(again.predict(X), head.predict(X))
+    np.testing.assert_array_equal(
+        again.predict_interval(X, LEVELS), head.predict_interval(X, LEVELS)
+    )
+    for name in ("rmse_", "corrects_", "out_of_fold_", "n_features_in_", "cv", "random_state"):
+        assert getattr(again, name) == getattr(head, name)
+    with pytest.warns(SeenRowsWarning, match="20 of 120"):
+        again.calibrate(X[100:220], y[100:220])
+    again.save(path)
+
+
+def test_a_cv_plus_regressor_comes_back(path):
+    X, y = draw()
+    reg = CVPlusRegressor(GT2Regressor(**SMALL), n_folds=4).fit(X[:90], y[:90])
+    again = CVPlusRegressor.load(save(reg, path))
+    np.testing.assert_array_equal(again.predict(X), reg.predict(X))
+    np.testing.assert_array_equal(
+        again.predict_interval(X, LEVELS), reg.predict_interval(X, LEVELS)
+    )
+    np.testing.assert_array_equal(again.fold_, reg.fold_)
+    assert again.promised(0.9) == reg.promised(0.9) and again.n_folds == 4
+
+
+def test_names_of_columns_come_back(path):
+    pd = pytest.importorskip("pandas")
+    X, y = draw()
+    reg = GT2Regressor(**SMALL).fit(pd.DataFrame(X, columns=["año", "\ud800"]), y)
+    assert list(GT2Regressor.load(save(reg, path)).feature_names_in_) == ["año", "\ud800"]
+
+
+def test_settings_changed_after_the_fit_do_not_change_the_model(path):
+    X, _ = draw()
+    reg = calibrated("none")
+    before = reg.predict(X)
+    reg.set_params(alphas=(0.01,), n_rules=9, smf="scalar")
+    again = GT2Regressor.load(save(reg, path))
+    np.testing.assert_array_equal(again.predict(X), before)
+    assert again.n_rules == 2 and again.alphas is None
+
+
+def test_odd_floats_are_read_as_they_were_written(path):
+    values = np.array([-0.0, 5e-324, 0.1, 1 / 3, 1e308, 2.0**53 + 2])
+    content = {"array": values, "half": Fraction(1, 2), "n": np.int64(3), "yes": np.bool_(True)}
+    model_file.write(path, "head", content)
+    found = model_file.read(path, "head")
+    assert np.array(found.pop("array")).tobytes() == values.tobytes()
+    assert found == {"half": 0.5, "n": 3, "yes": True}
+
+
+# ------------------------------------------------------------------ writing
+
+
+def test_any_json_reader_opens_a_file_and_its_digest_is_that_of_the_bytes(saved):
+    data = saved["conformal"].read_bytes()
+    found = json.loads(data)
+    assert found["format"] == "gt2lite model" and found["kind"] == "regressor"
+    body = data[data.index(b'"content":\n') + 11 : -len(b"\n}\n")]
+    assert json.loads(body) == found["content"]
+    assert hashlib.sha256(body).hexdigest() == found["sha256"]
+
+
+def test_exactly_the_path_given_is_written(tmp_path):
+    save(calibrated("none"), tmp_path / "model")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["model"]
+
+
+@pytest.mark.parametrize("name", ["none", *STORES_ROWS, "conformal"])
+def test_a_file_that_holds_calibration_rows_is_warned_about(saved, path, name):
+    reg = GT2Regressor.load(saved[name])
+    if name in STORES_ROWS:
+        with pytest.warns(StoredRowsWarning, match="200 calibration rows") as caught:
+            reg.save(path)
+        assert caught[0].filename == __file__
+    else:
+        reg.save(path)
+    assert (model_file.read(path, "regressor")["calibration_X"] is not None) == (
+        name in STORES_ROWS
+    )
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1j, np.zeros(2, "datetime64[s]"), object()])
+def test_what_could_not_be_read_is_not_written(path, value):
+    with pytest.raises((TypeError, ValueError)):
+        model_file.write(path, "regressor", {"a": value})
+    assert not list(path.parent.iterdir())
+
+
+def test_a_model_that_is_too_large_is_not_written(path, monkeypatch):
+    monkeypatch.setattr(model_file, "MAX_BYTES", 1000)
+    with pytest.raises(ValueError, match="1,000"):
+        model_file.write(path, "regressor", {"a": np.zeros(500)})
+
+
+def test_a_write_that_fails_half_way_leaves_the_old_file(path, monkeypatch):
+    path.write_text("old")
+
+    def full_disk(number):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full_disk)
+    with pytest.raises(OSError, match="No space"):
+        model_file.write(path, "regressor", {"a": 1})
+    assert path.read_text() == "old" and list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no umask and few links")
+def test_permissions_and_links_are_kept(tmp_path, path):
+    before = os.umask(0o027)
+    try:
+        model_file.write(path, "head", {})
+    finally:
+        os.umask(before)
+    assert path.stat().st_mode & 0o777 == 0o640
+    path.chmod(0o600)
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    model_file.write(link, "head", {"a": 1})
+    assert link.is_symlink() and path.stat().st_mode & 0o777 == 0o600
+    assert model_file.read(path, "head") == {"a": 1}
+
+
+def test_a_path_that_cannot_be_written_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        model_file.write(tmp_path / "nowhere" / "model.json", "head", {})
+    with pytest.raises(IsADirectoryError):
+        model_file.write(tmp_path, "head", {})
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe")
+        with pytest.raises(OSError, match="regular file"):
+            model_file.write(tmp_path / "pipe", "head", {})
+    with pytest.raises((RuntimeError, ValueError), match="not fitted"):
+        GT2Regressor().save(tmp_path / "m.json")
+
+
+# ------------------------------------------------------------------ damage
+
+
+def test_a_flipped_or_missing_byte_is_refused_or_changes_nothing(path):
+    model_file.write(path, "head", {"a": [1.5, 2.25], "text": "año"})
+    whole, content = path.read_bytes(), model_file.read(path, "head")
+    loaded = 0
+    for place in range(len(whole)):
+        for data in (
+            whole[:place] + bytes([whole[place] ^ (1 << place % 8)]) + whole[place + 1 :],
+            whole[:place] + whole[place + 1 :],
+            whole[:place],
+        ):
+            path.write_bytes(data)
+            try:
+                assert model_file.read(path, "head") == content
+                loaded += 1  # the release that wrote it does not matter
+            except FileFormatError:
+                pass
+    assert loaded <= 2 * len("0.1.0")
+
+
+BODIES = {
+    "duplicate key": b'{"a": 1, "a": 1}',
+    "NaN": b'{"a": NaN}',
+    "Infinity": b'{"a": [-Infinity]}',
+    "64-bit": b'{"a": 1e999}',
+    "nested": b'{"a": ' + b"[" * 30 + b"]" * 30 + b"}",
+    "nested deeper": b'{"a": ' + b"[" * 10**6,
+    "not an object": b"[1, 2]",
+    "digits": b'{"a": ' + b"9" * 5000 + b"}",
+    "Expecting": b'{"a": 1,}',
+    "utf-8": b'{"a": "\xff"}',
+}
+
+
+@pytest.mark.parametrize("match", BODIES)
+def test_content_that_is_no_plain_json_is_refused_although_its_digest_is_right(path, match):
+    refuse(path, seal(BODIES[match]), match)
+
+
+def test_text_with_brackets_is_not_deep():
+    model_file._check_depth(json.dumps({"a": "[" * 99 + '"{\\' + "[" * 99}).encode())
+
+
+@pytest.mark.parametrize(
+    ("data", "match"),
+    [
+        (b"", "begin and end"),
+        (b"PK\x03\x04", "begin and end"),
+        (b'{"content": {}}', "begin and end"),
+        (seal(b"{}", version=2), "version 2.*newer"),
+        (seal(b"{}", version=0), "version 0"),
+        (seal(b"{}", kind="head"), "it is a 'head'"),
+        (seal(b"{}").replace(b"{}", b"{ }"), "SHA-256"),
+        (seal(b"{}") + b" ", "begin and end"),
+    ],
+)
+def test_what_is_no_model_file_of_this_kind_and_version_is_refused(path, data, match):
+    refuse(path, data, match)
+
+
+def test_a_large_file_is_refused_before_it_takes_memory(path, monkeypatch):
+    monkeypatch.setattr(model_file, "MAX_BYTES", 10**6)
+    with path.open("wb") as file:
+        file.truncate(10**10)
+    tracemalloc.start()
+    try:
+        with pytest.raises(FileFormatError, match="1,000,000 bytes"):
+            GT2Regressor.load(path)
+        assert tracemalloc.get_traced_memory()[1] < 10**7
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes in folders here")
+def test_only_regular_files_are_read(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    for name in ("pipe", ".", "loop"):
+        with pytest.raises(FileFormatError):
+            GT2Regressor.load(tmp_path / name)
+    with pytest.raises(FileNotFoundError):
+        GT2Regressor.load(tmp_path / "nothing")
+
+
+@pytest.mark.parametrize("error", [RecursionError, MemoryError, OverflowError, AttributeError])
+def test_every_error_while_unpacking_is_one_of_the_file(saved, error):
+    def fail(content):
+        raise error("inside")
+
+    with pytest.raises(FileFormatError, match=f"{error.__name__}.*inside"):
+        model_file.load(saved["none"], "regressor", fail)
+
+
+# ------------------------------------------------------------------ impossible values
+
+
+def put(*keys, value):
+    """Return a change of content: the value at a path of keys is replaced, or computed."""
+
+    def change(content):
+        *way, last = keys
+        for key in way:
+            content = content[key]
+        content[last] = value(content.get(last)) if callable(value) else value
+
+    return change
+
+
+def each(function):
+    return lambda values: [function(value) for value in values]
+
+
+SYSTEM, ARRAYS, STATE = ("systems", 0), ("calibration", "arrays"), ("calibration", "state")
+ANY = {
+    "target without spread": put("scaler", "y_std", value=0.0),
+    "negative spread": put("scaler", "y_std", value=-1.0),
+    "target of two columns": put("scaler", "y_mean", value=[1.0, 2.0]),
+    "input without spread": put("scaler", "x_std", value=[0.0, 1.0]),
+    "another part of the scaler": put("scaler", "z", value=1.0),
+    "one input more": put("scaler", value={"x_mean": [0.0] * 3, "x_std": [1.0] * 3}),
+    "sets without width": put(*SYSTEM, "params", "raw_sigma", value=[[0.0] * 2] * 2),
+    "sets too narrow": put(*SYSTEM, "params", "raw_sigma", value=[[1e-320] * 2] * 2),
+    "ragged parameters": put(*SYSTEM, "params", "c", value=[[1.0], [1.0, 2.0]]),
+    "text as numbers": put(*SYSTEM, "params", "a0", value=["1", "2"]),
+    "another shape": put(*SYSTEM, "params", "a0", value=[1.0]),
+    "other inputs": put(*SYSTEM, "inputs", value="squares"),
+    "no history": put(*SYSTEM, "history", value=[]),
+    "other recipe": put(*SYSTEM, "recipe", "zz", value=1),
+    "ranks that nobody needs": put("ranks", value=[[0.0, 0.0], [1.0, 1.0]]),
+    "other planes": put("planes", value=[0.5]),
+    "no systems": put("systems", value=[]),
+    "an unknown entry": put("extra", value=1),
+    "settings as a number": put("settings", value=3),
+    "unknown setting": put("settings", "zz", value=3),
+    "a list of rules": put("settings", "n_rules", value=[2]),
+    "endless rules": put("settings", "n_rules", value=10**400),
+    "a seed as text": put("settings", "random_state", value="x"),
+    "a negative seed": put("settings", "random_state", value=-1),
+    "a learning rate out of bounds": put("settings", "learning_rate", value=1e300),
+    "names as a number": put("features", value=3),
+    "names that are no text": put("features", value=[1, None]),
+    "too few names": put("features", value=["a"]),
+    "margins of another power": put("margins", value={"power": 2.0, "usual": 1.0}),
+    "a candidate without a score": put("candidates", value=[{"kept": True}]),
+    "an endless exponent": put("margins", value={"power": 0.5, "usual": "inf"}),
+}
+BY_PLANES = {
+    "more covered than there are": put(*ARRAYS, "n_covered", value=each(lambda n: n + 10**6)),
+    "fewer covered than none": put(*ARRAYS, "n_covered", value=each(lambda n: -n)),
+    "half a sample covered": put(*ARRAYS, "n_covered", value=each(lambda n: n + 0.5)),
+    "planes above 1": put(*ARRAYS, "alpha", value=each(lambda a: 5 * a)),
+    "one plane many times": put(*ARRAYS, "alpha", value=each(lambda a: 0)),
+    "rows that do not match": put("calibration_X", value=lambda rows: rows[:5]),
+    "columns that do not match": put("calibration_X", value=each(lambda row: row[:1])),
+    "no rows": put("calibration_X", value=None),
+    "another option": put(*STATE, "options", "zz", value=1),
+    "another entry": put(*STATE, "zz", value=1),
+}
+BY_RANK = {
+    "sides that are none": put(*ARRAYS, "side", value=each(lambda s: 5 * s + 5)),
+    "a margin where a plane covers": put(*ARRAYS, "margin", value=each(lambda m: m + 1)),
+    "no lowest plane": put(*ARRAYS, "alpha_min", value=[0.0]),
+    "rows that are not needed": put("calibration_X", value=[[1.0, 2.0]]),
+    "another array": put(*ARRAYS, "zz", value=[1.0]),
+    "another entry": put(*STATE, "zz", value=1),
+    "another kind": put(*STATE, "kind", value="magic"),
+}
+GROUPED = {
+    "a group without a name": put(*ARRAYS, "group", value=each(lambda g: g + 1)),
+    "half a group": put(*ARRAYS, "group", value=each(lambda g: g + 0.5)),
+    "one name twice": put(*STATE, "labels", value=["a", "a"]),
+    "names in one word": put(*STATE, "labels", value="ab"),
+    "names that are lists": put(*STATE, "labels", value=[[1], [2]]),
+    "a name without samples": put(*STATE, "labels", value=["a", "b", "c"]),
+}
+CASES = [
+    pytest.param(kind, change, id=f"{kind}: {what}")
+    for kind, changes in {
+        "none": ANY
+        | {
+            "a calibration without its arrays": put("calibration", value={"state": {}}),
+            "rows without a calibration": put("calibration_X", value=[[1.0, 2.0]]),
+        },
+        "search": BY_PLANES | {"no end": put(*STATE, "options", "min_step", value=5e-324)},
+        "table": BY_PLANES | {"no end": put(*STATE, "options", "step", value=1e-9)},
+        "exact": BY_RANK,
+        "each side": BY_RANK,
+        "groups": BY_RANK | GROUPED,
+    }.items()
+    for what, change in changes.items()
+]
+
+
+@pytest.mark.parametrize(("kind", "change"), CASES)
+def test_an_impossible_value_is_refused(saved, path, kind, change):
+    content = model_file.read(saved[kind], "regressor")
+    model_file.write(path, "regressor", content)
+    GT2Regressor.load(path)  # it is not the rewriting that is refused
+    change(content)
+    model_file.write(path, "regressor", content)
+    with pytest.raises(FileFormatError):
+        GT2Regressor.load(path)
+
+
+# ------------------------------------------------------------------ heads and CV+
+
+
+def _head():
+    from sklearn.neighbors import KNeighborsRegressor
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    X, y = draw()
+    base = make_pipeline(StandardScaler(), KNeighborsRegressor(4))
+    head = IntervalHead(base, GT2Regressor(**SMALL), cv=3, random_state=5).fit(X[:120], y[:120])
+    return head.calibrate(X[120:], y[120:]), X, y
+
+
+@pytest.fixture(scope="module")
+def head_file(tmp_path_factory):
+    pytest.importorskip("sklearn")
+    head, X, y = _head()
+    return head, save(head, tmp_path_factory.mktemp("head") / "head.json"), X, y
+
+
+def test_another_base_is_refused_with_what_differs(head_file):
+    from sklearn.frozen import FrozenEstimator
+    from sklearn.linear_model import LinearRegression
+    from sklearn.neighbors import KNeighborsRegressor
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    head, path, X, y = head_file
+    IntervalHead.load(path, FrozenEstimator(head.base_))  # the same model
+    harmless = make_pipeline(StandardScaler(), KNeighborsRegressor(4, n_jobs=1), verbose=False)
+    IntervalHead.load(path, harmless.fit(X[:120], y[:120]))
+    for base, n_rows, match in (
+        (LinearRegression(), 120, "LinearRegression.*Pipeline"),
+        (
+            make_pipeline(StandardScaler(), KNeighborsRegressor(7)),
+            120,
+            "n_neighbors=7.*n_neighbors=4",
+        ),
+        (make_pipeline(StandardScaler(), KNeighborsRegressor(4)), 100, r"\d+ of 32"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            IntervalHead.load(path, base.fit(X[:n_rows], y[:n_rows]))
+    with pytest.raises(TypeError, match="base"):
+        IntervalHead.load(path, None)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda content: content.pop("corrects"),
+        put("features", value=1),
+        put("rmse", value={"base": 1.0}),
+        put("rmse", "base", value=-1.0),
+        put("cv", value=0),
+        put("random_state", value=-1),
+        put("base", value={"class": 3, "text": ""}),
+        put("more", value=1),
+        put("regressor", value={}),
+        put("probes", value=[[0.0] * 9]),
+        put("probed", value=[0.0]),
+        put("marks", value="none"),
+    ],
+)
+def test_a_head_that_contradicts_itself_is_refused(head_file, path, change):
+    head, sound, _, _ = head_file
+    content = model_file.read(sound, "head")
+    change(content)
+    model_file.write(path, "head", content)
+    with pytest.raises(FileFormatError):
+        IntervalHead.load(path, head.base_)
+
+
+def test_a_head_on_named_columns_asks_the_base_by_names(path):
+    pytest.importorskip("sklearn")
+    pd = pytest.importorskip("pandas")
+    from sklearn.linear_model import Ridge
+
+    X, y = draw()
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    head = IntervalHead(Ridge(), GT2Regressor(**SMALL), cv=3).fit(frame, y)
+    again = IntervalHead.load(save(head, path), head.base_)
+    assert list(again.feature_names_in_) == ["a", "b"]
+    np.testing.assert_array_equal(again.predict(frame), head.predict(frame))
+
+
+def test_a_cv_plus_file_that_contradicts_itself_is_refused(path):
+    X, y = draw()
+    CVPlusRegressor(GT2Regressor(**SMALL), n_folds=2).fit(X[:41], y[:41]).save(path)
+    sound = path.read_bytes()
+    other = model_file.pack_regressor(GT2Regressor(**SMALL).fit(np.eye(40)[:, :5], y[:40]))
+    for change in (
+        put("fold", value=each(lambda fold: 9 if fold < 0 else fold)),
+        put("folds", value=lambda folds: [*folds, folds[0]]),
+        put("folds", value=lambda folds: folds[:1]),
+        put("folds", 1, "scores", "critical_alpha", value=each(lambda alpha: alpha + 2)),
+        put("folds", 1, "regressor", value=other),
+    ):
+        path.write_bytes(sound)
+        content = model_file.read(path, "cv plus")
+        change(content)
+        model_file.write(path, "cv plus", content)
+        with pytest.raises(FileFormatError):
+            CVPlusRegressor.load(path)
