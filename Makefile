@@ -77,7 +77,7 @@ study: $(VENV)/.stamp ## Recompute every stored result; print what moved beyond 
 	@$(PY) tools/args.py $(PY) -m study study
 
 stress: $(VENV)/.stamp ## Run the property tests at length and print their counts (ARGS for pytest)
-	@$(PY) tools/args.py $(PY) -m pytest -n auto --hypothesis-profile=stress --hypothesis-show-statistics tests/stress
+	@$(PY) tools/args.py $(PY) -m pytest -n auto --dist worksteal --hypothesis-profile=stress --hypothesis-show-statistics tests/stress
 
 lint: $(VENV)/.stamp ## Check style, formatting, clean notebooks, workflows
 	@$(PY) -m ruff check --quiet .

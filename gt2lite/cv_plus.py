@@ -1,10 +1,10 @@
-"""CV+: intervals from a data set too small to set rows aside."""
+"""CV+: calibrated intervals from data sets too small to hold out calibration rows."""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Self
 
@@ -41,30 +41,32 @@ from gt2lite.calibration import (
 from gt2lite.datasets import check_target
 from gt2lite.regressor import GT2Regressor, interval_frame
 from gt2lite.selection import call_all
+from gt2lite.splits import random_parts
 
-AT_ONCE = 2**21
-"""How many ends of intervals are held in memory at once."""
+CHUNK_ELEMENTS = 2**21
+"""Number of interval bounds that are held in memory at once."""
 
 
 class CVPlusRegressor(Regressor):  # type: ignore[misc]
-    """Prediction intervals from all rows of a small table: CV+ for nested intervals.
+    """Prediction intervals from all rows of a small data set: CV+ for nested intervals.
 
-    The rows are dealt into folds. For each fold a system is trained without it, and its rows are
-    scored: which plane just covers them? At a new row, each of the N old rows gives the ends
-    of that plane, of the system that has not seen it. At the level 1 - a the interval leaves out
-    the share a of the lower ends that lie lowest, and the share a of the upper ends that lie
-    highest.
+    Rows are split at random into folds. For each fold a system is trained without it, and its rows
+    are scored: which plane just covers them? At a new row, each of the N training rows contributes
+    the bounds of its plane, of the system that was trained without it. At the level 1 - a the
+    interval leaves out the share a of the lower bounds that lie lowest, and the share a of the
+    upper bounds that lie highest.
 
-    In practice it covers about as often as asked. What is promised is less, `promised(coverage)`:
-    at least 1 - 2 a - 2 (1 - 1/K) / (N/K + 1) with K folds, for exchangeable rows. Every choice
-    inside training is made again in each fold, as this needs. From about a thousand rows on set
-    some of them aside: `GT2Regressor.fit_calibrate` promises the level itself, and trains once.
+    In practice coverage is about the level. What is guaranteed is less, `promised(coverage)`:
+    at least 1 - 2 a - 2 (1 - 1/K) / (N/K + 1) with K folds, for exchangeable rows. This requires
+    that every choice in training is made again in each fold, as it is here. From about a thousand
+    rows on hold some of them out: `GT2Regressor.fit_calibrate` guarantees the level itself, and
+    trains once.
 
     Args:
         system: the unfitted `GT2Regressor` to train; None for `GT2Regressor.strong()`.
-        n_folds: number K of folds. More folds train on more rows each; fewer promise more. Rows
-            that are left over when they are dealt evenly train all systems and are not scored.
-        n_jobs: processes that train; None for one, -1 for one a fold. Needs joblib.
+        n_folds: number K of folds. More folds train on more rows each; fewer guarantee more. Folds
+            have equal sizes; rows left over train all systems and are not scored.
+        n_jobs: number of processes that train; None for one, -1 for one per fold. Needs joblib.
         random_state: the seed of the folds.
 
     Attributes:
@@ -72,7 +74,7 @@ class CVPlusRegressor(Regressor):  # type: ignore[misc]
         fold_: the fold (N,) of each row of `fit`; -1 for a row left over.
         scores_: for each fold the `gt2lite.calibration.Scores` of its rows.
         n_scored_: the number of rows with a score.
-        n_features_in_, feature_names_in_: the columns seen in `fit`; names where X had them.
+        n_features_in_, feature_names_in_: the columns seen in `fit`; names if X had them.
 
     >>> from gt2lite import GT2Regressor, load_dataset
     >>> from gt2lite.cv_plus import CVPlusRegressor
@@ -101,12 +103,12 @@ class CVPlusRegressor(Regressor):  # type: ignore[misc]
         values, names = read_table(X)
         target = read_target(y, len(values), type(self).__name__)
         system = self._system()
-        check_target(system.target_transform, target)  # while rows have their own numbers
+        check_target(system.target_transform, target)  # here, so that errors name the row of X
         n_folds = whole("n_folds", self.n_folds, 2)
-        fold = deal(len(values), n_folds, read_seed(self.random_state))
+        fold = draw_folds(len(values), n_folds, read_seed(self.random_state))
         settings = system.get_params()
         calls = [
-            partial(_learn, settings, values, target, fold != k, names) for k in range(n_folds)
+            partial(_train_fold, settings, values, target, fold != k, names) for k in range(n_folds)
         ]
         with progress_bar(n_folds, "training", "fold", show=system.verbose) as done:
             found = list(call_all(calls, self.n_jobs, done))
@@ -126,7 +128,7 @@ class CVPlusRegressor(Regressor):  # type: ignore[misc]
         *,
         as_frame: bool = False,
     ) -> Any:
-        """Return the lower and upper ends of prediction intervals, nested from level to level.
+        """Return the lower and upper bounds of prediction intervals, nested from level to level.
 
         Args:
             X: inputs (N, M).
@@ -138,22 +140,24 @@ class CVPlusRegressor(Regressor):  # type: ignore[misc]
         """
         values = self._read(X)
         coverage = DEFAULT_COVERAGE if coverage is None else coverage
-        ranks = [self._rank(level) for level in _levels(coverage)]
-        lower, upper = np.empty((2, len(values), len(ranks)))
-        above = np.array(ranks, dtype=int) - 1  # of N ends, the smallest first
+        levels = vector("coverage", np.atleast_1d(coverage))
+        above = np.array([self._rank(level) for level in levels]) - 1  # of the sorted upper bounds
         below = self.n_scored_ - 1 - above
-        for rows in _stretches(len(values), self.n_scored_):
-            ends = np.concatenate(self._ends(values[rows]), axis=1)  # (2, scores, rows)
-            ends.sort(axis=1)
-            lower[rows], upper[rows] = ends[0, below].T, ends[1, above].T
+        lower, upper = np.empty((2, len(values), len(levels)))
+        step = max(1, CHUNK_ELEMENTS // (2 * self.n_scored_))
+        for start in range(0, len(values), step):
+            rows = slice(start, start + step)
+            bounds = np.concatenate(self._bounds(values[rows]), axis=1)  # (2, scores, rows)
+            bounds.sort(axis=1)
+            lower[rows], upper[rows] = bounds[0, below].T, bounds[1, above].T
         if n_axes("coverage", coverage) == 0:
             lower, upper = lower[:, 0], upper[:, 0]
         return interval_frame(X, lower, upper, coverage) if as_frame else (lower, upper)
 
     def promised(self, coverage: float) -> float:
-        """Return the coverage that is sure at a level, for exchangeable rows; 0 for nothing.
+        """Return the coverage that is guaranteed at a level, for exchangeable rows; 0 for none.
 
-        It is an average over tables like this one and over new rows, as for every conformal method.
+        As for every conformal method, it is an average over data sets like this one and new rows.
         """
         self._check_fitted()
         miss = 1 - plain_fraction(between("coverage", coverage, 0, 1))
@@ -226,7 +230,7 @@ class CVPlusRegressor(Regressor):  # type: ignore[misc]
         return self.system
 
     def _rank(self, level: Any) -> int:
-        """Return which of the upper ends, from below, a level asks for."""
+        """Return the rank of the upper bound that a level requires, from below."""
         n, level = self.n_scored_, between("coverage", level, 0, 1)
         if (k := rank(level, n + 1)) > n:
             raise CoverageError(
@@ -235,17 +239,16 @@ class CVPlusRegressor(Regressor):  # type: ignore[misc]
             )
         return k
 
-    def _ends(self, values: Array) -> list[Array]:
-        """Return for each fold the ends (2, scores, N) that its rows give to new ones."""
+    def _bounds(self, values: Array) -> list[Array]:
+        """Return for each fold the bounds (2, scores, N) that its rows contribute to new rows."""
         found = []
         for system, scores in zip(self.systems_, self.scores_, strict=True):
-            learnt = system._fitted()
-            family = learnt.family(learnt.planes(system.scaler_.transform_X(values)))
+            family = _family(system, values)
             planes, which = np.unique(scores.alpha, return_inverse=True)
             cuts = [Cut(plane if plane > 0 else math.nan) for plane in planes]
-            ends = cut_ends(family, [(cut, cut) for cut in cuts])[:, which]
-            ends += np.stack([-scores.margin, scores.margin])[:, :, None]
-            found.append(system.scaler_.inverse_bounds(ends))
+            bounds = cut_ends(family, [(cut, cut) for cut in cuts])[:, which]
+            bounds += np.stack([-scores.margin, scores.margin])[:, :, None]
+            found.append(system.scaler_.inverse_bounds(bounds))
         return found
 
     def _read(self, X: Any) -> Array:
@@ -258,37 +261,34 @@ class CVPlusRegressor(Regressor):  # type: ignore[misc]
             raise not_fitted_error(type(self).__name__)
 
 
-def deal(n_rows: int, n_folds: int, seed: Any) -> IntArray:
+def draw_folds(n_rows: int, n_folds: int, seed: Any) -> IntArray:
     """Return the fold (N,) of each row, in folds of equal size; -1 for rows that are left over.
 
-    >>> deal(8, 3, 0)
+    >>> draw_folds(8, 3, 0)
     array([-1, -1,  1,  2,  2,  0,  0,  1])
     """
     size = n_rows // n_folds
     if size == 0:
-        raise ValueError(f"{n_folds=} is more than there are rows, n_samples={n_rows}")
+        raise ValueError(f"n_folds must be at most n_samples={n_rows}, got {n_folds}")
     rng = np.random.default_rng([2, seed] if isinstance(seed, int) else seed)
     fold = np.full(n_rows, -1)
-    fold[rng.permutation(n_rows)[: n_folds * size]] = np.repeat(np.arange(n_folds), size)
+    for k, rows in enumerate(random_parts(n_rows, [size] * n_folds, rng)[:-1]):
+        fold[rows] = k
     return fold
 
 
-def _learn(
+def _train_fold(
     settings: dict[str, Any], X: Array, y: Array, use: NDArray[np.bool_], names: Names | None
 ) -> tuple[GT2Regressor, Scores]:
     """Train on some rows, and score the others."""
     system = GT2Regressor(**settings | {"verbose": False}).fit(X[use], y[use])
     if names is not None:
         system.feature_names_in_ = names
-    learnt, scaler = system._fitted(), system.scaler_
-    family = learnt.family(learnt.planes(scaler.transform_X(X[~use])))
-    return system, critical_scores(family, scaler.transform_y(y[~use]))
+    target = system.scaler_.transform_y(y[~use])
+    return system, critical_scores(_family(system, X[~use]), target)
 
 
-def _levels(coverage: Any) -> Array:
-    return vector("coverage", np.atleast_1d(coverage))
-
-
-def _stretches(n_rows: int, n_scores: int) -> Iterator[slice]:
-    step = max(1, AT_ONCE // (2 * n_scores))
-    return (slice(start, start + step) for start in range(0, n_rows, step))
+def _family(system: GT2Regressor, X: Array) -> Any:
+    """Return the nested intervals of a system at inputs `X` (N, M), in scaled units."""
+    fitted = system._fitted()
+    return fitted.family(fitted.planes(system.scaler_.transform_X(X)))

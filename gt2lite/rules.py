@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gt2lite._validation import Array, Names, between, finite, match_table, numbers, whole
-from gt2lite.calibration import Calibration, read_groups
+from gt2lite.calibration import DEFAULT_COVERAGE, Calibration, read_groups
 from gt2lite.datasets import Scaler
 from gt2lite.memberships import ALPHA_0, kappa_of, log_firing, secondary
 from gt2lite.selection import SPREAD, Fitted, System
@@ -127,10 +127,9 @@ def consequents(params: Params, X: Array) -> Array:
     return np.asarray(X @ params["a"].T + params["a0"])
 
 
-def firings(params: Params, X: Array, alpha: float) -> tuple[Array, Array]:
-    """Return the lower and upper firing strengths (N, P) of the plane `alpha`."""
-    lower, upper = _log_firings(params, X, alpha)
-    return np.exp(lower), np.exp(upper)
+def firings(params: Params, X: Array, alpha: float) -> Array:
+    """Return the lower and upper firing strengths (2, N, P) of the plane `alpha`."""
+    return np.exp(_log_firings(params, X, alpha))
 
 
 def end_weights(params: Params, X: Array, alpha: float) -> Array:
@@ -161,10 +160,9 @@ def output_weights(params: Params, X: Array, alphas: Array) -> Array:
     return weights
 
 
-def _log_firings(params: Params, X: Array, alpha: float) -> tuple[Array, Array]:
-    theta = constrain(params)
-    lower, upper = log_firing(X, theta.c, theta.sigma, theta.s_l, theta.s_r, kappa_of(alpha))
-    return lower, upper
+def _log_firings(params: Params, X: Array, alpha: float) -> Array:
+    c, sigma, s_l, s_r, _ = constrain(params)
+    return np.stack(log_firing(X, c, sigma, s_l, s_r, kappa_of(alpha)))
 
 
 def _end_weights(params: Params, X: Array, alpha: float) -> Array:
@@ -240,10 +238,11 @@ def read_antecedents(params: Params, units: Units, X: Array | None) -> list[tupl
     low, high = np.full(M, -2.0), np.full(M, 2.0)
     if X is not None:
         low, high = np.quantile(X, [0.025, 0.975], axis=0)
-    listed = [None if X is None else _few_values(X[:, m]) for m in range(M)]
-    for m, values in enumerate(listed):
-        if values is not None:  # a rare category counts, too
-            low[m], high[m] = values[0], values[-1]
+    listed: dict[int, Array] = {}  # columns with a few distinct values, such as 0 and 1
+    for m in range(M):
+        if X is not None and len(values := np.unique(X[:, m])) <= _FEW_VALUES:
+            listed[m] = values
+            low[m], high[m] = values[0], values[-1]  # a rare category counts, too
 
     def log_mu(z: Array) -> Array:
         return -((z - c) ** 2) / (2 * M * sigma**2)
@@ -263,8 +262,8 @@ def read_antecedents(params: Params, units: Units, X: Array | None) -> list[tupl
         place = float(peak[p, m] - low[m]) / (float(high[m] - low[m]) or 1.0)
         texts = units.number(m, ends[0]), units.number(m, ends[1]), units.number(m, best)
         tends = _range_words(texts, (start[p, m] > low[m], stop[p, m] < high[m]), place)
-        values = listed[m]
-        if values is not None:
+        if m in listed:
+            values = listed[m]
             inside = values[(start[p, m] <= values) & (values <= stop[p, m])]
             if 0 < len(inside) < len(values):
                 plain = (f"{round(float(mean + std * v), 9) + 0.0:.6g}" for v in inside)
@@ -292,12 +291,6 @@ def _range_words(texts: tuple[str, str, str], bounded: tuple[bool, bool], place:
     if 1 / 3 <= place <= 2 / 3:
         return f"rather near {peak}"
     return "rather low" if place < 1 / 3 else "rather high"
-
-
-def _few_values(column: Array) -> Array | None:
-    """Return the distinct values of a column that has only a few, such as 0 and 1."""
-    values = np.unique(column)
-    return values if len(values) <= _FEW_VALUES else None
 
 
 # --------------------------------------------------------------------------------- rules
@@ -690,7 +683,7 @@ class Explanation:
     __repr__ = __str__
 
     def _sum(self, part: Part) -> str:
-        """Return a part as a sum of weights times consequents, as people would write it."""
+        """Return a part as a sum of weights times consequents."""
         if np.isinf(part.value):
             return f"{part.name}: none, the interval is open there"
         order = np.argsort(-part.weights, kind="stable")
@@ -715,7 +708,7 @@ class Explanation:
         return text
 
     def _lines(self) -> list[str]:
-        """Return the table of rules: what each says, how it fires, what it weighs."""
+        """Return the table of rules: consequents, firing strengths and weights."""
         planes = {part.alpha: part.fires for part in (self.lower_end, self.upper_end)}
         heads = ["rule", "says", *(f"fires at {alpha:.3g}" for alpha in planes)]
         rows = [[*heads, "in prediction", "lower end", "upper end"]]
@@ -731,7 +724,7 @@ class Explanation:
         ]
 
     def _meant(self) -> list[str]:
-        """Return what the rules are for that weigh most in the prediction or in an end."""
+        """Return where the heaviest rules of the prediction and of either bound apply."""
         heaviest = [int(np.argmax(part.weights)) for part in self.parts]
         order = np.argsort(-self.estimate.weights, kind="stable")[:2].tolist()
         return [
@@ -795,7 +788,7 @@ def explain_row(
         cuts = np.array([[alpha, 0.0], [alpha, 0.0]])
         is_margin = False
     else:
-        coverage = between("coverage", 0.9 if coverage is None else coverage, 0, 1)
+        coverage = between("coverage", DEFAULT_COVERAGE if coverage is None else coverage, 0, 1)
         groups = None if group is None else read_groups([group])
         lower, upper = calibration.intervals(fitted.family(planes), coverage, groups)
         cuts = _cuts(calibration, coverage, None if groups is None else groups[0])
@@ -805,8 +798,7 @@ def explain_row(
     members = [(system.params, fitted.inputs(X, k)) for k, system in enumerate(fitted.systems)]
 
     def fires(alpha: float) -> Array:  # (2, P)
-        found = [np.stack(firings(params, Z, alpha))[:, 0] for params, Z in members]
-        return np.concatenate(found, axis=1)
+        return np.concatenate([firings(params, Z, alpha)[:, 0] for params, Z in members], axis=1)
 
     def mean(weights: list[Array]) -> Array:  # every system has the same part
         return np.concatenate(weights) / len(members)
@@ -862,6 +854,6 @@ def _conditions(fitted: Fitted, units: Units) -> tuple[str, ...]:
 
 
 def _cuts(calibration: Calibration, coverage: float, group: Any) -> Array:
-    """Return plane and margin of both ends (2, 2); the plane is NaN where there is a margin."""
+    """Return plane and margin of both bounds (2, 2); with a margin the plane is NaN."""
     (row,) = (row for row in calibration.report(coverage) if row.group == group)
     return np.stack([np.broadcast_to(row.alpha, 2), np.broadcast_to(row.margin, 2)], axis=1)

@@ -23,8 +23,8 @@ import autograd.numpy as np
 import numpy as onp
 from autograd.extend import defvjp, primitive
 
-from gt2lite._fast.memory import Fired, Theta, Wide
-from gt2lite._fast.planes import fire, plane_ends, reduce_planes
+from gt2lite._fast.parameters import PARAM_NAMES, Params, Theta, sigmoid
+from gt2lite._fast.planes import Fired, Wide, fire, plane_ends, reduce_planes
 from gt2lite._fast.state import apart, quiet
 from gt2lite._threads import one_blas_thread
 from gt2lite._validation import Array, matrix, one_of, vector
@@ -45,9 +45,6 @@ __all__ = [
     "weigh_planes",
 ]
 
-Params = dict[str, Array]
-
-PARAM_NAMES = ("c", "raw_sigma", "raw_l", "raw_r", "a", "a0")
 SMF_MODES = ("per_input", "scalar")
 
 _CHUNK_ELEMENTS = 2**17  # memberships handled at once: about a megabyte, fits a cache
@@ -76,14 +73,6 @@ def constrain(params: Params) -> Theta:
         s_l, s_r = s_l * ones, s_r * ones
     b = np.concatenate([params["a"], params["a0"][:, None]], axis=1)
     return Theta(params["c"], np.abs(params["raw_sigma"]), s_l, s_r, b)
-
-
-def sigmoid(raw: Array) -> Array:
-    """Return the share in (0, 1) that stands for any real number."""
-    s = onp.tanh(0.5 * raw)  # this form does not overflow
-    s += 1
-    s *= 0.5
-    return s
 
 
 _sigmoid = primitive(sigmoid)

@@ -37,7 +37,7 @@ from gt2lite.losses import CompiledLoss, make_objective
 from gt2lite.memberships import ALPHA_0
 from gt2lite.metrics import interval_score, picp
 from gt2lite.system import Params, Planes
-from gt2lite.training import Lesson, Recipe, Trained, train
+from gt2lite.training import Recipe, Trained, train
 from study import results, saturation
 from study.comparison import LEVELS, run_method
 from study.execution import run_all
@@ -203,37 +203,31 @@ def train_levels(
     for name, value in {"objective": "dual", "keep": "last"}.items():
         if getattr(recipe, name) != value:
             raise ValueError(f"recipe must have {name}={value!r}, got {getattr(recipe, name)!r}")
-    lesson = _RandomLevels(_LevelLoss(recipe.planes))
-    return train(X, y, recipe, seed=seed, lesson=lesson, progress=False)
+    return train(
+        X,
+        y,
+        recipe,
+        seed=seed,
+        loss=LevelLoss(recipe.planes),
+        draw_inputs=lambda X, rng: with_level(X, rng.uniform(LOWEST, HIGHEST, len(X))),
+        progress=False,
+    )
 
 
-class _LevelLoss(CompiledLoss):
-    """The dual loss with its own level for each row."""
+class LevelLoss(CompiledLoss):
+    """The dual loss at the level of each row, which is in the last column of the inputs."""
 
-    def ask(self, phi: Array) -> None:
-        """Set the levels (B,) of the rows that come next."""
+    def value(self, ends: Array, y: Array, X_t: Array | None = None) -> float:
+        """Return the loss of the bounds (2, K, B) at `y` (B,), given the inputs (M + 1, B)."""
+        self._set_levels(X_t)
+        return super().value(ends, y)
+
+    def gradient(self, ends: Array, y: Array, X_t: Array | None = None) -> Array:
+        """Return the gradient with respect to the bounds (2, K, B)."""
+        self._set_levels(X_t)
+        return super().gradient(ends, y)
+
+    def _set_levels(self, X_t: Array | None) -> None:
+        assert X_t is not None
+        phi = np.tanh(_MEAN + _STD * X_t[-1])
         self._lean = np.stack([-phi, phi])[:, None, :] / 2  # (2, 1, B)
-
-
-class _RandomLevels(Lesson):
-    """A level drawn anew for every row and epoch."""
-
-    def __init__(self, loss: _LevelLoss) -> None:
-        super().__init__(loss)
-        self._ask = loss.ask
-        self._asked: list[Array] = []
-
-    def inputs(self, X: Array, rng: np.random.Generator) -> Array:
-        """Return the inputs with a level in the last column."""
-        return with_level(X, rng.uniform(LOWEST, HIGHEST, len(X)))
-
-    def look_at(self, X_t: Array) -> None:
-        """Read the levels of the next batch from its last column."""
-        self._asked.append(np.tanh(_MEAN + _STD * X_t[-1]))
-        self._ask(self._asked[-1])
-
-    def mean_loss(self, seen: Sequence[tuple[Array, Array]]) -> float:
-        """Return the mean loss of an epoch, every row at the level that it had."""
-        self._ask(np.concatenate(self._asked))
-        self._asked.clear()
-        return super().mean_loss(seen)

@@ -232,3 +232,26 @@ def test_the_search_stalls_on_a_plateau_and_says_so():
     exact = ExactCalibrator().fit(family, family.y)  # though there is a plane
     assert exact.reached(0.9) == 1.0
     assert exact.alpha(0.9) == pytest.approx(0.05)
+
+
+def test_the_finest_table_has_a_thousand_planes():
+    family = Bands(120)
+    assert TableCalibrator(step=1e-3).fit(family, family.y).n_evaluations <= 1001
+
+
+def test_no_search_looks_at_more_planes_than_its_bound():
+    rng = np.random.default_rng(1)
+    most = 0.0
+    for seed in range(100):
+        family = Bands(int(rng.integers(100, 130)), seed)
+        search = SearchCalibrator(
+            start=rng.uniform(0.01, 1),
+            step=10 ** rng.uniform(-6, 0),
+            shrink=rng.uniform(0.01, 0.9),
+            tolerance=rng.choice([0.0, 1e-9, 0.01]),
+            min_step=10 ** rng.uniform(-6, 0),
+        ).fit(family, family.y)
+        before = search.n_evaluations
+        search.alpha(rng.uniform(0.05, search.max_coverage))
+        most = max(most, (search.n_evaluations - before) / search.most_evaluations())
+    assert 0.1 < most <= 1

@@ -1,0 +1,244 @@
+"""Data frames in and out of `GT2Regressor`, in one piece and in parts."""
+
+import datetime
+import warnings
+
+import numpy as np
+import pytest
+
+from gt2lite import GT2Regressor
+
+pd = pytest.importorskip("pandas")
+
+COLUMNS = ["a", "b"]
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(0)
+    index = rng.permutation([f"row {i}" for i in range(400)])
+    return pd.DataFrame(rng.normal(size=(400, 2)), columns=COLUMNS, index=index)
+
+
+@pytest.fixture(scope="module")
+def y(frame):
+    return frame["a"] - frame["b"] ** 2
+
+
+@pytest.fixture(scope="module")
+def reg(frame, y):
+    return GT2Regressor(n_rules=3, epochs=10, learning_rate=0.03).fit_calibrate(frame, y)
+
+
+# ------------------------------------------------------------------------------- frames in
+
+
+def test_a_frame_gives_the_bits_of_its_numbers_and_keeps_its_names(frame, y, reg):
+    plain = GT2Regressor(n_rules=3, epochs=10, learning_rate=0.03)
+    plain.fit_calibrate(frame.to_numpy(), y.to_numpy())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = reg.predict_interval(frame)
+    np.testing.assert_array_equal(found, plain.predict_interval(frame.to_numpy()))
+    assert list(reg.feature_names_in_) == COLUMNS
+    reg.calibrate(frame, y)
+    assert list(reg.feature_names_in_) == COLUMNS
+    assert not hasattr(reg.fit(frame.to_numpy(), y), "feature_names_in_")
+
+
+def test_columns_must_have_the_same_names_in_the_same_order(frame, y):
+    reg = GT2Regressor(n_rules=2, epochs=1).fit(frame, y)
+    with pytest.raises(ValueError, match="same order"):
+        reg.predict(frame[["b", "a"]])
+    with pytest.raises(ValueError, match=r"missing:\n- b"):
+        reg.predict(frame[["a"]])
+    with pytest.warns(UserWarning, match="valid feature names"):
+        reg.predict(frame.to_numpy())
+
+
+def with_missing(missing):
+    column = np.ones(400).astype(object)
+    column[[3, 4]] = missing
+    return column
+
+
+BAD_COLUMNS = {
+    "text": (["female", "male"] * 200, "text .*'female' in row 0"),
+    "categories": (pd.Categorical(["a", "b"] * 200), "text .*'a' in row 0"),
+    "dates": (pd.date_range("2024-01-01", periods=400), "dates .*2024-01-01"),
+    "days": ([datetime.date(2024, 5, 1)] * 400, "dates .*2024-05-01"),
+    "spans": (pd.to_timedelta(range(400), unit="h"), "time spans"),
+    "lists": ([[1, 2]] * 400, r"\[1, 2\] in row 0"),
+    "infinity": ([1.0] * 399 + [np.inf], "1 infinite value.*row 399"),
+    "None": (with_missing(None), "2 missing values.*row 3"),
+    "NaN": (with_missing(np.nan), "2 missing values.*row 3"),
+    "NA": (with_missing(pd.NA), "2 missing values.*row 3"),
+    "NaT": (with_missing(pd.NaT), "2 missing values.*row 3"),
+    "integers with gaps": (pd.array([1] * 399 + [pd.NA], dtype="Int64"), "1 missing value"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_COLUMNS)
+def test_a_column_that_holds_other_things_than_numbers_is_named(frame, y, kind):
+    values, words = BAD_COLUMNS[kind]
+    with pytest.raises(ValueError, match=f"column 'odd' .*{words}"):
+        GT2Regressor(n_rules=2, epochs=1).fit(frame.assign(odd=values), y)
+
+
+def test_nullable_integers_without_gaps_are_numbers(frame, y):
+    GT2Regressor(n_rules=2, epochs=1).fit(frame.round().astype("Int64"), y)
+
+
+def test_other_bad_columns_are_named_as_well(frame, y):
+    bad = frame.assign(**dict.fromkeys("cdefghi", "x"))
+    with pytest.raises(ValueError, match=r"column 'c'.*'d', 'e', 'f', 'g', 'h', \.\.\."):
+        GT2Regressor(n_rules=2, epochs=1).fit(bad, y)
+
+
+def test_columns_without_names_or_with_equal_names_are_found(frame, y):
+    with pytest.raises(ValueError, match="column 1 has 400 missing"):
+        GT2Regressor(n_rules=2, epochs=1).fit(pd.DataFrame({0: frame["a"], 1: np.nan}), y)
+    same = frame.set_axis(["same", "same"], axis=1)
+    same.iloc[4, 1] = np.nan
+    with pytest.raises(ValueError, match=r"column 'same' has 1 missing value.*row 4"):
+        GT2Regressor(n_rules=2, epochs=1).fit(same, y)
+
+
+def test_targets_are_checked_the_same_way(frame, y):
+    with pytest.raises(ValueError, match=r"^y holds text .*'cheap' in row 0"):
+        GT2Regressor(n_rules=2, epochs=1).fit(frame, pd.Series(["cheap", "dear"] * 200))
+    with pytest.raises(ValueError, match=r"^y has 1 missing value.*row 5"):
+        GT2Regressor(n_rules=2, epochs=1).fit(frame, y.where(y != y.iloc[5]))
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_interval", "calibrate"])
+def test_later_calls_name_columns_as_well(frame, y, method):
+    reg = GT2Regressor(n_rules=2, epochs=1).fit_calibrate(frame, y)
+    bad = frame.astype({"b": object})
+    bad.iloc[2, 1] = "high"
+    with pytest.raises(ValueError, match=r"column 'b' holds text .*'high' in row 2"):
+        getattr(reg, method)(bad, *((y,) if method == "calibrate" else ()))
+
+
+def test_a_bad_cell_of_an_array_is_named_by_its_index(frame, y):
+    X = frame.to_numpy(copy=True)
+    X[7, 1] = np.nan
+    with pytest.raises(ValueError, match=r"X contains NaN at index \(7, 1\)"):
+        GT2Regressor(n_rules=2, epochs=1).fit(X, y.to_numpy())
+
+
+def test_a_lazy_frame_has_to_be_collected(y):
+    class LazyFrame:
+        columns = ("a",)
+
+    with pytest.raises(TypeError, match=r"X\.collect\(\)"):
+        GT2Regressor(n_rules=2, epochs=1).fit(LazyFrame(), y)
+
+
+def test_polars_frames_go_in_and_out(frame, y):
+    pl = pytest.importorskip("polars")
+    table = pl.DataFrame({name: frame[name].to_numpy() for name in COLUMNS})
+    reg = GT2Regressor(n_rules=2, epochs=1).fit_calibrate(table, y)
+    found = reg.predict_interval(table, as_frame=True)
+    assert isinstance(found, pl.DataFrame) and found.columns == ["lower_90", "upper_90"]
+    with pytest.raises(ValueError, match="column 'sex' holds text"):
+        reg.fit(table.with_columns(pl.lit("f").alias("sex")), y)
+
+
+# ------------------------------------------------------------------------------ frames out
+
+
+@pytest.fixture(scope="module")
+def calibrated(frame, y):
+    return GT2Regressor(n_rules=3, epochs=10, learning_rate=0.03).fit_calibrate(frame, y)
+
+
+def test_intervals_have_the_index_and_a_column_for_each_bound_and_level(frame, calibrated):
+    lower, upper = calibrated.predict_interval(frame, [0.5, 0.975])
+    found = calibrated.predict_interval(frame, [0.5, 0.975], as_frame=True)
+    assert list(found.columns) == ["lower_50", "upper_50", "lower_97.5", "upper_97.5"]
+    assert found.index.equals(frame.index)
+    np.testing.assert_array_equal(found[["lower_50", "lower_97.5"]], lower)
+    np.testing.assert_array_equal(found[["upper_50", "upper_97.5"]], upper)
+
+
+def test_one_level_and_a_plane_are_frames_as_well(frame, calibrated):
+    found = calibrated.predict_interval(frame, as_frame=True)
+    assert list(found.columns) == ["lower_90", "upper_90"]
+    found = calibrated.predict_interval(frame, alpha=0.01, as_frame=True)
+    assert list(found.columns) == ["lower", "upper"] and found.index.equals(frame.index)
+    with pytest.warns(UserWarning, match="feature names"):
+        plain = calibrated.predict_interval(frame.to_numpy(), as_frame=True)
+    assert list(plain.index) == list(range(400))
+
+
+def test_a_report_of_several_levels_is_a_dict_or_a_frame(calibrated):
+    found = calibrated.calibration_report([0.5, 0.9])
+    assert found == {level: calibrated.calibration_report(level) for level in (0.5, 0.9)}
+    frame = calibrated.calibration_report([0.5, 0.9], as_frame=True)
+    assert list(frame["coverage"]) == [0.5, 0.9]
+    assert list(frame["reached"]) == [found[0.5][0].reached, found[0.9][0].reached]
+    assert (frame["lower_alpha"] == frame["upper_alpha"]).all()
+    assert len(calibrated.calibration_report(0.9, as_frame=True)) == 1
+
+
+# ------------------------------------------------------------------------------- in parts
+
+
+def with_intervals(part, reg):
+    """Return rows with a prediction and an interval, as the page on large data does."""
+    return part.assign(prediction=reg.predict(part), **reg.predict_interval(part, as_frame=True))
+
+
+@pytest.fixture(scope="module")
+def whole(frame, calibrated):
+    return with_intervals(frame, calibrated)
+
+
+def assert_same(found, whole):
+    assert list(found.columns) == list(whole.columns)
+    np.testing.assert_allclose(found.to_numpy(), whole.to_numpy(), rtol=0, atol=1e-9)
+
+
+def test_chunks_of_a_file_give_what_all_rows_give(frame, calibrated, whole, tmp_path):
+    source, target = tmp_path / "rows.csv", tmp_path / "intervals.csv"
+    frame.to_csv(source, index=False)
+    for i, chunk in enumerate(pd.read_csv(source, chunksize=137)):
+        with_intervals(chunk, calibrated).to_csv(target, mode="a", header=i == 0, index=False)
+    assert_same(pd.read_csv(target), whole)
+
+
+def test_parts_of_a_folder_give_the_same_with_dask(frame, calibrated, whole, tmp_path):
+    dask = pytest.importorskip("dask")
+    calibrated.save(tmp_path / "model.json")
+    for i, start in enumerate(range(0, 400, 150)):
+        frame.iloc[start : start + 150].to_csv(tmp_path / f"part-{i}.csv", index=False)
+
+    @dask.delayed
+    def work(path):  # as a worker does it: load the model, read a part, write a part
+        model = GT2Regressor.load(tmp_path / "model.json")
+        with_intervals(pd.read_csv(path), model).to_csv(path.with_suffix(".out"), index=False)
+
+    parts = sorted(tmp_path.glob("part-*.csv"))
+    dask.compute(*map(work, parts), scheduler="threads")
+    assert_same(pd.concat([pd.read_csv(path.with_suffix(".out")) for path in parts]), whole)
+
+
+def test_blocks_of_an_array_give_the_same_with_dask(frame, calibrated, whole):
+    da = pytest.importorskip("dask.array")
+
+    def bounds(block):
+        part = pd.DataFrame(block, columns=COLUMNS)
+        return np.column_stack(calibrated.predict_interval(part))
+
+    blocks = da.from_array(frame.to_numpy(), chunks=(128, 2))
+    found = blocks.map_blocks(bounds, dtype=float, meta=np.empty((0, 2))).compute()
+    np.testing.assert_allclose(found, whole[["lower_90", "upper_90"]], rtol=0, atol=1e-9)
+
+
+def test_partitions_of_a_frame_give_the_same_with_dask(frame, calibrated, whole):
+    pytest.importorskip("pyarrow")  # data frames of Dask need it
+    dd = pytest.importorskip("dask.dataframe")
+    table = dd.from_pandas(frame, npartitions=4, sort=False)
+    meta = with_intervals(frame.head(1), calibrated).head(0)
+    assert_same(table.map_partitions(with_intervals, calibrated, meta=meta).compute(), whole)

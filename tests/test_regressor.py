@@ -1,0 +1,549 @@
+"""`GT2Regressor`: settings, training, prediction, splits, log targets, front pages."""
+
+import importlib
+import inspect
+import itertools
+import re
+import subprocess
+import sys
+import typing
+import warnings
+from dataclasses import asdict, fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gt2lite import GT2Regressor
+from gt2lite.metrics import picp
+from gt2lite.splits import draw_split
+from gt2lite.training import InterruptedTrainingWarning, Recipe
+
+ROOT = Path(__file__).resolve().parents[1]
+FAST = {"n_rules": 3, "epochs": 5, "learning_rate": 0.02}
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Inputs in mixed units."""
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(900, 3))
+    y = 1e4 + 500 * (z[:, 0] + np.sin(2 * z[:, 1]) + 0.3 * rng.normal(size=900))
+    return z * [1.0, 100.0, 1e-3] + [0.0, 5000.0, 1.0], y
+
+
+@pytest.fixture(scope="module")
+def fitted(data):
+    X, y = data
+    return GT2Regressor(n_rules=4, epochs=60, learning_rate=0.03).fit(X[:500], y[:500])
+
+
+# -------------------------------------------------------------------------------- settings
+
+
+def test_settings_and_defaults_are_those_of_the_recipe_and_a_few_more():
+    parameters = inspect.signature(GT2Regressor).parameters
+    own = {"n_systems": 1, "choose": False, "inputs": "scaled", "margins": None}
+    own |= {"target_transform": None, "n_jobs": None, "verbose": None, "random_state": 0}
+    wanted = asdict(Recipe()) | {"epochs": None} | own
+    assert {name: p.default for name, p in parameters.items()} == wanted
+    assert GT2Regressor().get_params() == wanted
+    assert {p.kind for p in parameters.values()} == {inspect.Parameter.KEYWORD_ONLY}
+    types = typing.get_type_hints(GT2Regressor.__init__)
+    assert types["n_rules"] is int and types["epochs"] == int | None
+    described = re.findall(r"^    (\w+): ", inspect.getdoc(GT2Regressor), flags=re.MULTILINE)
+    assert described[: len(wanted)] == list(wanted)
+
+
+@pytest.mark.parametrize("name", [f.name for f in fields(Recipe) if f.name != "epochs"])
+def test_every_setting_reaches_the_recipe(data, name):
+    others = {
+        **{"n_rules": 2, "coverage": 0.8, "alphas": (0.01, 1.0), "objective": "aligned"},
+        **{"smf": "scalar", "batch_size": 7, "learning_rate": 0.5, "keep": "best"},
+        **{"bias_correction": "epochs", "schedule": "cosine", "weight_decay": 0.1},
+        **{"averaging": 0.5, "start": "joint", "sigma_scale": 2.0, "validation": 0.4},
+        **{"patience": 3},
+    }
+    given = {name: others[name]} | ({"keep": "best"} if name == "patience" else {})
+    reg = GT2Regressor(epochs=1, **given).fit(data[0][:20], data[1][:20])
+    assert asdict(reg.recipe_) == asdict(Recipe()) | {"epochs": 1} | given
+
+
+def test_small_data_is_trained_for_about_three_thousand_steps():
+    assert GT2Regressor()._recipe(600).epochs == 334  # 9 batches each
+    assert GT2Regressor()._recipe(10**6).epochs == 100
+    assert GT2Regressor(epochs=3)._recipe(600).epochs == 3
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("n_rules", 2.5),
+        ("coverage", 1.0),
+        ("alphas", (0.5, 1.0)),
+        ("epochs", -1),
+        ("batch_size", 0),
+        ("learning_rate", 0),
+        ("smf", "none"),
+        ("objective", "mse"),
+        ("keep", "first"),
+        ("validation", 1.5),
+        ("schedule", "steep"),
+        ("weight_decay", -1),
+        ("averaging", float("nan")),
+        ("start", None),
+        ("sigma_scale", "wide"),
+        ("patience", 2),  # keep="last" compares no epochs
+        ("choose", "yes"),
+        ("target_transform", "sqrt"),
+        ("random_state", "seed"),
+    ],
+)
+def test_a_bad_setting_is_named_when_fitting(data, setting, value):
+    with pytest.raises(ValueError, match=setting):
+        GT2Regressor(**{setting: value}).fit(*data)
+
+
+def test_the_same_seed_gives_the_same_bits_and_none_other_numbers_each_time(data):
+    X, y = data
+    first, again, other = (
+        GT2Regressor(**FAST, random_state=seed).fit(X[:200], y[:200]).predict(X)
+        for seed in (1, 1, 2)
+    )
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+    reg = GT2Regressor(**FAST, random_state=None)
+    assert not np.array_equal(reg.fit(X, y).predict(X), reg.fit(X, y).predict(X))
+
+
+# ----------------------------------------------------------------------------- predictions
+
+
+def test_predictions_are_in_the_units_of_the_target(data, fitted):
+    X, y = data
+    assert fitted.score(X[700:], y[700:]) > 0.8
+    assert abs(fitted.predict(X[700:]).mean() - y[700:].mean()) < 100
+
+
+def test_other_units_give_the_same_predictions_in_those_units(data):
+    X, y = data
+    reg = GT2Regressor(**FAST).fit(X[:300], y[:300])
+    # powers of two, so that scaling is exact and the same bits must come out
+    other = GT2Regressor(**FAST).fit(X[:300] * 4, y[:300] * 8)
+    np.testing.assert_array_equal(other.predict(X * 4), reg.predict(X) * 8)
+    np.testing.assert_array_equal(
+        other.predict_interval(X * 4, alpha=0.01)[0], reg.predict_interval(X, alpha=0.01)[0] * 8
+    )
+
+
+def test_intervals_shrink_to_a_point_as_alpha_grows(data, fitted):
+    X, _ = data
+    widths = [np.subtract(*fitted.predict_interval(X, alpha=a)[::-1]) for a in (0.01, 0.3, 0.7, 1)]
+    for wide, narrow in itertools.pairwise(widths):
+        assert (wide >= narrow - 1e-9).all()
+    assert (widths[0] > 0).all() and (widths[-1] == 0).all()
+
+
+def test_the_aligned_objective_gives_its_inner_planes_a_coverage(data):
+    X, y = data
+
+    def distance(objective):  # of the inner planes from the levels 95, 90 and 50%
+        reg = GT2Regressor(n_rules=4, epochs=100, learning_rate=0.02, objective=objective)
+        reg.fit(X[:700], y[:700])
+        total = 0.0
+        for alpha, level in ((0.0695, 0.95), (0.1529, 0.90), (0.7292, 0.50)):
+            total += abs(picp(y[:700], *reg.predict_interval(X[:700], alpha=alpha)) - level)
+        return total
+
+    assert distance("aligned") < 0.08 < distance("dual")
+
+
+@pytest.mark.parametrize("alpha", [0, 0.009, 1.01, np.nan, "a"])
+def test_a_plane_outside_the_range_is_an_error(data, fitted, alpha):
+    with pytest.raises(ValueError, match="alpha must be"):
+        fitted.predict_interval(data[0], alpha=alpha)
+
+
+# ------------------------------------------------------------ callbacks, progress, Ctrl-C
+
+
+class Watch:
+    """A callback that counts, and at some epoch returns an answer or raises an error."""
+
+    def __init__(self, epoch=10**6, answer=None, error=None):
+        self.epoch, self.answer, self.error, self.epochs = epoch, answer, error, []
+
+    def __call__(self, epoch, loss, params):
+        self.epochs.append(epoch)
+        if epoch == self.epoch and self.error is not None:
+            raise self.error
+        return self.answer if epoch == self.epoch else None
+
+
+def test_the_callback_is_called_after_each_epoch_and_changes_nothing(data):
+    watch = Watch()
+    reg = GT2Regressor(**FAST).fit(*data, callback=watch)
+    assert watch.epochs == [1, 2, 3, 4, 5]
+    plain = GT2Regressor(**FAST).fit(*data)
+    np.testing.assert_array_equal(reg.predict(data[0]), plain.predict(data[0]))
+
+
+@pytest.mark.parametrize("method", ["fit", "fit_calibrate"])
+def test_the_callback_can_end_training(data, method):
+    reg = getattr(GT2Regressor(**FAST), method)(*data, callback=Watch(3, answer=True))
+    assert len(reg.history_) == 3
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [({"n_systems": 2, "choose": True}, "choose"), ({"n_systems": 2, "n_jobs": 2}, "n_jobs")],
+)
+def test_a_callback_that_could_not_be_called_is_refused(data, settings, named):
+    with pytest.raises(ValueError, match=f"callback must be None if {named}"):
+        GT2Regressor(**FAST, **settings).fit(*data, callback=Watch())
+
+
+def test_ctrl_c_keeps_the_complete_epochs_with_a_warning(data):
+    X, y = data
+    reg = GT2Regressor(**FAST).fit(X, -y)
+    with pytest.warns(InterruptedTrainingWarning):
+        reg.fit(X, y, callback=Watch(3, error=KeyboardInterrupt))
+    stopped = GT2Regressor(**FAST).fit(X, y, callback=Watch(3, answer=True))
+    np.testing.assert_array_equal(reg.predict(X), stopped.predict(X))
+
+
+def test_of_several_systems_ctrl_c_keeps_the_complete_ones(data):
+    X, y = data
+
+    def strike(epoch, loss, params):
+        calls.append(epoch)
+        if len(calls) == 13:  # the third system
+            raise KeyboardInterrupt
+
+    calls = []
+    reg = GT2Regressor(**FAST, n_systems=4)
+    with pytest.warns(InterruptedTrainingWarning, match="2 of 4") as caught:
+        reg.fit(X, y, callback=strike)
+    assert caught[0].filename == __file__
+    whole = GT2Regressor(**FAST, n_systems=4).fit(X, y)
+    assert len(reg.systems_) == 2
+    for one, other in zip(reg.systems_, whole.systems_[:2], strict=True):
+        np.testing.assert_array_equal(one.params["a"], other.params["a"])
+
+
+@pytest.mark.parametrize("n_systems", [1, 2])
+def test_ctrl_c_before_anything_is_complete_keeps_the_old_model(data, n_systems, monkeypatch):
+    def strike(*_):
+        raise KeyboardInterrupt
+
+    X, y = data
+    reg = GT2Regressor(**FAST, n_systems=n_systems).fit_calibrate(X, y)
+    before = vars(reg).copy()
+    monkeypatch.setattr("gt2lite.training._batches", strike)
+    for method in (reg.fit, reg.fit_calibrate):
+        with pytest.raises(KeyboardInterrupt):
+            method(X, -y)
+        assert vars(reg) == before
+
+
+def test_a_failed_calibration_after_training_keeps_the_old_model(data, monkeypatch):
+    X, y = data
+    reg = GT2Regressor(**FAST).fit_calibrate(X, y)
+    before = vars(reg).copy()
+
+    def fail(*_):
+        raise MemoryError
+
+    monkeypatch.setattr("gt2lite.calibration.ConformalCalibrator.fit", fail)
+    with pytest.raises(MemoryError):
+        reg.fit_calibrate(X, -y)
+    assert vars(reg) == before
+
+
+@pytest.mark.parametrize("verbose", [None, True, False, 0, 1])
+def test_progress_is_shown_on_request(data, verbose, capsys):
+    pytest.importorskip("tqdm")
+    GT2Regressor(**FAST, verbose=verbose).fit(*data)
+    assert ("training" in capsys.readouterr().err) == (verbose in (True, 1))
+
+
+# --------------------------------------------------------------------------- fit_calibrate
+
+
+def test_fit_calibrate_is_fit_on_one_part_and_calibrate_on_the_other(data):
+    X, y = data
+    reg = GT2Regressor(**FAST, random_state=3).fit_calibrate(X, y)
+    rows = reg.calibration_rows_
+    rest = np.setdiff1d(np.arange(900), rows)
+    by_hand = GT2Regressor(**FAST, random_state=3).fit(X[rest], y[rest])
+    by_hand.calibrate(X[rows], y[rows])
+    np.testing.assert_array_equal(reg.predict_interval(X), by_hand.predict_interval(X))
+    np.testing.assert_array_equal(reg.scaler_.x_mean, by_hand.scaler_.x_mean)
+    assert reg.calibrator_.method == "conformal" and reg.calibrator_.n_samples == 225
+    assert (np.diff(rows) > 0).all()
+    assert reg.split_ == (
+        "900 rows: 675 to train on, 225 to calibrate on (share=0.25, random_state=3)"
+    )
+
+
+def test_targets_of_calibration_rows_never_reach_training(data):
+    X, y = data
+    reg = GT2Regressor(**FAST).fit_calibrate(X, y)
+    other = y.copy()
+    other[reg.calibration_rows_] += 1e6
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        again = GT2Regressor(**FAST).fit_calibrate(X, other)
+    np.testing.assert_array_equal(again.predict(X), reg.predict(X))
+    assert (again.predict_interval(X)[1] > reg.predict_interval(X)[1] + 1e5).all()
+
+
+def test_the_split_follows_the_seed(data):
+    first, again, other = (draw_split(900, 0.25, seed).calibrated for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+    for generator in (None, np.random.default_rng(5), np.random.RandomState(5)):
+        drawn = [draw_split(900, 0.25, generator).calibrated for _ in range(2)]
+        assert not np.array_equal(*drawn)
+
+
+def test_each_group_gives_its_share_and_is_calibrated_on_its_own(data):
+    X, y = data
+    groups = np.array(["rare"] * 100 + ["common"] * 800)
+    with pytest.warns(UserWarning, match="fewer than 100"):
+        reg = GT2Regressor(**FAST).fit_calibrate(X, y, groups=groups, share=0.5)
+    assert reg.calibrator_.sizes == {"common": 400, "rare": 50}
+    rows = reg.calibration_rows_
+    assert (groups[rows] == "rare").sum() == 50 and "2 groups" in reg.split_
+    lower, upper = reg.predict_interval(X[rows], groups=groups[rows])
+    inside = (lower <= y[rows]) & (y[rows] <= upper)
+    assert all(inside[groups[rows] == name].mean() >= 0.9 for name in ("rare", "common"))
+
+
+@pytest.mark.filterwarnings("ignore::gt2lite.calibration.SmallCalibrationWarning")
+def test_small_groups_are_refused_or_pooled(data):
+    X, y = data
+    groups = [0] * 880 + [1] * 17 + [2, 2, 3]
+    with pytest.raises(ValueError, match=r"group 1 has 17 rows.*pool"):
+        GT2Regressor(**FAST).fit_calibrate(X, y, groups=groups)
+    reg = GT2Regressor(**FAST).fit_calibrate(X, y, groups=groups, small_groups="pool")
+    assert reg.calibrator_.sizes == {0: 220, 1: 4, 2: 1, 3: 1}
+    reg.predict_interval(X, groups=groups)
+
+
+TOO_FEW = [
+    (20, 0.25, {}, "36 rows"),
+    (30, 0.1, {}, r"90 rows, a share of 0\.3"),
+    (15, 0.7, {}, "train on"),
+    (60, 0.25, {"sides": "each"}, "76 rows"),
+    (100, 0.25, {"sides": "each", "tails": (0.2, 0.8)}, "196 rows"),
+]
+ENOUGH = [
+    (36, 0.25, {}),
+    (30, 0.3, {}),
+    (19, 0.474, {}),
+    (76, 0.25, {"sides": "each"}),
+    (196, 0.25, {"sides": "each", "tails": (0.2, 0.8)}),
+]
+
+
+@pytest.mark.parametrize(("n", "share", "options", "words"), TOO_FEW)
+def test_too_few_rows_are_refused_with_the_number_needed(data, n, share, options, words):
+    X, y = data
+    with pytest.raises(ValueError, match=words):
+        GT2Regressor(**FAST).fit_calibrate(X[:n], y[:n], share=share, **options)
+
+
+@pytest.mark.filterwarnings("ignore::gt2lite.calibration.SmallCalibrationWarning")
+@pytest.mark.parametrize(("n", "share", "options"), ENOUGH)
+def test_the_number_of_rows_that_the_error_names_is_enough(data, n, share, options):
+    X, y = data
+    reg = GT2Regressor(**FAST).fit_calibrate(X[:n], y[:n], share=share, **options)
+    assert np.isfinite(reg.predict_interval(X)).all()
+
+
+@pytest.mark.parametrize(
+    ("bad", "named"),
+    [
+        *(({"share": share}, "share") for share in (0, 1, -0.1, "a quarter", None, float("nan"))),
+        ({"method": "magic"}, "method"),
+        ({"sides": "left"}, "sides"),
+        ({"groups": ["a"]}, "groups"),
+        ({"groups": ["a"] * 900, "method": "search"}, "groups"),
+        ({"speed": 3}, "speed"),
+    ],
+)
+def test_bad_arguments_are_named_before_training(data, bad, named, monkeypatch):
+    def train(*args, **options):
+        raise AssertionError("it was trained")
+
+    monkeypatch.setattr("gt2lite.selection.train", train)
+    with pytest.raises((TypeError, ValueError), match=named):
+        GT2Regressor(**FAST).fit_calibrate(*data, **bad)
+
+
+@pytest.mark.parametrize("method", ["fit", "calibrate"])
+def test_a_new_fit_or_calibration_drops_what_it_makes_obsolete(data, method):
+    reg = GT2Regressor(**FAST).fit_calibrate(*data)
+    getattr(reg, method)(*data)
+    assert not hasattr(reg, "calibration_rows_") and not hasattr(reg, "split_")
+    assert hasattr(reg, "calibrator_") == (method == "calibrate")
+
+
+# ----------------------------------------------------------------------------- log targets
+
+
+@pytest.fixture(scope="module")
+def prices():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 2, size=(900, 2))
+    return X, np.exp(3 * X[:, 0] + 0.5 * rng.normal(size=900))
+
+
+@pytest.fixture(scope="module")
+def logs(prices):
+    X, y = prices
+    reg = GT2Regressor(n_rules=4, epochs=40, learning_rate=0.03, target_transform="log")
+    return reg.fit_calibrate(X[:600], y[:600])
+
+
+def test_a_log_target_is_the_system_of_the_logarithms(prices, logs):
+    X, y = prices
+    by_hand = GT2Regressor(n_rules=4, epochs=40, learning_rate=0.03)
+    by_hand.fit_calibrate(X[:600], np.log(y[:600]))
+    np.testing.assert_array_equal(logs.predict(X), np.exp(by_hand.predict(X)))
+    for asked in ({"coverage": 0.9}, {"coverage": [0.5, 0.8]}, {"alpha": 0.01}):
+        found = logs.predict_interval(X, **asked)
+        np.testing.assert_array_equal(found, np.exp(by_hand.predict_interval(X, **asked)))
+    assert logs.calibration_report(0.9) == by_hand.calibration_report(0.9)
+    assert str(logs.rules(X, target="price")) == str(by_hand.rules(X, target="log(price)"))
+    assert logs.explain(X[0], 0.9).prediction == by_hand.explain(X[0], 0.9).prediction
+
+
+def test_bounds_of_a_log_target_are_positive_and_levels_carry_over(prices, logs):
+    X, y = prices
+    lower, upper = logs.predict_interval(X[600:], [0.8, 0.95])
+    assert (lower > 0).all()
+    assert 0.74 < picp(y[600:], lower[:, 0], upper[:, 0]) < 0.88
+    assert 0.9 < picp(y[600:], lower[:, 1], upper[:, 1]) < 0.99
+
+
+@pytest.mark.parametrize(("sides", "open_bound"), [("lower", np.inf), ("upper", 0.0)])
+def test_an_open_bound_of_a_log_target_is_zero_or_infinite(prices, logs, sides, open_bound):
+    X, y = prices
+    one = GT2Regressor(**FAST, target_transform="log").fit(X[:400], y[:400])
+    lower, upper = one.calibrate(X[400:600], y[400:600], sides=sides).predict_interval(X[600:])
+    bounds, inside = (upper, y[600:] >= lower) if sides == "lower" else (lower, y[600:] <= upper)
+    assert (bounds == open_bound).all()
+    assert 0.83 < inside.mean() < 0.97
+
+
+@pytest.mark.parametrize("bad", [0.0, -3.5])
+@pytest.mark.parametrize("method", ["fit", "calibrate", "fit_calibrate"])
+def test_a_target_without_a_logarithm_is_named_with_its_row(prices, logs, bad, method):
+    X, y = prices
+    y = y.copy()
+    y[[17, 30]] = bad
+    with pytest.raises(ValueError, match=rf"y must be above 0.*{bad:g} in row 17"):
+        getattr(logs, method)(X, y)
+
+
+# ------------------------------------------------------------------- threads, installations
+
+
+@pytest.mark.parametrize(
+    ("method", "inner"),
+    [
+        ("fit", "gt2lite.training._batches"),
+        ("calibrate", "gt2lite.system.reduce_planes"),
+        ("predict", "gt2lite.system.reduce_planes"),
+        ("predict_interval", "gt2lite.system.reduce_planes"),
+    ],
+)
+def test_blas_has_one_thread_wherever_matrices_are_multiplied(data, method, inner, monkeypatch):
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+
+    def blas_threads():
+        pools = threadpoolctl.threadpool_info()
+        return {pool["num_threads"] for pool in pools if pool["user_api"] == "blas"}
+
+    def look(*args, **options):
+        seen.append(blas_threads())
+        return right(*args, **options)
+
+    X, y = data
+    reg = GT2Regressor(n_rules=2, epochs=1).fit_calibrate(X, y)
+    module, _, name = inner.rpartition(".")
+    right, seen = getattr(importlib.import_module(module), name), []
+    monkeypatch.setattr(inner, look)
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
+        if blas_threads() != {2}:
+            pytest.skip("BLAS has no threads here")
+        getattr(reg, method)(X, *([y] if method in ("fit", "calibrate") else []))
+        assert blas_threads() == {2}
+    assert seen and all(threads == {1} for threads in seen)
+
+
+def python(code):
+    command = [sys.executable, "-W", "error", "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_importing_the_package_loads_no_optional_library():
+    run = python(
+        "import sys, gt2lite\n"
+        "print({'sklearn', 'matplotlib', 'pandas', 'joblib'} & set(sys.modules))"
+    )
+    assert run.stdout.strip() == "set()", run.stderr
+
+
+def test_the_estimator_works_without_optional_libraries(tmp_path):
+    run = python(
+        "import sys\n"
+        "for name in ('sklearn', 'scipy', 'pandas', 'tqdm', 'matplotlib', 'joblib'):\n"
+        "    sys.modules[name] = None\n"
+        "import numpy as np\n"
+        "from gt2lite import GT2Regressor, load_dataset\n"
+        "data = load_dataset('pp')\n"
+        "reg = GT2Regressor(n_rules=2, learning_rate=0.05)\n"
+        "print(reg, reg.set_params(epochs=5).get_params()['epochs'])\n"
+        "reg.fit(data.X[:500], data.y[:500]).calibrate(data.X[500:900], data.y[500:900])\n"
+        "lower, upper = reg.predict_interval(data.X, coverage=[0.5, 0.6])\n"
+        "print(lower.shape, reg.score(data.X, data.y))\n"
+        f"path = {str(tmp_path / 'model.json')!r}\n"
+        "reg.save(path)\n"
+        "print(np.array_equal(GT2Regressor.load(path).predict(data.X), reg.predict(data.X)))\n"
+        "try: GT2Regressor().predict(data.X)\n"
+        "except RuntimeError as error: print(error)\n"
+        "try: reg.set_params(rules=3)\n"
+        "except ValueError as error: print(error)\n"
+    )
+    assert run.returncode == 0, run.stderr
+    lines = run.stdout.splitlines()
+    assert lines[0] == "GT2Regressor(n_rules=2, epochs=5, learning_rate=0.05) 5"
+    assert lines[1].startswith("(9568, 2)")
+    assert lines[2] == "True"
+    assert "not fitted" in lines[3]
+    assert "'rules'" in lines[4]
+
+
+# ----------------------------------------------------------------------------- front pages
+
+
+@pytest.mark.parametrize("page", ["README.md", "index.md"])
+def test_the_code_of_a_front_page_runs_and_prints_what_it_shows(page, monkeypatch, capsys):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    code, *_ = re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+    assert "GT2Regressor.strong(" in code and "calibrate(" in code
+    strong, quick = GT2Regressor.strong, {"n_rules": 3, "epochs": 3, "n_systems": 2}
+    monkeypatch.setattr(GT2Regressor, "strong", lambda **given: strong(**{**given, **quick}))
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 3))
+    space = {"X": X[:500], "y": X[:500, 0] + 0.1 * rng.normal(size=500), "X_new": X[500:]}
+    exec(code, space)
+    lower, upper = space["lower"], space["upper"]
+    assert lower.shape == upper.shape and (lower <= upper).all()
+    if shown := re.search(r"each \((\d+), (\d+)\)", code):
+        assert lower.shape == (int(shown[1]), int(shown[2]))
+    if shown := re.search(r"print\(.*\)  # (.*)", code):
+        assert capsys.readouterr().out.strip() == shown[1]

@@ -1,0 +1,387 @@
+"""Ensembles, ranks of inputs, and the selection inside `GT2Regressor.strong`."""
+
+import sys
+import warnings
+from dataclasses import asdict, replace
+
+import numpy as np
+import pytest
+
+from gt2lite import GT2Regressor, selection
+from gt2lite.calibration import critical_scores, cut_ends, rank
+from gt2lite.metrics import interval_score
+from gt2lite.selection import (
+    CANDIDATES,
+    FINALISTS,
+    LEVELS,
+    SPREAD,
+    EnsembleSettings,
+    FamilyScore,
+    HeldOut,
+    MeanPlanes,
+    Ranks,
+    TrainingRun,
+    best_family,
+    call_all,
+    checkpoint_epochs,
+    choose_systems,
+    system_seeds,
+)
+from gt2lite.system import Planes
+from gt2lite.training import STRONG, train
+
+N_FOLDS = 3
+QUICK = replace(STRONG, n_rules=4, epochs=6)
+FAST = {"n_rules": 3, "epochs": 8, "learning_rate": 0.02, "objective": "aligned"}
+KINDS = {
+    "several": {"n_systems": 3},
+    "ranks": {"inputs": "ranks"},
+    "margins": {"margins": 0.5},
+    "constant margin": {"margins": 0.0},
+    "several on ranks with margins": {"n_systems": 2, "inputs": "ranks", "margins": 1.0},
+}
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+# ------------------------------------------------------------------------------- ensembles
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 3)) * [1, 10, 0.1] + [0, 50, 3]
+    noise = (0.2 + (X[:, 0] > 0)) * rng.normal(size=500)
+    return X, 100 + 20 * np.sin(X[:, 0]) + X[:, 1] + 5 * noise
+
+
+@pytest.fixture(scope="module")
+def fitted(rows):
+    X, y = rows
+    return {
+        kind: GT2Regressor(**FAST, **settings).fit(X[:300], y[:300]).calibrate(X[300:], y[300:])
+        for kind, settings in KINDS.items()
+    }
+
+
+def test_the_first_of_several_systems_is_the_single_one_to_the_last_bit(rows):
+    X, y = rows
+    alone = GT2Regressor(**FAST, random_state=7).fit(X, y)
+    several = GT2Regressor(**FAST, n_systems=2, random_state=7).fit(X, y)
+    for name, value in alone.params_.items():
+        np.testing.assert_array_equal(value, several.params_[name])
+        assert (several.systems_[1].params[name] != value).any()
+
+
+def test_planes_and_outputs_are_means_over_the_systems(rows, fitted):
+    X, reg = rows[0], fitted["several"]
+    scaled = reg.scaler_.transform_X(X)
+    members = [Planes(system.params, scaled) for system in reg.systems_]
+    wanted = reg.scaler_.inverse_y(np.mean([planes(0.3) for planes in members], axis=0))
+    np.testing.assert_allclose(reg.predict_interval(X, alpha=0.3), wanted, rtol=1e-12)
+    alphas = reg.recipe_.planes.alphas
+    output = np.mean([planes.output(alphas) for planes in members], axis=0)
+    np.testing.assert_allclose(reg.predict(X), reg.scaler_.inverse_y(output), rtol=1e-12)
+    assert reg._planes(X).alpha_min == max(planes.alpha_min for planes in members)
+
+
+def test_blocks_of_rows_have_the_planes_of_all_rows(rows, fitted, monkeypatch):
+    planes = fitted["several"]._planes(rows[0])
+    whole = planes.ends([0.1, 0.6])
+    monkeypatch.setattr(Planes, "parts", lambda self: iter([(slice(0, 150), self)]))
+    blocks = list(planes.parts())
+    assert [part.stop - part.start for part, _ in blocks] == [50] * 10
+    assert all(isinstance(members, MeanPlanes) for _, members in blocks)
+    found = np.concatenate([members.ends([0.1, 0.6]) for _, members in blocks], axis=2)
+    np.testing.assert_allclose(found, whole, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_intervals_are_nested_and_cover_calibration_rows_by_their_rank(rows, fitted, kind):
+    X, y = rows
+    lower, upper = fitted[kind].predict_interval(X, coverage=np.linspace(0.05, 0.99, 40))
+    assert (np.diff(lower, axis=1) <= 0).all() and (np.diff(upper, axis=1) >= 0).all()
+    lower, upper = fitted[kind].predict_interval(X[300:], coverage=0.9)
+    covered = ((lower <= y[300:]) & (y[300:] <= upper)).sum()
+    assert covered == 181  # ceil(201 * 0.9), as no two targets are equal
+
+
+def test_a_constant_margin_is_the_same_for_all_rows(rows, fitted):
+    lower, upper = fitted["constant margin"].predict_interval(rows[0])
+    np.testing.assert_allclose(upper - lower, (upper - lower)[0], rtol=1e-12)
+    lower, upper = fitted["margins"].predict_interval(rows[0])
+    assert np.ptp(upper - lower) > 0.1 * (upper - lower).mean()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_weights_of_an_explanation_add_up_to_prediction_and_bounds(rows, fitted, kind):
+    reg, x = fitted[kind], rows[0][7]
+    why = reg.explain(x, coverage=0.9)
+    lower, upper = reg.predict_interval(x[None], coverage=0.9)
+    for part, wanted in zip(why.parts, (reg.predict(x[None]), lower, upper), strict=True):
+        assert part.value == pytest.approx(wanted[0], rel=1e-12)
+        assert part.weights @ why.consequents + part.margin == pytest.approx(wanted[0], rel=1e-9)
+        assert part.weights.sum() == pytest.approx(1)
+    assert len(why.labels) == 3 * len(reg.systems_)
+
+
+def test_rules_of_each_system_can_be_read_and_ranks_are_called_ranks(rows, fitted):
+    several = fitted["several"]
+    assert str(several.rules(system=0)) != str(several.rules(system=2))
+    with pytest.raises(ValueError, match="system"):
+        several.rules(system=3)
+    np.testing.assert_allclose(several.rule_weights(rows[0], system=1).sum(axis=1), 1)
+    assert "rank of x" in str(fitted["ranks"].rules(rows[0]))
+
+
+def test_processes_give_the_same_systems(rows):
+    pytest.importorskip("joblib")
+    here, there = (GT2Regressor(**FAST, n_systems=2, n_jobs=n).fit(*rows) for n in (None, 2))
+    for one, other in zip(here.systems_, there.systems_, strict=True):
+        for name, value in one.params.items():
+            np.testing.assert_array_equal(value, other.params[name])
+
+
+def test_without_joblib_more_processes_are_refused(monkeypatch):
+    monkeypatch.setitem(sys.modules, "joblib", None)
+    with pytest.raises(ImportError, match="n_jobs"):
+        list(call_all([int, int], n_jobs=2))
+    assert list(call_all([int, int])) == [0, 0]
+
+
+def test_seeds_of_systems_differ_and_a_generator_is_drawn_from():
+    assert system_seeds(3, 1) == [3]
+    drawn = system_seeds(np.random.default_rng(0), 3)
+    assert len(set(drawn)) == 3 and drawn == system_seeds(np.random.default_rng(0), 3)
+
+
+@pytest.mark.parametrize(
+    ("setting", "named"),
+    [
+        ({"n_systems": 0}, "n_systems"),
+        ({"n_systems": 1001}, "n_systems"),
+        ({"choose": "yes"}, "choose"),
+        ({"choose": True}, "n_systems must be at least 2"),
+        ({"inputs": "rank"}, "inputs"),
+        ({"margins": 1.5}, "margins"),
+        ({"n_jobs": 0}, "n_jobs"),
+        ({"verbose": "much"}, "verbose"),
+    ],
+)
+def test_a_bad_setting_is_named(setting, named):
+    with pytest.raises(ValueError, match=named):
+        EnsembleSettings(**setting)
+
+
+# ----------------------------------------------------------------------------------- ranks
+
+
+def test_ranks_are_shares_of_the_training_rows_and_end_with_them():
+    X = np.arange(101.0)[:, None] ** 3
+    ranks = Ranks.fit(X)
+    np.testing.assert_allclose(ranks.share(X)[:, 0], np.linspace(0, 1, 101), atol=1e-12)
+    assert ranks.share(np.array([[-5.0], [2e6]])).ravel().tolist() == [0.0, 1.0]
+
+
+def test_ranks_rise_even_if_values_repeat_and_a_constant_has_the_middle_one(rng):
+    X = np.round(rng.exponential(size=(400, 3)) * [1, 3, 0])
+    new = np.sort(np.repeat(np.linspace(-1, 9, 200)[:, None], 3, axis=1), axis=0)
+    found = Ranks.fit(X).share(new)
+    assert (np.diff(found, axis=0) >= 0).all()
+    assert (found[:, 2] == 0.5).all()
+
+
+def test_ranks_for_a_system_have_mean_0_and_standard_deviation_1(rng):
+    X = rng.exponential(size=(5000, 2)) ** 4
+    Z = Ranks.fit(X).transform(X)
+    np.testing.assert_allclose(Z.mean(axis=0), 0, atol=0.02)
+    np.testing.assert_allclose(Z.std(axis=0), 1, atol=0.02)
+    assert pytest.approx(np.sqrt(1 / 12)) == SPREAD
+
+
+def test_outliers_do_not_disturb_a_system_on_ranks(rows):
+    X, y = rows
+    wild = X.copy()
+    wild[0] *= 1e6
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        reg = GT2Regressor(**FAST, inputs="ranks").fit(wild, y)
+    plain = GT2Regressor(**FAST, inputs="ranks").fit(X, y)
+    assert np.corrcoef(reg.predict(wild)[1:], plain.predict(X)[1:])[0, 1] > 0.99
+
+
+# ------------------------------------------------------------------------------- selection
+
+
+@pytest.fixture(scope="module")
+def curve():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(240, 2))
+    return X, np.sin(2 * X[:, 0]) + (0.1 + 0.3 * (X[:, 1] > 0)) * rng.normal(size=240)
+
+
+def choose(curve, recipe=QUICK, seed=0, **settings):
+    settings = {"n_systems": N_FOLDS, "choose": True, "verbose": False} | settings
+    return choose_systems(*curve, recipe, EnsembleSettings(**settings), seed)
+
+
+@pytest.fixture(scope="module")
+def chosen(curve):
+    return choose(curve)
+
+
+def test_every_candidate_is_listed_with_its_folds_the_best_first(chosen):
+    n_folds = [candidate.n_folds for candidate in chosen.candidates]
+    # with n_rules set, ten and sixty rules are not tried: what a user sets is not chosen
+    assert len(n_folds) == len(CANDIDATES) - 1
+    assert n_folds == [3, 3, 3, 1, 1, 1]
+    scores = [candidate.score for candidate in chosen.candidates]
+    assert scores[:3] == sorted(scores[:3]) and chosen.candidates[0].kept
+    assert {one.n_folds for one in chosen.candidates if one.kept} == {N_FOLDS}
+
+
+def test_the_systems_kept_are_those_of_the_folds(chosen):
+    kept = [candidate for candidate in chosen.candidates if candidate.kept]
+    assert 1 <= len(kept) <= FINALISTS
+    assert len(chosen.systems) == len(kept) * N_FOLDS
+    assert {system.recipe.n_rules for system in chosen.systems} == {4}
+    assert all(system.history.size == system.recipe.epochs for system in chosen.systems)
+    assert {system.inputs for system in chosen.systems} == {one.settings["inputs"] for one in kept}
+    assert (chosen.ranks is None) == all(system.inputs == "scaled" for system in chosen.systems)
+
+
+def test_a_kept_system_has_not_seen_its_fold_and_is_trained_by_its_recipe(curve, chosen):
+    X, y = curve
+    fold = np.random.default_rng([2, 0]).permutation(len(y))[0::N_FOLDS]
+    learn = np.setdiff1d(np.arange(len(y)), fold)
+    system = chosen.systems[0]
+    inputs = X if system.inputs == "scaled" else Ranks.fit(X).transform(X)
+    again = [
+        train(inputs[learn], y[learn], system.recipe, seed=[0, index, 0], progress=False).params
+        for index in range(1, len(CANDIDATES) + 1)
+    ]
+    assert sum(np.array_equal(params["c"], system.params["c"]) for params in again) == 1
+
+
+def test_the_same_seed_gives_the_same_systems_and_another_seed_others(curve, chosen):
+    again, other = choose(curve), choose(curve, seed=1)
+    assert again.candidates == chosen.candidates and again.margins == chosen.margins
+    for one, two in zip(again.systems, chosen.systems, strict=True):
+        np.testing.assert_array_equal(one.params["a"], two.params["a"])
+    assert other.candidates != chosen.candidates
+
+
+def test_given_margins_and_inputs_are_not_chosen(curve):
+    found = choose(curve, replace(QUICK, epochs=1), margins=0.25, inputs="ranks")
+    assert found.margins.power == 0.25
+    assert all(system.inputs == "ranks" for system in found.systems)
+
+
+def test_checkpoints_are_epochs_that_grow_by_half_and_end_with_enough_steps():
+    assert checkpoint_epochs(800, replace(STRONG, epochs=1000)) == (4, 6, 9, 14, 20, 30, 46, 68)
+    assert checkpoint_epochs(40_000, replace(STRONG, epochs=1000)) == (1, 2, 3, 5)
+    assert checkpoint_epochs(800, replace(STRONG, epochs=10)) == (4, 6, 9, 10)
+    assert checkpoint_epochs(3, replace(STRONG, epochs=10_000))[0] == 100
+
+
+def test_a_training_run_ends_after_three_checkpoints_without_a_gain(curve, monkeypatch):
+    scores = iter([3.0, 2.0, 2.5, 2.4, 2.1, 0.1])
+    monkeypatch.setattr(selection, "best_family", lambda rows: FamilyScore(next(scores), None))
+    recipe = replace(STRONG, n_rules=2, epochs=6)
+    run = TrainingRun(*curve, *curve, recipe, (1, 2, 3, 4, 5, 6), seed=0)
+    assert [checkpoint.epoch for checkpoint in run()] == [1, 2, 3, 4, 5]
+
+
+def test_another_candidate_is_kept_if_it_costs_at_most_one_percent():
+    scores = {1: 1.0, 2: 1.009, 3: 1.03}
+    folds = type("Folds", (), {})()
+    folds.score = lambda members: FamilyScore(scores[len(members)], None)
+    trials = [selection._Trial(i, {}, STRONG, "scaled") for i in range(3)]
+    kept, best = selection._best_mean(folds, trials)
+    assert kept == trials[:2] and best.score == 1.009
+
+
+# ---------------------------------------------------------------------------------- scores
+
+
+def test_the_score_of_planes_is_that_of_exact_calibration(curve):
+    """Nine planes are interpolated, so the agreement is close and not exact."""
+    X, y = curve
+    params = train(X, y, replace(STRONG, n_rules=5, epochs=20), progress=False).params
+    planes = Planes(params, X)
+    cuts = [critical_scores(planes, y).cut(rank(level, y.size)) for level in LEVELS]
+    ends = cut_ends(planes, [(cut, cut) for cut in cuts])
+    wanted = [interval_score(y, ends[0, i], ends[1, i], level) for i, level in enumerate(LEVELS)]
+    rows = HeldOut.at(params, X, y, STRONG.planes.alphas)
+    radius = selection._plane_radius(rows.ends, y)
+    found = selection._score(y, radius, lambda r: selection._plane_interval(rows.ends, r))
+    assert found == pytest.approx(np.sqrt(np.prod(wanted)), rel=0.02)
+
+
+def test_the_family_that_made_the_noise_has_the_best_score():
+    rng, n = np.random.default_rng(1), 4000
+    width = np.exp(rng.normal(size=n))
+    kappa = np.linspace(0, 1, 9)[:, None]
+    for power in (0.0, 0.5, 1.0):
+        y = width**power * rng.normal(size=n)
+        skewed = np.stack([-kappa * width * 0.2, kappa * width * 1.8])  # planes that lean over
+        assert best_family(HeldOut(skewed, np.zeros(n), y)).margins.power == power
+    upright = np.stack([-kappa * width, kappa * width])
+    shift = np.where(rng.random(n) < 0.5, 1.0, -1.0) * width * rng.random(n)
+    y = 0.9 * shift + 0.3 * width * rng.normal(size=n)
+    assert best_family(HeldOut(upright + 0.9 * shift, np.zeros(n), y)).margins is None
+
+
+def test_rows_beyond_the_last_plane_are_reached_by_a_margin():
+    kappa = np.linspace(0, 1, 9)[:, None]
+    ends = np.stack([-kappa * np.ones(20), kappa * np.ones(20)])
+    y = np.linspace(0.0, 5.0, 20)
+    radius = selection._plane_radius(ends, y)
+    inside = y <= 1
+    np.testing.assert_allclose(radius[inside], 8 * y[inside], atol=1e-12)
+    np.testing.assert_allclose(radius[~inside], 8 + (y[~inside] - 1))
+    np.testing.assert_allclose(selection._plane_interval(ends, float(radius[-1]))[1], 5.0)
+
+
+# ---------------------------------------------------------------------------------- strong
+
+
+def test_strong_is_the_preset_with_a_selection_and_overrides_come_first():
+    class Mine(GT2Regressor):
+        pass
+
+    reg = Mine.strong(n_rules=7, objective="dual", random_state=5)
+    assert type(reg) is Mine
+    assert (reg.n_rules, reg.objective, reg.random_state) == (7, "dual", 5)
+    assert (reg.choose, reg.n_systems, reg.averaging) == (True, 5, STRONG.averaging)
+    with pytest.raises(TypeError, match="rules"):
+        GT2Regressor.strong(rules=7)
+
+
+def test_without_a_selection_strong_trains_by_its_recipe(curve):
+    reg = GT2Regressor.strong(choose=False, n_systems=1, n_rules=3, epochs=2).fit(*curve)
+    assert asdict(reg.recipe_) == asdict(STRONG) | {"n_rules": 3, "epochs": 2}
+    assert reg.chosen_ == ()
+
+
+def test_strong_fits_better_than_the_papers_recipe(curve):
+    X, y = curve
+    paper = GT2Regressor(epochs=60).fit(X[:160], y[:160])
+    strong = GT2Regressor.strong(n_systems=2, epochs=20).fit(X[:160], y[:160])
+    assert strong.score(X[160:], y[160:]) > paper.score(X[160:], y[160:])
+    assert strong.chosen_[0].kept
+    assert len(strong.systems_) == 2 * sum(one.kept for one in strong.chosen_)
+
+
+def test_many_inputs_are_not_overfitted():
+    """As many inputs as a sixth of the rows, and a linear truth: nearly as good as ridge."""
+    linear_model = pytest.importorskip("sklearn.linear_model")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 40))
+    y = X[:, :8].sum(axis=1) + 2 * rng.normal(size=500)
+    ridge = linear_model.RidgeCV(np.geomspace(0.1, 1000, 9)).fit(X[:250], y[:250])
+    reg = GT2Regressor.strong(n_rules=5, n_systems=2, epochs=30).fit(X[:250], y[:250])
+    assert reg.score(X[250:], y[250:]) > ridge.score(X[250:], y[250:]) - 0.03
