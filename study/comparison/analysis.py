@@ -177,7 +177,8 @@ def paired(rows: pd.DataFrame, a: str, b: str, metric: str) -> pd.DataFrame:
         metric: column to compare.
 
     Returns:
-        For each data set and level the `mean` difference, `half` its 95% interval, `p` and `percent`,
+        For each data set and level the `mean` difference, `half` of its 95% interval, `p`, and
+        `percent`,
         the mean difference as a share of the mean of `b`.
 
     >>> rows = pd.DataFrame({"method": ["a"] * 3 + ["b"] * 3, "seed": [0, 1, 2] * 2, "level": 0.9,
