@@ -1,6 +1,6 @@
-"""Where the sixteen public tables come from, and what each of their columns is.
+"""Sources of the sixteen public data sets: files, checksums, targets and columns left out.
 
-Nothing is read here: see `study.field.public` for that, and for the rules.
+`study.comparison.data` reads them and states the rules of preparation.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ _KEEL = "KEEL data-set repository, regression"
 
 @dataclass(frozen=True)
 class Source:
-    """A file of the package, and what its columns are.
+    """A file of the package and the roles of its columns.
 
     Attributes:
         file: path inside `FOLDER`.
-        sha256: of that file.
-        title: what it is about.
-        source: who made it, and where it is described.
-        target: name of the column that is predicted.
-        shape: rows and inputs that come out.
-        dropped: columns that are left out, each with the reason.
+        sha256: checksum of that file.
+        title: short description.
+        source: authors and reference.
+        target: name of the target column.
+        shape: rows and inputs after preparation.
+        dropped: columns left out, each with the reason.
         dates: columns that hold a date.
-        names: of the columns, where the file has no header; or
-        names_file: a file beside it that has them, and
-        names_sha256: that file's SHA-256.
-        delimiter: between the cells of a text file; " " for any blank space.
+        names: column names of a file without a header, or
+        names_file: a file beside it that lists them, and
+        names_sha256: checksum of that file.
+        delimiter: between the cells of a text file; " " for any white space.
         skip: rows above the header of a workbook.
     """
 
@@ -227,4 +227,4 @@ SOURCES = {
         ),
     ),
 }
-"""The source of each table, by name; development tables first."""
+"""Source of each data set by name; development sets first."""
