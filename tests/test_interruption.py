@@ -8,7 +8,6 @@ import threading
 import numpy as np
 import pytest
 
-from gt2lite import GT2Regressor
 from gt2lite._fast.state import apart, quiet
 from gt2lite.training import Recipe, train
 
@@ -91,16 +90,3 @@ def test_a_strike_between_two_lines_cannot_leave_the_state_changed():
     with quiet():
         assert state() != before
     assert state() == before
-
-
-def test_an_interrupted_fit_keeps_the_model_that_was_there(monkeypatch):
-    reg = GT2Regressor(n_rules=2, epochs=2).fit(X, y)
-    old = reg.predict(X)
-
-    def struck(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("gt2lite.selection.train", struck)
-    with pytest.raises(KeyboardInterrupt):
-        reg.fit(X, -y)
-    assert np.array_equal(reg.predict(X), old)
