@@ -18,7 +18,7 @@ from gt2lite.metrics import picp  # noqa: E402
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:the envelope was trained"),
-    pytest.mark.filterwarnings("ignore:coverage .* was asked for"),
+    pytest.mark.filterwarnings("ignore:coverage .* was requested"),
 ]
 
 
