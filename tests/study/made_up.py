@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+from study.design import LEVELS
+from study.records import Record, Runs
 
 from gt2lite.datasets import DATASETS
 from study.claims import CHECKS, ClaimVerdict
-from study.design import LEVELS
-from study.records import Record, Runs
 
 PLAIN = Record(
     dataset="ww",

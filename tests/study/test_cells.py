@@ -8,11 +8,11 @@ import math
 import numpy as np
 import pytest
 from made_up import find, record
+from study.samples import Exchange, equal_means_p, smallest_margin
 
 from study import cells as module
 from study import paper
 from study.cells import bold_rows, compared, verdicts, winners
-from study.samples import Exchange, equal_means_p, smallest_margin
 from study.statistics import corrected_t, welch
 
 # Fifty seeds with mean 0 and std (ddof 1) 1.

@@ -9,12 +9,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from made_up import NOISE, curve, finer, is_, verdict, when, world
+from study.calibrated import cheap
 
 from gt2lite.datasets import DATASETS
 from study import cells as cells_module
 from study import claims as module
 from study import other_claims, paper
-from study.calibrated import cheap
 from study.claims import CHECKS, check_claims
 
 

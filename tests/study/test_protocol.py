@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from short_runs import FEW, SHORT
-
-from study import processors, protocol
 from study.interpolations import CURVES, CurveTable
 from study.plans import records, tasks
-from study.protocol import Task
 from study.runner import key_of
+
+from study import processors, protocol
+from study.protocol import Task
 
 
 def test_the_paper_has_sixty_trainings():

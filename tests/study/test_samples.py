@@ -7,7 +7,6 @@ import math
 
 import numpy as np
 import pytest
-
 from study.samples import equal_means_p, exchange, smallest_margin, welch_half
 
 stats = pytest.importorskip("scipy.stats")

@@ -7,10 +7,10 @@ import sys
 
 import numpy as np
 import pytest
+from study.samples import welch_half
 
 from gt2lite.calibration import CALIBRATORS, Scores, critical_scores
 from gt2lite.memberships import kappa_of
-from study.samples import welch_half
 from study.statistics import (
     beyond_p,
     corrected_t,

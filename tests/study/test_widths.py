@@ -6,13 +6,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from study.plans import tasks
+from study.runner import run
 
 from gt2lite.memberships import ALPHA_0, alpha_of, kappa_of
 from gt2lite.metrics import interval_score
 from gt2lite.system import Planes
 from gt2lite.training import Recipe, init_params, train
-from study.plans import tasks
-from study.runner import run
 from study.widths import (
     Beside,
     Excess,
