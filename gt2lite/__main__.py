@@ -75,16 +75,15 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def _predict(options: argparse.Namespace) -> int:
-    from pathlib import Path
-
+    from gt2lite.model_file import write_file
     from gt2lite.report import load
-    from gt2lite.report.making import write_csv
+    from gt2lite.report.model import frame_to_csv
 
     model = load(options.model)
     frame = model.predict(options.table, options.levels)
     for note in model.notes:
         print(f"note: {note}", file=sys.stderr)
-    write_csv(frame, Path(options.out))
+    write_file(options.out, frame_to_csv(frame))
     print(f"{len(frame):,} rows: {options.out}")
     return 0
 

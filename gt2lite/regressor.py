@@ -802,11 +802,28 @@ def interval_frame(
         for level, *bounds in zip(
             levels, np.atleast_2d(lower.T), np.atleast_2d(upper.T), strict=True
         ):
-            percent = f"{100 * level:.10g}"
-            columns[f"lower_{percent}"], columns[f"upper_{percent}"] = bounds
+            columns |= dict(zip(bound_names(level), bounds, strict=True))
     if hasattr(X, "columns") and not hasattr(X, "iloc"):  # polars: frames without an index
         return type(X)(columns)
     return _pandas().DataFrame(columns, index=X.index if hasattr(X, "iloc") else None)
+
+
+def bound_names(level: float) -> tuple[str, str]:
+    """Return the names of the columns with the bounds at a level.
+
+    >>> bound_names(0.9), bound_names(0.975)
+    (('lower_90', 'upper_90'), ('lower_97.5', 'upper_97.5'))
+    """
+    return f"lower_{percent(level)}", f"upper_{percent(level)}"
+
+
+def percent(level: float) -> str:
+    """Return a level in percent, without trailing zeros.
+
+    >>> percent(0.9), percent(0.975), percent(0.29)
+    ('90', '97.5', '29')
+    """
+    return f"{100 * level:.10g}"
 
 
 def _report_frame(reports: Mapping[float, Sequence[ReportRow]]) -> Any:

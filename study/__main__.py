@@ -21,6 +21,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -32,7 +33,7 @@ from study.cells import shown_within, verdicts, winners
 from study.claims import check_claims, group_verdicts, load_evidence
 from study.protocol import ALL_SEEDS, LEVELS, SEEDS, all_records, trainings
 
-Run = Callable[..., list]  # `execution.run_all` with what the command line sets
+Run = Callable[..., list[Any]]  # `execution.run_all` with what the command line sets
 
 PERTURBATIONS = {"": (1, 2), "sse4": (0, 1)}
 """Units in the last place by which start values are moved, by processor: with five seeds these

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -211,20 +212,20 @@ def _values(records: pd.DataFrame, published: pd.DataFrame, mode: str) -> list[A
     ]
 
 
-def _smallest(row, difference: float, *, perfect: bool = False) -> float:
+def _smallest(row: Any, difference: float, *, perfect: bool = False) -> float:
     """Return the smallest margin within which a cell is shown to be equal, in its unit."""
     share = 1.0 if row.metric == "picp" else 100 / row.paper_mean
-    ours = (0.0, math.inf) if perfect else (row.our_std, row.n)
-    return share * smallest_margin(difference, *ours, row.paper_std, N_THEIRS)
+    std, n = (0.0, math.inf) if perfect else (row.our_std, row.n)
+    return share * smallest_margin(difference, std, n, row.paper_std, N_THEIRS)
 
 
-def _p_equal(row, difference: float, width: str, *, perfect: bool = False) -> float:
+def _p_equal(row: Any, difference: float, width: str, *, perfect: bool = False) -> float:
     """Return the p-value of the two one-sided tests for a cell and one of `MARGINS`."""
     percent, points = MARGINS[width]
     share = 1.0 if row.metric == "picp" else 100 / row.paper_mean
     margin = (points if row.metric == "picp" else percent) / share
-    ours = (0.0, math.inf) if perfect else (row.our_std, row.n)
-    return equal_means_p(difference, margin, *ours, row.paper_std, N_THEIRS)
+    std, n = (0.0, math.inf) if perfect else (row.our_std, row.n)
+    return equal_means_p(difference, margin, std, n, row.paper_std, N_THEIRS)
 
 
 # ----------------------------------------------------------------------------------- winners

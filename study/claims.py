@@ -48,6 +48,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from gt2lite._validation import Array
 from gt2lite.calibration import SearchCalibrator, TableCalibrator
@@ -356,7 +357,7 @@ def _nearer(runs: Runs, *datasets: str) -> Finding:
     return in_every_row({_label(*row): -paired_gap(runs, "picp", *row) for row in rows})
 
 
-def _out_of_reach(runs: Runs, dataset: str, level: float) -> Array:
+def _out_of_reach(runs: Runs, dataset: str, level: float) -> NDArray[np.bool_]:
     """Return for which seeds (seeds,) no plane of the envelope covers enough."""
     return runs.values("alpha", dataset, "calibrated", level, "exact") < ALPHA_0
 
@@ -597,7 +598,7 @@ def _search_ends(evidence: Evidence) -> Finding:
         within.append(abs(reached - level) < tolerance)
         possible.append(abs(np.rint(n_cal * level) / n_cal - level) < tolerance)
         beyond.append(_out_of_reach(runs, dataset, level))
-    ok, can, far = (np.concatenate(flags) for flags in (within, possible, beyond))
+    ok, can, far = np.array([within, possible, beyond], dtype=bool).reshape(3, -1)
     impossible, out = int((~ok & ~can).sum()), int((~ok & can & far).sum())
     stalled = int((~ok & can & ~far).sum())
     found = counted(int(ok.sum()), ok.size, "The search ended within its tolerance")

@@ -26,7 +26,6 @@ from gt2lite.calibration import (
     RANKED,
     Calibrator,
     CoverageError,
-    Cut,
     TableCalibrator,
     critical_alpha,
 )
@@ -274,12 +273,12 @@ class CurveTable(TableCalibrator):
         super().__post_init__()
         self.interpolation = curve
 
-    def _cut(self, level: float) -> Cut:
+    def _plane(self, level: float) -> float:
         from scipy.interpolate import CubicSpline, KroghInterpolator
 
         phi, alpha = self.table.T
         if phi.size == 1:
-            return Cut(float(alpha[0]))
+            return float(alpha[0])
         curve = {"spline": CubicSpline, "polynomial": KroghInterpolator}[self.interpolation]
         plane = curve(phi, alpha)(np.clip(level, phi[0], phi[-1]))
-        return Cut(float(np.clip(plane, ALPHA_0, 1)))
+        return float(np.clip(plane, ALPHA_0, 1))

@@ -1,127 +1,129 @@
-"""The column specification: how each column of a table becomes numbers, in plain values.
+"""Columns of a table: their kinds, their encoding as numbers, and the specification of it.
 
-A `Column` says what a column is, what became of it and why; `Columns` encodes a frame by all of
-them. The specification is JSON (`to_header`, `from_header`), so a model file carries it without
-any code in it. How a specification comes about is in `specifying`.
+Kinds are found from the values of all rows. Everything that is learned, such as fill values,
+ranges and categories, is learned from training rows alone (`specify`). A `Columns` object encodes
+any frame in the same way; as JSON it is part of the model file.
 """
 
 from __future__ import annotations
 
+import re
+import warnings
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 
-from gt2lite._validation import Array
-from gt2lite.report import kinds
+from gt2lite._validation import Array, IntArray
 from gt2lite.report.reading import Frame, TableError, unique
 
+Series = Any  # pandas has no types here
+
 KINDS = ("number", "yes/no", "category", "date", "text")
-PARTS = ("day", "month", "weekday", "hour")
-_SHOWN = {"day": "days since 1970"}
+DATE_PARTS = ("day", "month", "weekday", "hour")
+DATE_FORMATS = (
+    *("%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M"),
+    *("%d.%m.%Y", "%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S", "%Y/%m/%d", "%Y/%m/%d %H:%M"),
+    *("%d/%m/%Y", "%m/%d/%Y", "%d/%m/%Y %H:%M", "%m/%d/%Y %H:%M", "%d-%m-%Y", "%Y-%m"),
+)
+
+MOSTLY = 0.95  # share of the values present that must read as numbers, or as dates
+MOST_MISSING = 0.6  # share of missing values above which a column is dropped
+FLAG_FROM = 0.05  # share of missing values from which a column marks them
+MOST_CATEGORIES = 30  # values with a column of their own
+RAREST, RAREST_SHARE = 3, 0.02  # rows that such a value needs
+MOST_RARE = 1_000  # rare values that are remembered
+LARGEST, LEAST_RANGE = 1e100, 1e-100
+BEYOND = 0.1  # of the training range: values farther outside are reported
+DATE_SPANS = {"month": 730, "weekday": 14, "hour": 2}
+"""How many days of training it takes for a part of the time to be of use for later rows."""
+
 _DAY = 86_400  # seconds
-_BEYOND = 0.1  # of the range of training: so far outside is told
+_YES = {"yes", "true", "ja", "oui", "si", "sí", "y", "t", "j", "wahr", "vrai"}
+_NO = {"no", "false", "nein", "non", "n", "f", "falsch", "faux"}
+_IDENTIFIER = re.compile(r"(?:^|[\W_])(id|ids|uuid|guid|nr|no|number|index|key|row)(?:$|[\W_])")
+_CAMEL = re.compile(r"[a-z](Id|ID|Nr|No)$")
+_DECORATION = re.compile(r"[\s%€$£]|'(?=\d{3})")
+_GROUPED_POINT = re.compile(r"[-+]?\d{1,3}(\.\d{3})+,\d+")
+_GROUPED_COMMA = re.compile(r"[-+]?\d{1,3}(,\d{3})+(\.\d+)?")
 
 
-@dataclass(frozen=True)
-class Column:
-    """One column: what it is, what becomes of it, and what was learnt about it.
+# ------------------------------------------------------------------- values of a column
 
-    Attributes:
-        name: its name in the table.
-        kind: one of `KINDS`.
-        used: whether it is an input.
-        fate: what became of it, in words.
-        fill: what stands for a missing number (a day number for dates).
-        flag: whether missing values get a column of their own.
-        low, high: the range in training rows.
-        categories: those with a column each; all other values share zeros.
-        others: values of the training rows that have none.
-        parts: of a date, some of `PARTS`.
-        form: of a date that is text.
+
+def is_textual(values: Series) -> bool:
+    """Return whether a column holds text, or objects that only text can stand for."""
+    types = pd.api.types
+    return types.is_complex_dtype(values) or not (
+        types.is_numeric_dtype(values)
+        or types.is_bool_dtype(values)
+        or types.is_datetime64_any_dtype(values)
+    )
+
+
+def as_text(values: Series) -> Series:
+    """Return values as text without space around it; missing or empty values are None."""
+    text = values.astype(object).where(values.notna(), None)
+    text = text.map(lambda value: None if value is None else str(value).strip() or None)
+    return text.astype(object).where(text.notna(), None)
+
+
+def as_labels(values: Series) -> Any:
+    """Return values as an array of text in which missing values have a name, too."""
+    return as_text(values).fillna("(missing)").to_numpy()
+
+
+def as_numbers(values: Series) -> Series:
+    """Return a column as floats; what does not read as a finite number becomes NaN.
+
+    >>> import pandas as pd
+    >>> as_numbers(pd.Series(["1 200", "7,5", "12 %", "x"])).tolist()
+    [1200.0, 7.5, 12.0, nan]
     """
+    plain = as_text(values).map(_plain_number) if is_textual(values) else values
+    numbers = pd.to_numeric(plain, errors="coerce").astype(float)
+    return numbers.replace([np.inf, -np.inf], np.nan)
 
-    name: str
-    kind: str
-    used: bool
-    fate: str
-    fill: float = 0.0
-    flag: bool = False
-    low: float = 0.0
-    high: float = 0.0
-    categories: list[str] = field(default_factory=list)
-    others: list[str] = field(default_factory=list)
-    parts: list[str] = field(default_factory=list)
-    form: str | None = None
 
-    def names(self) -> list[str]:
-        """Return the names of the numbers that it becomes."""
-        if self.kind == "category":
-            result = [f"{self.name} = {category}" for category in self.categories]
-        elif self.kind == "date":
-            result = [f"{self.name} ({_SHOWN.get(part, part)})" for part in self.parts]
+def _plain_number(text: str | None) -> str | None:
+    if not isinstance(text, str):
+        return None
+    text = _DECORATION.sub("", text)
+    if _GROUPED_POINT.fullmatch(text):
+        return text.replace(".", "").replace(",", ".")
+    if _GROUPED_COMMA.fullmatch(text):
+        return text.replace(",", "")
+    return text.replace(",", ".") if text.count(",") == 1 and "." not in text else text
+
+
+def as_truth(values: Series) -> Series:
+    """Return a column of yes and no as 1 and 0, NaN for everything else.
+
+    >>> import pandas as pd
+    >>> as_truth(pd.Series(["ja", "Nein", "?"])).tolist()
+    [1.0, 0.0, nan]
+    """
+    if pd.api.types.is_bool_dtype(values):
+        return values.astype(float)
+    known = dict.fromkeys(_YES, 1.0) | dict.fromkeys(_NO, 0.0)
+    return as_text(values).map(lambda v: known.get(str(v).lower(), np.nan)).astype(float)
+
+
+def as_dates(values: Series, date_format: str | None) -> Series:
+    """Return a column as dates in seconds, without a time zone; NaT for everything else."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if is_textual(values):
+            dates = pd.to_datetime(as_text(values), format=date_format, errors="coerce", utc=True)
+        elif pd.api.types.is_datetime64_any_dtype(values):
+            dates = pd.to_datetime(values, utc=True)
         else:
-            result = [self.name]
-        return [*result, f"{self.name} is missing"] if self.flag else result
-
-    def encode(self, values: Any) -> tuple[Array, list[str]]:
-        """Return the numbers (N, K) that values of this column become, and what was odd."""
-        notes: list[str] = []
-        if self.kind == "category":
-            text = kinds.as_text(values)
-            known = text.isin([*self.categories, *self.others]) | text.isna()
-            odd = sorted(set(text[~known]))
-            notes += _unseen(self, odd, int((~known).sum()))
-            parts = [(text == category).to_numpy(float) for category in self.categories]
-            absent = text.isna().to_numpy()
-        elif self.kind == "date":
-            dates = kinds.as_dates(values, self.form)
-            notes += self._unread(values, dates)
-            absent = dates.isna().to_numpy()
-            filled = dates.fillna(np.datetime64(round(self.fill * _DAY), "s"))
-            parts = [date_part(filled, part) for part in self.parts]
-        else:
-            read = kinds.as_truth if self.kind == "yes/no" else kinds.as_numbers
-            numbers = read(values)
-            notes += self._unread(values, numbers)
-            absent = numbers.isna().to_numpy()
-            parts = [numbers.fillna(self.fill).to_numpy(float)]
-            more = _BEYOND * (self.high - self.low)
-            outside = ~absent & ((parts[0] < self.low - more) | (parts[0] > self.high + more))
-            if self.kind == "number" and outside.any():
-                notes.append(
-                    f"column {self.name!r}: {outside.sum():,} row(s) lie far outside the range of "
-                    f"training, {self.low:g} to {self.high:g}"
-                )
-        if self.flag:
-            parts.append(absent.astype(float))
-        elif absent.any() and self.kind != "category":
-            notes.append(f"column {self.name!r}: {absent.sum():,} missing value(s) filled")
-        return np.column_stack(parts), notes
-
-    def _unread(self, values: Any, read: Any) -> list[str]:
-        bad = values[read.isna() & values.notna()]
-        bad = bad[kinds.as_text(bad).notna()] if len(bad) else bad
-        if not len(bad):
-            return []
-        return [
-            f"column {self.name!r}: {len(bad):,} value(s) such as {str(bad.iloc[0])!r} cannot be "
-            f"read as {self.kind} and count as missing"
-        ]
+            dates = pd.Series(pd.NaT, index=values.index, dtype="datetime64[s, UTC]")
+    return dates.dt.tz_localize(None).astype("datetime64[s]")
 
 
-def _unseen(column: Column, odd: list[str], n_rows: int) -> list[str]:
-    if not odd:
-        return []
-    shown = ", ".join(repr(value) for value in odd[:3]) + (", ..." if len(odd) > 3 else "")
-    return [
-        f"column {column.name!r}: {n_rows:,} row(s) hold {shown}, never seen in training: they "
-        "count as any other rare value"
-    ]
-
-
-def date_part(dates: Any, part: str) -> Array:
+def date_part(dates: Series, part: str) -> Array:
     """Return a part of each date as a number: days since 1970, month, weekday or hour."""
     if part == "day":
         return dates.to_numpy().astype("datetime64[s]").astype(np.int64) / _DAY
@@ -129,93 +131,393 @@ def date_part(dates: Any, part: str) -> Array:
     return numbers[part].to_numpy(float)
 
 
+# ------------------------------------------------------------------- kinds of columns
+
+
+def find_kind(values: Series) -> tuple[str, str | None]:
+    """Return the kind of a column, and for dates in text their format.
+
+    >>> import pandas as pd
+    >>> find_kind(pd.Series(["03.01.2024", "24.12.2023"]))
+    ('date', '%d.%m.%Y')
+    >>> find_kind(pd.Series(["red", "blue", "red"]))[0]
+    'category'
+    """
+    if pd.api.types.is_datetime64_any_dtype(values):
+        return "date", None
+    if pd.api.types.is_bool_dtype(values):
+        return "yes/no", None
+    present = as_text(values).dropna() if is_textual(values) else values.iloc[:0]
+    if present.empty:
+        return "number", None
+    if {str(v).lower() for v in present.unique()[:50]} <= _YES | _NO:
+        return "yes/no", None
+    if as_numbers(present).notna().mean() >= MOSTLY:
+        return "number", None
+    date_format = _find_date_format(present)
+    if date_format is not None:
+        return "date", date_format
+    counts = present.value_counts()
+    hardly_repeats = counts.iloc[:MOST_CATEGORIES].sum() < 0.5 * len(present)
+    free_text = len(counts) > MOST_CATEGORIES and hardly_repeats
+    return ("text" if free_text else "category"), None
+
+
+def _find_date_format(present: Series) -> str | None:
+    few = present.iloc[:500]
+    if not few.map(lambda v: bool(re.match(r"\d{1,4}[-./]\d", v))).all():
+        return None
+    for date_format in DATE_FORMATS:
+        if all(as_dates(part, date_format).notna().mean() >= MOSTLY for part in (few, present)):
+            return date_format
+    return None
+
+
+def names_identifier(name: str) -> bool:
+    """Return whether the name of a column suggests that it numbers rows or other things.
+
+    >>> [names_identifier(n) for n in ("customer_id", "Nr", "houseId", "width", "Unnamed: 0")]
+    [True, True, True, False, True]
+    """
+    found = _IDENTIFIER.search(name.lower()) or _CAMEL.search(name)
+    return found is not None or name.lower().startswith("unnamed")
+
+
+def find_identifier(name: str, present: Series, kind: str) -> tuple[str, str] | None:
+    """Return the sort of identifier that a column is, "unique" or "repeats", and the reason.
+
+    None if it is none.
+    """
+    if len(present) < 3:
+        return None
+    n_unique = present.nunique()
+    is_unique = n_unique == len(present)
+    if kind in ("text", "category"):
+        return ("unique", "a different text in every row") if is_unique else None
+    if kind != "number":
+        return None
+    numbers = as_numbers(present)
+    if not (numbers == numbers.round()).all():
+        return None
+    if is_unique and (numbers.diff().iloc[1:] == 1).all():
+        return "unique", "it counts the rows"
+    if names_identifier(name) and n_unique > 20:
+        sort = "unique" if is_unique else "repeats"
+        return sort, "whole numbers, and its name suggests it"
+    return None
+
+
+# ------------------------------------------------------------------- specification
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its kind, its treatment, and what was learned from training rows.
+
+    Attributes:
+        name: its name in the table.
+        kind: one of `KINDS`.
+        used: whether it is an input.
+        treatment: how it is encoded, or why it was dropped, in words.
+        identifier: "unique" or "repeats" for an identifier, else "".
+        fill: the number, or the day of a date, that replaces missing values.
+        flag: whether a column of its own marks missing values.
+        low, high: the range in training rows.
+        categories: values with a column each; all other values have zeros.
+        rare: values of the training rows without a column.
+        parts: of a date, some of `DATE_PARTS`.
+        date_format: of dates that are text.
+    """
+
+    name: str
+    kind: str
+    used: bool
+    treatment: str
+    identifier: str = ""
+    fill: float = 0.0
+    flag: bool = False
+    low: float = 0.0
+    high: float = 0.0
+    categories: list[str] = field(default_factory=list)
+    rare: list[str] = field(default_factory=list)
+    parts: list[str] = field(default_factory=list)
+    date_format: str | None = None
+
+    def __post_init__(self) -> None:
+        """Check the values: they may come from a file."""
+        texts = [self.name, self.treatment, *self.categories, *self.rare]
+        numbers = (self.fill, self.low, self.high)
+        checks = {
+            "kind": self.kind in KINDS,
+            "text": all(isinstance(text, str) for text in texts),
+            "identifier": self.identifier in ("", "unique", "repeats"),
+            "numbers": all(isinstance(n, (int, float)) and np.isfinite(n) for n in numbers),
+            "flags": isinstance(self.used, bool) and isinstance(self.flag, bool),
+            "parts": set(self.parts) <= set(DATE_PARTS),
+            "date_format": self.date_format is None or self.date_format in DATE_FORMATS,
+            "inputs": not self.used or (self.kind != "text" and bool(self.input_names())),
+        }
+        if wrong := [name for name, good in checks.items() if not good]:
+            raise ValueError(f"invalid specification of column {self.name!r}: {', '.join(wrong)}")
+
+    def input_names(self) -> list[str]:
+        """Return the names of the inputs that it becomes."""
+        if self.kind == "category":
+            result = [f"{self.name} = {category}" for category in self.categories]
+        elif self.kind == "date":
+            shown = {"day": "days since 1970"}
+            result = [f"{self.name} ({shown.get(part, part)})" for part in self.parts]
+        else:
+            result = [self.name]
+        return [*result, f"{self.name} is missing"] if self.flag else result
+
+    def encode(self, values: Series) -> tuple[Array, list[str]]:
+        """Return the inputs (N, K) that values of this column become, and notes about them."""
+        if self.kind == "category":
+            parts, missing, notes = self._encode_categories(values)
+        elif self.kind == "date":
+            dates = as_dates(values, self.date_format)
+            missing, notes = dates.isna().to_numpy(), self._unreadable(values, dates)
+            filled = dates.fillna(np.datetime64(round(self.fill * _DAY), "s"))
+            parts = [date_part(filled, part) for part in self.parts]
+        else:
+            numbers = as_truth(values) if self.kind == "yes/no" else as_numbers(values)
+            missing, notes = numbers.isna().to_numpy(), self._unreadable(values, numbers)
+            parts = [numbers.fillna(self.fill).to_numpy(float)]
+            notes += self._outside(parts[0][~missing])
+        if self.flag:
+            parts.append(missing.astype(float))
+        elif missing.any() and self.kind != "category":
+            notes.append(f"column {self.name!r}: {missing.sum():,} missing value(s) filled")
+        return np.column_stack(parts), notes
+
+    def _encode_categories(self, values: Series) -> tuple[list[Array], Any, list[str]]:
+        text, notes = as_text(values), []
+        known = text.isin([*self.categories, *self.rare]) | text.isna()
+        if not known.all():
+            unseen = sorted(set(text[~known]))
+            shown = ", ".join(map(repr, unseen[:3])) + (", ..." if len(unseen) > 3 else "")
+            notes.append(
+                f"column {self.name!r}: {(~known).sum():,} row(s) hold {shown}, never seen in "
+                "training: treated as any other rare value"
+            )
+        parts = [(text == category).to_numpy(float) for category in self.categories]
+        return parts, text.isna().to_numpy(), notes
+
+    def _unreadable(self, values: Series, read: Series) -> list[str]:
+        bad = values[read.isna() & values.notna()]
+        bad = bad[as_text(bad).notna()] if len(bad) else bad
+        if not len(bad):
+            return []
+        return [
+            f"column {self.name!r}: {len(bad):,} value(s) such as {str(bad.iloc[0])!r} cannot be "
+            f"read as {self.kind} and count as missing"
+        ]
+
+    def _outside(self, numbers: Array) -> list[str]:
+        more = BEYOND * (self.high - self.low)
+        n = int(((numbers < self.low - more) | (numbers > self.high + more)).sum())
+        if self.kind != "number" or not n:
+            return []
+        return [
+            f"column {self.name!r}: {n:,} row(s) lie far outside the training range, "
+            f"{self.low:g} to {self.high:g}"
+        ]
+
+
 class Columns:
-    """All columns of a table in their order."""
+    """All columns of a table, in their order."""
 
     def __init__(self, columns: list[Column]) -> None:
         self.columns = columns
 
     @property
     def used(self) -> list[Column]:
-        """Those that are inputs."""
+        """The columns that are inputs."""
         return [column for column in self.columns if column.used]
 
     @property
     def names(self) -> list[str]:
-        """Names of the inputs of the model, one for each number."""
-        return unique([name for column in self.used for name in column.names()])
+        """The names of the model's inputs."""
+        return unique([name for column in self.used for name in column.input_names()])
 
     def places(self) -> dict[str, list[int]]:
-        """Return which inputs of the model each used column became."""
+        """Return the places of each used column among the model's inputs."""
         result: dict[str, list[int]] = {}
         start = 0
         for column in self.used:
-            end = start + len(column.names())
+            end = start + len(column.input_names())
             result[column.name] = list(range(start, end))
             start = end
         return result
 
     def encode(self, frame: Frame) -> tuple[Frame, list[str]]:
-        """Return a frame as one of numbers (N, M), and in words what was missing, odd or unseen.
+        """Return the model's inputs (N, M) as a frame, and notes on missing or unseen values.
 
         Raises:
-            TableError: no column that the model uses is there.
+            TableError: the frame has no column that the model uses.
         """
-        lacking = [column.name for column in self.used if column.name not in frame]
-        if len(lacking) == len(self.used):
-            raise TableError(
-                "the table has none of the model's columns: it needs "
-                + ", ".join(repr(name) for name in lacking[:8])
-            )
+        absent = [column.name for column in self.used if column.name not in frame]
+        if len(absent) == len(self.used):
+            needed = ", ".join(repr(name) for name in absent[:8])
+            raise TableError(f"the table has none of the model's columns: it needs {needed}")
         parts, notes = [], []
         for column in self.used:
-            if column.name in lacking:
-                notes.append(
-                    f"column {column.name!r} is missing: filled in every row as if unknown; "
-                    "predictions and intervals are less to be trusted"
-                )
+            if column.name in absent:
                 values = pd.Series([None] * len(frame), index=frame.index, dtype=object)
-                parts.append(column.encode(values)[0])
+                part, _ = column.encode(values)
+                notes.append(
+                    f"column {column.name!r} is missing: every row is filled as if its value were "
+                    "unknown; expect larger errors"
+                )
             else:
-                part, odd = column.encode(frame[column.name])
-                parts.append(part)
-                notes += odd
+                part, more = column.encode(frame[column.name])
+                notes += more
+            parts.append(part)
         return pd.DataFrame(np.column_stack(parts), columns=self.names, index=frame.index), notes
 
-    def to_header(self) -> list[dict[str, Any]]:
+    def to_json(self) -> list[dict[str, Any]]:
         """Return the specification as plain values."""
         return [asdict(column) for column in self.columns]
 
     @classmethod
-    def from_header(cls, header: Any) -> Self:
-        """Return what `to_header` gave.
-
-        Raises:
-            ValueError: where it is nothing of the kind.
-        """
+    def from_json(cls, content: Any) -> Self:
+        """Return the columns that `to_json` described, or raise a ValueError."""
         names = {f.name for f in fields(Column)}
-        if not isinstance(header, list) or not all(
-            isinstance(item, dict) and item.keys() == names for item in header
+        if not isinstance(content, list) or not all(
+            isinstance(item, dict) and item.keys() == names for item in content
         ):
-            raise ValueError("the column specification is not one")
-        columns = [Column(**item) for item in header]
-        for column in columns:
-            _check(column)
-        return cls(columns)
+            raise ValueError("invalid column specification")
+        return cls([Column(**item) for item in content])
 
 
-def _check(column: Column) -> None:
-    texts = [column.name, column.fate, *column.categories, *column.others, *column.parts]
-    numbers = (column.fill, column.low, column.high)
-    good = (
-        column.kind in KINDS
-        and all(isinstance(text, str) for text in texts)
-        and set(column.parts) <= set(PARTS)
-        and all(isinstance(n, (int, float)) and np.isfinite(n) for n in numbers)
-        and isinstance(column.used, bool)
-        and isinstance(column.flag, bool)
-        and (column.form is None or column.form in kinds.FORMATS)
-        and (not column.used or bool(column.names()))
+# ------------------------------------------------------------------- learning it
+
+
+def specify(
+    frame: Frame, train: IntArray, target: str, groups: str | None = None, time: str | None = None
+) -> Columns:
+    """Return the treatment of each column of a frame.
+
+    Args:
+        frame: the table; kinds are found from all of its rows.
+        train: positions of the training rows, from which values are learned.
+        target: the column to predict.
+        groups: the column whose groups stay together.
+        time: the column to sort by.
+
+    >>> import numpy as np, pandas as pd
+    >>> frame = pd.DataFrame({"y": [1.0, 2, 3, 4], "size": [3, 1, 2, 5.5], "unit": ["m"] * 4})
+    >>> [(c.name, c.treatment) for c in specify(frame, np.arange(4), "y").columns][1:]
+    [('size', 'number, used as it is'), ('unit', 'dropped: the same value in every row')]
+    """
+    roles = {target: "the target"}
+    if groups is not None:
+        roles[groups] = "the groups: not an input, because new rows may come from new groups"
+    columns = []
+    for name in frame.columns:
+        values = frame[name]
+        kind, date_format = find_kind(values)
+        if name in roles:
+            column = Column(name, kind, False, roles[name], date_format=date_format)
+        elif name == time and kind != "date":
+            treatment = "the order in time: not an input, because new rows lie beyond it"
+            column = Column(name, kind, False, treatment)
+        else:
+            column = _drop_useless(name, values, kind) or _learn(
+                name, values.iloc[train], kind, date_format, name == time
+            )
+        columns.append(column)
+    return Columns(columns)
+
+
+def _drop_useless(name: str, values: Series, kind: str) -> Column | None:
+    """Return the column as a dropped one if all rows show that it is of no use."""
+    share = values.isna().mean()
+    present = as_text(values).dropna() if is_textual(values) else values.dropna()
+    identifier = ""
+    if share > MOST_MISSING:
+        reason = f"{share:.0%} of its values are missing"
+    elif present.nunique() < 2:
+        reason = "the same value in every row"
+    elif found := find_identifier(name, present, kind):
+        identifier, reason = found
+        reason = f"an identifier ({reason})"
+    elif kind == "text":
+        reason = f"text with {present.nunique():,} different values, too many for categories"
+    else:
+        return None
+    return Column(name, kind, False, f"dropped: {reason}", identifier)
+
+
+def _learn(name: str, values: Series, kind: str, date_format: str | None, is_time: bool) -> Column:
+    """Return the treatment that is learned from the training rows of a column."""
+    flag = bool(values.isna().mean() >= FLAG_FROM)
+    if kind == "category":
+        return _learn_category(name, values, flag)
+    if kind == "date":
+        return _learn_date(name, values, date_format, is_time, flag)
+    return _learn_number(name, values, kind, flag)
+
+
+def _learn_number(name: str, values: Series, kind: str, flag: bool) -> Column:
+    numbers = as_truth(values) if kind == "yes/no" else as_numbers(values)
+    present = numbers.dropna()
+    if present.nunique() < 2:
+        return Column(name, kind, False, "dropped: the same value in every training row")
+    if present.abs().max() > LARGEST or present.max() - present.min() < LEAST_RANGE:
+        reason = f"numbers beyond {LARGEST:g}, or a range below {LEAST_RANGE:g}"
+        return Column(name, kind, False, f"dropped: {reason}; multiply it by a power of ten")
+    fill = float(present.median())
+    treatment = "yes is 1, no is 0" if kind == "yes/no" else "number, used as it is"
+    if kind == "number" and is_textual(values):
+        treatment = "text that reads as numbers"
+    treatment += _fill_words(numbers, f"{fill:g}", flag)
+    low, high = float(present.min()), float(present.max())
+    return Column(name, kind, True, treatment, fill=fill, flag=flag, low=low, high=high)
+
+
+def _learn_category(name: str, values: Series, flag: bool) -> Column:
+    counts = as_text(values).dropna().value_counts()
+    enough = max(RAREST, RAREST_SHARE * len(values))
+    frequent = [str(value) for value in counts.index[counts >= enough]][:MOST_CATEGORIES]
+    if not frequent or (len(counts) == 1 and not flag):
+        return Column(name, "category", False, "dropped: no category is frequent enough")
+    n_rare = len(counts) - len(frequent)
+    if len(frequent) == 2 and not n_rare:
+        frequent = frequent[:1]  # the other one is its opposite
+    treatment = f"category: {len(frequent)} column(s) of 0 and 1"
+    if n_rare:
+        treatment += f"; {n_rare} rarer value(s) have zeros in all of them"
+    treatment += _fill_words(values, "zeros", flag)
+    rare = [str(value) for value in counts.index if str(value) not in frequent][:MOST_RARE]
+    return Column(name, "category", True, treatment, flag=flag, categories=frequent, rare=rare)
+
+
+def _learn_date(
+    name: str, values: Series, date_format: str | None, is_time: bool, flag: bool
+) -> Column:
+    dates = as_dates(values, date_format)
+    present = dates.dropna()
+    wanted: tuple[str, ...] = DATE_PARTS
+    if is_time:  # days go on beyond the training rows, and so may months
+        span = np.ptp(date_part(present, "day")) if len(present) else 0
+        wanted = tuple(part for part, days in DATE_SPANS.items() if span >= days)
+    parts = [part for part in wanted if len(np.unique(date_part(present, part))) > 1]
+    if not parts:
+        treatment = "the order in time" if is_time else "dropped: constant"
+        return Column(name, "date", False, treatment, date_format=date_format)
+    fill = float(np.median(date_part(present, "day")))
+    written = "" if date_format is None else f" (written as {date_format})"
+    treatment = f"date{written}: {', '.join(parts)}" + _fill_words(dates, "the median date", flag)
+    if is_time:
+        treatment = f"the order in time, and {treatment}"
+    return Column(
+        name, "date", True, treatment, fill=fill, flag=flag, parts=parts, date_format=date_format
     )
-    if not good:
-        raise ValueError(f"the specification of column {column.name!r} is damaged")
+
+
+def _fill_words(values: Series, fill: str, flag: bool) -> str:
+    if not values.isna().any():
+        return ""
+    return f"; missing values become {fill}" + (", and a column marks them" if flag else "")

@@ -1,8 +1,4 @@
-"""A model that takes tables: a calibrated `GT2Regressor` and the specification of its columns.
-
-Its file is of a kind of its own, "table model": the content of the estimator's file, and the
-specification in the header. Both are plain numbers and JSON; nothing in a file is ever run.
-"""
+"""`TableModel`: a calibrated regressor with the encoding of its columns."""
 
 from __future__ import annotations
 
@@ -15,25 +11,46 @@ import numpy as np
 import pandas as pd
 
 from gt2lite import model_file
-from gt2lite._validation import Array
-from gt2lite.regressor import GT2Regressor
+from gt2lite._validation import Array, between
+from gt2lite.calibration import plain_fraction
+from gt2lite.regressor import GT2Regressor, bound_names
 from gt2lite.report.columns import Columns
-from gt2lite.report.reading import Frame, read
+from gt2lite.report.reading import Frame, TableError, read
 
-KIND = "table model"
 CHUNK = 10_000  # rows that are predicted at a time
+
+
+def read_levels(levels: Sequence[float]) -> tuple[float, ...]:
+    """Return the levels in rising order, each once, as the plain fractions that they stand for.
+
+    >>> read_levels([0.9, 0.1 + 0.2, 0.3])
+    (0.3, 0.9)
+    """
+    try:
+        found = {float(plain_fraction(between("levels", level, 0, 1))) for level in levels}
+    except TypeError:
+        raise TableError(f"levels must be numbers such as (0.8, 0.9), got {levels!r}") from None
+    if not found:
+        raise TableError("levels must name at least one coverage, such as 0.9")
+    return tuple(sorted(found))
+
+
+def frame_to_csv(frame: Frame) -> bytes:
+    """Return a frame with its index, the column "row", as a CSV file."""
+    text: str = frame.to_csv(index_label="row", lineterminator="\n")
+    return text.encode()
 
 
 @dataclass
 class TableModel:
-    """Predicts a column of a table from its other columns.
+    """A model that predicts a column of a table from its other columns.
 
     Attributes:
         regressor: the calibrated estimator.
         columns: how columns become its inputs.
         target: name of the column that it predicts.
-        levels: those that `predict` gives when none are asked for.
-        notes: what was odd about the last table that it predicted, in words.
+        levels: those of `predict` by default.
+        notes: what was unusual about the last table that it predicted.
     """
 
     regressor: GT2Regressor
@@ -43,52 +60,47 @@ class TableModel:
     notes: list[str] = field(default_factory=list)
 
     def predict(self, table: Any, levels: Sequence[float] | None = None) -> Frame:
-        """Return prediction and intervals for each row of a file or a data frame.
+        """Return the prediction and intervals for each row of a file or a data frame.
 
-        Unseen categories, missing columns and the like are told in `notes`.
+        Unseen categories, missing columns and the like are reported in `notes`.
 
         Args:
-            table: a path or a data frame; the target need not be in it.
+            table: a path or a data frame; the target may be absent.
             levels: coverages, such as ``[0.5, 0.9]``.
 
         Returns:
             A frame with the columns prediction, lower_90, upper_90, ...
         """
-        frame = read(table).frame
-        X, self.notes = self.columns.encode(frame)
+        X, self.notes = self.columns.encode(read(table).frame)
         return self.predict_encoded(X, levels)
 
     def predict_encoded(self, X: Frame, levels: Sequence[float] | None = None) -> Frame:
-        """Return the same for rows that are encoded already, in chunks."""
-        levels = tuple(self.levels if levels is None else levels)
-        parts = [
-            self._chunk(X.iloc[i : i + CHUNK], levels) for i in range(0, max(len(X), 1), CHUNK)
-        ]
-        names = ["prediction"]
-        for level in levels:
-            names += [f"lower_{percent(level)}", f"upper_{percent(level)}"]
-        return pd.DataFrame(np.concatenate(parts), columns=names, index=X.index)
+        """Return the same for rows that are encoded already."""
+        levels = self.levels if levels is None else read_levels(levels)
+        names = ["prediction", *(name for level in levels for name in bound_names(level))]
+        starts = range(0, len(X), CHUNK)
+        parts = [self._predict_chunk(X.iloc[i : i + CHUNK], levels) for i in starts]
+        values = np.concatenate([np.empty((0, len(names))), *parts])
+        return pd.DataFrame(values, columns=names, index=X.index)
 
-    def _chunk(self, X: Frame, levels: tuple[float, ...]) -> Array:
-        if not len(X):
-            return np.empty((0, 1 + 2 * len(levels)))
+    def _predict_chunk(self, X: Frame, levels: tuple[float, ...]) -> Array:
         lower, upper = self.regressor.predict_interval(X, coverage=list(levels))
-        ends = np.stack([lower, upper], axis=2).reshape(len(X), -1)  # (N, 2 L)
-        return np.column_stack([self.regressor.predict(X), ends])
+        bounds = np.stack([lower, upper], axis=2).reshape(len(X), -1)  # (N, 2 L)
+        return np.column_stack([self.regressor.predict(X), bounds])
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one JSON file at exactly this path, see `gt2lite.model_file`."""
         content = {
             "target": self.target,
             "levels": self.levels,
-            "columns": self.columns.to_header(),
+            "columns": self.columns.to_json(),
             "regressor": model_file.pack_regressor(self.regressor),
         }
         model_file.write(path, "table model", content)
 
 
 def load(path: str | os.PathLike[str]) -> TableModel:
-    """Return the model that `TableModel.save` wrote.
+    """Return the model that `TableModel.save` wrote; nothing in the file is executed.
 
     Raises:
         FileFormatError: the file is damaged, of another kind or of a later version.
@@ -100,17 +112,10 @@ def _unpack(content: dict[str, Any]) -> TableModel:
     target, levels, columns, regressor = model_file.pick(
         content, "target", "levels", "columns", "regressor"
     )
-    found = Columns.from_header(columns)
+    found = Columns.from_json(columns)
     reg = model_file.unpack_regressor(GT2Regressor, regressor)
     if reg.n_features_in_ != len(found.names):
-        raise ValueError("columns and inputs do not fit together")
-    return TableModel(reg, found, str(target), tuple(float(level) for level in levels))
-
-
-def percent(level: float) -> str:
-    """Return a level as a percentage without trailing zeros.
-
-    >>> percent(0.9), percent(0.975)
-    ('90', '97.5')
-    """
-    return f"{round(100 * level, 6):g}"
+        raise ValueError(f"columns must encode {reg.n_features_in_} inputs")
+    if not isinstance(target, str):
+        raise ValueError("target must be a name")
+    return TableModel(reg, found, target, read_levels(levels))

@@ -1,137 +1,254 @@
-"""One page of HTML that holds all of itself: text, tables, pictures and style.
+"""The page of a report: figures, tables, and the template `page.html.j2`.
 
-It makes no request, has no script, is readable on a telephone and in the dark. `page` puts
-sections together; the other functions make what is in them. All text is escaped here.
+The page is one file. It makes no request, has no script, and suits small screens and dark mode.
+The template has the text; it escapes everything that comes from the table.
 """
 
 from __future__ import annotations
 
+import base64
+import io
 import math
-from collections.abc import Iterable, Sequence
-from html import escape
+from collections.abc import Callable, Sequence
+from importlib import resources
 from typing import Any
 
+import jinja2
+import matplotlib as mpl
 import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 
-_STYLE = """
-:root { color-scheme: light dark; --ink: #1b1f24; --paper: #fff; --soft: #f3f5f7; --line: #d0d7de;
-  --accent: #0b5fa5; --warn: #fff4d6; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6e9ec; --paper: #14181c; --soft: #1f252b;
-  --line: #3a424b; --accent: #7cbcf0; --warn: #3b3115; } }
-body { margin: 0 auto; padding: 1rem; max-width: 54rem; background: var(--paper); color: var(--ink);
-  font: 1rem/1.55 system-ui, sans-serif; overflow-wrap: break-word; }
-h1 { line-height: 1.2; } h2 { margin-top: 2.5rem; border-bottom: 1px solid var(--line); }
-a { color: var(--accent); }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-size: .92rem; min-width: 50%; }
-caption { text-align: left; font-weight: 600; padding: .4rem 0; }
-th, td { padding: .3rem .6rem; border-bottom: 1px solid var(--line); text-align: left;
-  vertical-align: top; }
-th { background: var(--soft); }
-td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
-figure { margin: 1rem 0; } figcaption { font-size: .92rem; }
-img { max-width: 100%; height: auto; background: #fff; border-radius: 4px; }
-pre { background: var(--soft); padding: .8rem; border-radius: 4px;
-      overflow-x: auto; white-space: pre-wrap; }
-.warn { background: var(--warn); padding: .2rem 1rem; border-radius: 4px; }
-.main { background: var(--soft); padding: .2rem 1rem; border-radius: 4px; font-size: 1.08rem; }
-"""
+from gt2lite._validation import Array
+from gt2lite._version import __version__
+from gt2lite.plots.style import BLUE, GREY, ORANGE, SKY, STYLE, VERMILION
+from gt2lite.regressor import percent
+from gt2lite.report.analysis import Coverage, Findings, Region
+from gt2lite.report.reading import Table, unique
+
+MOST_POINTS = 150  # test rows in a figure
+MOST_BARS = 15
+MOST_ROWS = 10  # of the widest intervals, and of the misses
+MOST_COLUMNS = 5  # columns shown beside them
+LONGEST = 40  # characters of a value
+CLEARLY = 0.9  # a width ratio below this is worth a sentence
 
 
-def page(title: str, sections: Sequence[tuple[str, Sequence[str]]], foot: str) -> str:
-    """Return the whole page; sections are a heading and pieces of HTML."""
-    links = "".join(
-        f'<li><a href="#s{i}">{escape(heading)}</a></li>' for i, (heading, _) in enumerate(sections)
+def render(found: Findings, source: Table, seed: int) -> str:
+    """Return the page as HTML."""
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    body = "".join(
-        f'<section><h2 id="s{i}">{escape(heading)}</h2>{"".join(parts)}</section>'
-        for i, (heading, parts) in enumerate(sections)
-    )
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{_STYLE}</style></head>\n"
-        f"<body><main><h1>{escape(title)}</h1><nav><ul>{links}</ul></nav>{body}</main>"
-        f"<footer><p>{escape(foot)}</p></footer></body></html>\n"
+    environment.filters |= {"number": number, "percent": percent, "share": share}
+    template = resources.files("gt2lite.report").joinpath("page.html.j2").read_text("utf-8")
+    at = found.model.levels.index(found.main)
+    return environment.from_string(template).render(
+        found=found,
+        source=source,
+        seed=seed,
+        version=__version__,
+        main=found.coverages[at],
+        at=at,
+        clearly=CLEARLY,
+        tables=_tables(found),
+        figures=_figures(found, at),
+        low_regions=[region for region in found.regions if region.share < region.low],
     )
 
 
-def text(*sentences: str) -> str:
-    """Return a paragraph."""
-    return f"<p>{escape(' '.join(sentences))}</p>"
+def _tables(found: Findings) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of each table of the page, as dicts from column to cell."""
+    columns, accuracies = found.model.columns.columns, found.accuracies
+    levels = [f"{percent(level)}%" for level in found.model.levels]
+    widths = [f"width at {level}" for level in levels]
+    shares = [f"coverage at {level}" for level in levels]
+    return {
+        "columns": [
+            {
+                "column": column.name,
+                "kind": column.kind,
+                "missing": found.n_missing[column.name],
+                "treatment": column.treatment,
+            }
+            for column in columns
+        ],
+        "errors": [
+            {"model": a.name, "RMSE": a.rmse, "mean absolute error": a.mae, "R²": a.r2}
+            for a in accuracies[:3]
+        ],
+        "intervals": [
+            {"model": a.name}
+            | dict(zip(widths, a.widths, strict=True))
+            | dict(zip(shares, map(share, a.coverages), strict=True))
+            for a in accuracies
+        ],
+        "coverage": [
+            {
+                "level": level,
+                "rows covered": f"{row.n_covered:,} of {row.n_rows:,}",
+                "coverage": share(row.share),
+                "sampling variation": f"{share(row.low)} to {share(row.high)}",
+                "verdict": row.verdict,
+            }
+            for level, row in zip(levels, found.coverages, strict=True)
+        ],
+        "widths": [
+            {"level": level, "mean": row.width, "median": row.median_width}
+            for level, row in zip(levels, found.coverages, strict=True)
+        ],
+        "regions": [
+            {
+                "by": region.what,
+                "region": region.where,
+                "rows": region.n_rows,
+                "coverage": share(region.share),
+                "sampling variation": f"{share(region.low)} to {share(region.high)}",
+                "coverage is": _place(region),
+                "mean width": region.width,
+            }
+            for region in found.regions
+        ],
+        **_extremes(found),
+    }
 
 
-def box(*sentences: str, kind: str = "main") -> str:
-    """Return paragraphs that stand out: the "main" thing, or a "warn" ing."""
-    return f'<div class="{kind}">{"".join(text(sentence) for sentence in sentences)}</div>'
+def _place(region: Region) -> str:
+    if region.share < region.low:
+        return "below"
+    return "above" if region.share > region.high else "within"
 
 
-def items(sentences: Iterable[str]) -> str:
-    """Return a list."""
-    return f"<ul>{''.join(f'<li>{escape(sentence)}</li>' for sentence in sentences)}</ul>"
+def _extremes(found: Findings) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows with the widest intervals, and the misses that lie farthest outside."""
+    lower, upper = found.ends(found.main)
+    outside = np.maximum(lower - found.y, found.y - upper)
+    missed = np.flatnonzero(outside > 0)
+    widest = np.argsort(lower - upper, kind="stable")[:MOST_ROWS]
+    farthest = missed[np.argsort(-outside[missed], kind="stable")][:MOST_ROWS]
+    inputs = [name for name, _ in found.importance[:MOST_COLUMNS]]
+    names = unique(["row", found.model.target, "prediction", "lower", "upper", *inputs])
+    numbers = (found.y, found.predictions["prediction"].to_numpy(), lower, upper)
 
-
-def code(lines: str) -> str:
-    """Return lines that are to be typed or were printed, as they are."""
-    return f'<pre tabindex="0">{escape(lines)}</pre>'
-
-
-def figure(source: str, caption: str, alt: str) -> str:
-    """Return a picture with its caption."""
-    return (
-        f'<figure><img src="{source}" alt="{escape(alt)}">'
-        f"<figcaption>{escape(caption)}</figcaption></figure>"
-    )
-
-
-def table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Return a table; columns of numbers stand at the right."""
-    cells = [list(row) for row in rows]
-    is_number = [all(_is_number(row[i]) for row in cells) for i in range(len(heads))]
-
-    def line(tag: str, values: Sequence[Any]) -> str:
-        marks = [' class="n"' if right else "" for right in is_number]
-        scope = ' scope="col"' if tag == "th" else ""
-        return "".join(
-            f"<{tag}{scope}{mark}>{escape(shown(value))}</{tag}>"
-            for mark, value in zip(marks, values, strict=True)
+    def rows(places: Any) -> list[dict[str, Any]]:
+        cells = (
+            [
+                str(found.rows.index[i]),
+                *(float(values[i]) for values in numbers),
+                *(_cell(found.rows[name].iloc[i]) for name in inputs),
+            ]
+            for i in places
         )
+        return [dict(zip(names, row, strict=True)) for row in cells]
 
-    body = "".join(f"<tr>{line('td', row)}</tr>" for row in cells)
-    return (
-        f'<div class="scroll" tabindex="0"><table><caption>{escape(caption)}</caption>'
-        f"<thead><tr>{line('th', heads)}</tr></thead><tbody>{body}</tbody></table></div>"
-    )
+    return {"widest": rows(widest), "misses": rows(farthest)}
 
 
-def _is_number(value: Any) -> bool:
-    if isinstance(value, str):
-        return value.rstrip(" %").replace(",", "").replace(".", "").isdigit()
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+def _figures(found: Findings, at: int) -> dict[str, str]:
+    lower, upper = found.ends(found.main)
+    y_hat, target = found.predictions["prediction"].to_numpy(), found.model.target
+    fixed = found.accuracies[2].widths[at]  # that of boosted trees
+    top = found.importance[:MOST_BARS]
+    return {
+        "intervals": _picture(lambda ax: plot_intervals(ax, found.y, y_hat, lower, upper, target)),
+        "coverage": _picture(lambda ax: plot_coverage(ax, found.curve)),
+        "widths": _picture(lambda ax: plot_widths(ax, upper - lower, fixed, found.main)),
+        "importance": _picture(lambda ax: plot_importance(ax, top), 1.0 + 0.3 * len(top)),
+    }
 
 
-def shown(value: Any) -> str:
-    """Return a value as a reader wants it: numbers with four digits, a dash for nothing.
+# ------------------------------------------------------------------- numbers
 
-    >>> shown(1234567.0), shown(0.123456), shown(12)
+
+def number(value: Any) -> str:
+    """Return a value for readers: numbers with four digits, a dash for nothing.
+
+    >>> number(1234567.0), number(0.123456), number(12)
     ('1,234,567', '0.1235', '12')
     """
-    if value is None:
-        return "\N{EN DASH}"
     if isinstance(value, (float, np.floating)):
-        number = float(value)
-        if not math.isfinite(number):
+        if not math.isfinite(value):
             return "\N{EN DASH}"
-        return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.4g}"
+        return f"{value:,.0f}" if abs(float(value)) >= 1000 else f"{value:.4g}"
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         return f"{int(value):,}" if abs(int(value)) >= 10_000 else str(value)
-    return str(value)
+    return "\N{EN DASH}" if value is None else str(value)
 
 
-def percentage(share: float) -> str:
-    """Return a share in per cent.
+def share(value: float) -> str:
+    """Return a share in percent.
 
-    >>> percentage(0.9134)
-    '91.3 %'
+    >>> share(0.9134)
+    '91.3%'
     """
-    return f"{100 * share:.1f} %"
+    return f"{value:.1%}"
+
+
+def _cell(value: Any) -> str:
+    text = number(value)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+
+
+# ------------------------------------------------------------------- figures
+
+
+def _picture(draw: Callable[[Any], object], height: float = 3.8) -> str:
+    """Return a figure as the address of a PNG inside the page, without a display."""
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(6.4, height))
+        FigureCanvasAgg(figure)
+        draw(figure.add_subplot())
+        content = io.BytesIO()
+        figure.savefig(content, format="png", dpi=110)
+    return "data:image/png;base64," + base64.b64encode(content.getvalue()).decode()
+
+
+def _label(text: str) -> str:
+    """Return text that matplotlib does not read as a formula."""
+    return text.replace("$", r"\$")
+
+
+def plot_intervals(ax: Any, y: Array, y_hat: Array, lower: Array, upper: Array, target: str) -> Any:
+    """Draw test rows in the order of their predictions, with their intervals."""
+    order = np.argsort(y_hat, kind="stable")
+    if len(order) > MOST_POINTS:
+        order = order[np.linspace(0, len(order) - 1, MOST_POINTS).astype(int)]
+    inside, values = ((lower <= y) & (y <= upper))[order], y[order]
+    place = np.arange(len(order))
+    ax.vlines(place, lower[order], upper[order], color=SKY, linewidth=2, label="interval")
+    ax.plot(place, y_hat[order], color=BLUE, linewidth=1.2, label="prediction")
+    ax.plot(place[inside], values[inside], "o", ms=3, color="black", label="inside")
+    ax.plot(place[~inside], values[~inside], "X", ms=6, color=VERMILION, label="outside")
+    ax.set(xlabel="test rows, by prediction", ylabel=_label(target))
+    ax.legend(fontsize=9, ncols=2)
+    return ax
+
+
+def plot_coverage(ax: Any, rows: Sequence[Coverage]) -> Any:
+    """Draw coverage against level, with the range of sampling variation."""
+    levels = [row.level for row in rows]
+    band = ([row.low for row in rows], [row.high for row in rows])
+    ax.fill_between(levels, *band, color=SKY, alpha=0.35, label="sampling variation (95%)")
+    ax.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle="--", label="coverage = level")
+    ax.plot(levels, [row.share for row in rows], "o-", ms=4, color=BLUE, label="test rows")
+    ax.set(xlabel="level", ylabel="share of test rows covered", xlim=(0, 1), ylim=(0, 1.02))
+    ax.legend(fontsize=9)
+    return ax
+
+
+def plot_widths(ax: Any, width: Array, fixed: float, level: float) -> Any:
+    """Draw a histogram of widths, and the one width of boosted trees."""
+    varies = float(np.ptp(width)) > 1e-9 * float(np.abs(width).max())
+    ax.hist(width, bins=30 if varies else 1, color=SKY, edgecolor=BLUE, label="this model")
+    ax.axvline(fixed, color=ORANGE, linestyle="--", label="boosted trees: one width for all rows")
+    ax.set(xlabel=f"width of the {percent(level)}% interval", ylabel="test rows")
+    ax.legend(fontsize=9)
+    return ax
+
+
+def plot_importance(ax: Any, items: Sequence[tuple[str, float]]) -> Any:
+    """Draw the growth of the error for each column as bars, the first on top."""
+    names = [_label(name if len(name) < 26 else f"{name[:24]}...") for name, _ in items][::-1]
+    ax.barh(np.arange(len(names)), [value for _, value in items][::-1], color=BLUE)
+    ax.set_yticks(np.arange(len(names)), names)
+    ax.set_xlabel("growth of the error (%)")
+    return ax

@@ -1,7 +1,7 @@
-"""Tables as people have them: CSV of any dialect, Excel, Parquet, or a data frame.
+"""Readers of tables: CSV of any dialect, Excel, Parquet, and data frames.
 
-For a CSV file encoding, separator, decimal comma and header are found out from the file itself,
-and what was found is told. Nothing is decided here about what a column means: see `kinds`.
+Encoding, separator, decimal comma and header of a CSV file are found from the file itself, and
+reported in notes. What a column means is not decided here: see `columns`.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ _WITH_COMMA = re.compile(r"\s*[-+]?(\d+|\d{1,3}(\.\d{3})+),\d+\s*%?")
 _WITH_POINT = re.compile(r"\s*[-+]?(\d+|\d{1,3}(,\d{3})+)\.\d+\s*%?")
 _NUMBER = re.compile(r"\s*[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?\s*")
 _NAMES_OF_SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
-ABSENT = ["?", "-", "--", ".", "n.a.", "N.A.", "na", "k.A.", "missing", "Missing"]
+MISSING = ["?", "-", "--", ".", "n.a.", "N.A.", "na", "k.A.", "missing", "Missing"]
 
 
 class TableError(ValueError):
-    """A table cannot be used as it is; the message says what to do."""
+    """The table cannot be used as it is; the message says what to do."""
 
 
 class Table(NamedTuple):
-    """A table that was read, its name, and how it was read in words."""
+    """A table, its name, and notes on how it was read."""
 
     frame: Frame
     name: str
@@ -65,20 +65,20 @@ def read(table: Any) -> Table:
             table = table.to_pandas()
         if not isinstance(table, pd.DataFrame):
             raise TableError(
-                f"a table is the path of a file or a data frame, got {type(table).__name__}"
+                f"table must be the path of a file or a data frame, got {type(table).__name__}"
             )
         frame, how, name = table.copy(), ["A data frame"], "table"
     frame.columns = unique([str(column).strip() for column in frame.columns])
     how[0] = f"{how[0]} of {len(frame):,} rows and {frame.shape[1]} columns."
     if frame.index.has_duplicates:
         frame.index = pd.RangeIndex(1, len(frame) + 1)
-        how.append("Its index has repeats, so rows are counted from 1.")
+        how.append("Its index has duplicates, so rows are counted from 1.")
     return Table(frame, name, how)
 
 
 def _read_file(path: Path) -> tuple[Frame, list[str]]:
     if not path.is_file():
-        raise TableError(f"there is no file {str(path)!r}: check the name and the folder")
+        raise TableError(f"there is no file {str(path)!r}: check name and folder")
     suffixes = [suffix.lower() for suffix in path.suffixes]
     last = suffixes[-1] if suffixes else ""
     if last in _EXCEL:
@@ -135,7 +135,7 @@ def read_csv(content: bytes, name: str = "the file") -> tuple[Frame, list[str]]:
             header=0 if header else None,
             skiprows=_lines_to_skip(first, above),
             skipinitialspace=True,
-            na_values=ABSENT,
+            na_values=MISSING,
             low_memory=False,
         )
     except (pd.errors.ParserError, ValueError) as error:
@@ -193,7 +193,7 @@ def _decimal(rows: list[list[str]], separator: str) -> str:
 
 
 def _has_header(rows: list[list[str]]) -> bool:
-    """Tell whether the first row names the columns: no number, no gap, no repeat in it."""
+    """Return whether the first row names the columns."""
     first = [cell.strip() for cell in rows[0]]
     if sum(_NUMBER.fullmatch(cell) is not None for cell in first) > len(first) / 2:
         return False
@@ -203,13 +203,13 @@ def _has_header(rows: list[list[str]]) -> bool:
         for i in range(len(first))
     ]
     named = [_NUMBER.fullmatch(cell) is None for cell in first]
-    if any(numeric):  # where numbers stand below, a header holds none
+    if any(numeric):  # above numbers, a header holds none
         return all(named[i] for i in np.flatnonzero(numeric))
     return len(set(first)) == len(first)
 
 
 def unique(names: list[str]) -> list[str]:
-    """Return names without repeats: the second "size" becomes "size (2)".
+    """Return names without duplicates: the second "size" becomes "size (2)".
 
     >>> unique(["size", "size", "age"])
     ['size', 'size (2)', 'age']

@@ -1,4 +1,4 @@
-"""Each column has a fate, and the specification brings it back."""
+"""Each column has a treatment, and the specification in a file repeats it."""
 
 from __future__ import annotations
 
@@ -9,21 +9,19 @@ import pandas as pd
 import pytest
 from messy_tables import messy_csv
 
-from gt2lite.report.columns import Column, Columns
-from gt2lite.report.kinds import as_numbers, find_kind
+from gt2lite.report.columns import Column, Columns, as_numbers, find_kind, specify
 from gt2lite.report.reading import TableError, read_csv
-from gt2lite.report.specifying import specify
 
-FATES = {
-    "Nr": ("number", "left out: counts the rows: an identifier"),
-    "Größe": ("number", "a number, as it is"),
-    "Farbe": ("category", "a category: 3 column(s) of 0 and 1"),
-    "Garten": ("yes/no", "yes is 1, no is 0"),
-    "verkauft am": ("date", "a date: day, month, weekday"),
-    "Notiz": ("text", "left out: a different text in every row: an identifier"),
-    "Land": ("category", "left out: the same value in every row"),
-    "Zimmer": ("number", "a number, as it is; missing values become"),
-    "fast leer": ("category", "left out: 88% of its values are missing"),
+TREATMENTS = {
+    "Nr": ("number", "dropped: an identifier"),
+    "Größe": ("number", "number, used as it is"),
+    "Farbe": ("category", "category: 3 column(s)"),
+    "Garten": ("yes/no", "yes is 1"),
+    "verkauft am": ("date", "date (written as %d.%m.%Y): day, month, weekday"),
+    "Notiz": ("text", "dropped: an identifier"),
+    "Land": ("category", "dropped: the same value"),
+    "Zimmer": ("number", "number, used as it is; missing values become"),
+    "fast leer": ("category", "dropped: 88%"),
     "Preis": ("number", "the target"),
 }
 
@@ -38,13 +36,13 @@ def columns(messy):
     return specify(messy, np.arange(80), "Preis")
 
 
-@pytest.mark.parametrize("name", FATES)
-def test_each_column_of_a_messy_table_has_its_fate(columns, name):
-    (column,) = (c for c in columns.columns if c.name == name)
-    kind, fate = FATES[name]
-    assert column.kind == kind
-    assert column.fate.startswith(fate)
-    assert column.used == (not fate.startswith(("left out", "the target")))
+def test_each_column_of_a_messy_table_has_its_treatment(columns):
+    assert [column.name for column in columns.columns] == list(TREATMENTS)
+    for column in columns.columns:
+        kind, treatment = TREATMENTS[column.name]
+        assert column.kind == kind
+        assert column.treatment.startswith(treatment)
+        assert column.used == (not treatment.startswith(("dropped", "the target")))
 
 
 @pytest.mark.parametrize(
@@ -63,7 +61,7 @@ def test_each_column_of_a_messy_table_has_its_fate(columns, name):
         ([None, None], "number"),
     ],
 )
-def test_kinds_are_found_out(values, kind):
+def test_kinds_are_found(values, kind):
     assert find_kind(pd.Series(values, dtype=object))[0] == kind
 
 
@@ -71,22 +69,23 @@ def test_grouped_thousands_are_read():
     assert as_numbers(pd.Series(["1.234,5", "1,234.5", "1 234"])).tolist() == [1234.5, 1234.5, 1234]
 
 
-def test_a_repeating_identifier_is_left_out_and_a_plain_number_is_not():
+def test_identifiers_are_dropped_and_plain_numbers_are_not():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"customer_id": rng.integers(0, 40, 200), "y": rng.normal(size=200)})
-    frame["rooms"] = rng.integers(0, 40, 200)
-    fates = {c.name: c for c in specify(frame, np.arange(200), "y").columns}
-    assert "an identifier, with repeats" in fates["customer_id"].fate
-    assert fates["rooms"].used
+    frame["rooms"], frame["nr"] = rng.integers(0, 40, 200), rng.permutation(200)
+    found = {c.name: (c.used, c.identifier) for c in specify(frame, np.arange(200), "y").columns}
+    assert found["customer_id"] == (False, "repeats")
+    assert found["nr"] == (False, "unique")
+    assert found["rooms"] == (True, "")
 
 
-def test_fill_values_are_learnt_from_training_rows_alone():
+def test_fill_values_are_learned_from_training_rows_alone():
     frame = pd.DataFrame({"y": range(6), "x": [1.0, 2.5, 3.0, 100, 200, None]})
     (column,) = specify(frame, np.arange(3), "y").used
     assert column.fill == 2.5 and column.high == 3
     X, notes = Columns([column]).encode(frame)
     assert X["x"].tolist() == [1, 2.5, 3, 100, 200, 2.5]
-    assert any("2 row(s) lie far outside the range" in note for note in notes)
+    assert any("2 row(s)" in note and "outside" in note for note in notes)
 
 
 def test_encoding_gives_the_numbers_one_would_write_down(messy, columns):
@@ -96,28 +95,25 @@ def test_encoding_gives_the_numbers_one_would_write_down(messy, columns):
     assert (X["Farbe = rot"] == (messy["Farbe"] == "rot")).all()
     assert (X["Garten"] == (messy["Garten"] == "ja")).all()
     assert X["verkauft am (month)"].iloc[13] == 2
-    assert (
-        X["verkauft am (days since 1970)"].iloc[0]
-        == (pd.Timestamp("2023-01-01") - pd.Timestamp(0)).days
-    )
+    days = (pd.Timestamp("2023-01-01") - pd.Timestamp(0)).days
+    assert X["verkauft am (days since 1970)"].iloc[0] == days
     assert (X["Zimmer is missing"] == messy["Zimmer"].isna()).all()
+    assert columns.places()["Farbe"] == [1, 2, 3]
 
 
 def test_the_specification_survives_json(messy, columns):
-    again = Columns.from_header(json.loads(json.dumps(columns.to_header())))
+    again = Columns.from_json(json.loads(json.dumps(columns.to_json())))
     pd.testing.assert_frame_equal(again.encode(messy)[0], columns.encode(messy)[0])
     assert again.columns == columns.columns
 
 
-def test_unseen_categories_and_missing_columns_are_told(messy, columns):
+def test_unseen_categories_and_missing_columns_are_noted(messy, columns):
     new = messy.drop(columns="Größe").assign(Farbe="rosa", Zimmer="viele")
     X, notes = columns.encode(new)
     assert not X.isna().to_numpy().any()
     assert (X[[f"Farbe = {c}" for c in ("rot", "blau")]] == 0).to_numpy().all()
-    said = "\n".join(notes)
-    assert "'Größe' is missing" in said
-    assert "'rosa'" in said
-    assert "such as 'viele' cannot be read as number" in said
+    for words in ("'Größe' is missing", "'rosa'", "'viele'"):
+        assert any(words in note for note in notes)
     with pytest.raises(TableError, match="none of the model's columns"):
         columns.encode(pd.DataFrame({"other": [1]}))
 
@@ -137,7 +133,7 @@ ODD = {
 
 
 @pytest.mark.parametrize("name", ODD)
-def test_columns_of_odd_types_become_numbers_in_a_frame_and_in_a_file(name):
+def test_columns_of_odd_types_become_the_same_numbers_in_a_frame_and_in_a_file(name):
     values, kind = ODD[name]
     frame = pd.DataFrame({"y": np.arange(60.0), "odd": values})
     columns = specify(frame, np.arange(40), "y")
@@ -149,7 +145,7 @@ def test_columns_of_odd_types_become_numbers_in_a_frame_and_in_a_file(name):
     np.testing.assert_array_equal(again.to_numpy(), X.to_numpy())
 
 
-def test_numbers_out_of_all_bounds_are_left_out():
+def test_numbers_out_of_all_bounds_are_dropped():
     frame = pd.DataFrame({"y": range(9), "a": np.arange(9) * 1e200, "b": np.arange(9) * 1e-200})
     assert not specify(frame, np.arange(9), "y").used
 
@@ -158,7 +154,7 @@ def test_of_two_categories_the_second_one_is_known():
     frame = pd.DataFrame({"y": range(20), "c": ["m", "f"] * 10})
     columns = specify(frame, np.arange(20), "y")
     assert columns.encode(frame)[1] == []
-    assert "'x', never seen" in columns.encode(frame.assign(c="x"))[1][0]
+    assert "'x'" in columns.encode(frame.assign(c="x"))[1][0]
 
 
 def test_the_time_gives_only_parts_that_come_back_in_later_rows():
@@ -170,11 +166,22 @@ def test_the_time_gives_only_parts_that_come_back_in_later_rows():
 
 @pytest.mark.parametrize(
     "change",
-    [{"kind": "magic"}, {"parts": ["year"]}, {"fill": float("nan")}, {"form": "%x"}, {"used": 1}],
+    [
+        {"kind": "magic"},
+        {"kind": "text"},
+        {"kind": "category"},
+        {"parts": ["year"]},
+        {"fill": float("nan")},
+        {"date_format": "%x"},
+        {"used": 1},
+        {"categories": [1]},
+        {"identifier": "maybe"},
+    ],
 )
-def test_a_damaged_specification_is_refused(change):
-    header = Columns([Column("a", "number", True, "used")]).to_header()
-    with pytest.raises(ValueError, match="'a' is damaged"):
-        Columns.from_header([{**header[0], **change}])
-    with pytest.raises(ValueError, match="is not one"):
-        Columns.from_header([{"name": "a"}])
+def test_an_invalid_specification_is_refused(change):
+    (sound,) = Columns([Column("a", "number", True, "used")]).to_json()
+    assert Columns.from_json([sound]).names == ["a"]
+    with pytest.raises(ValueError, match="'a'"):
+        Columns.from_json([sound | change])
+    with pytest.raises(ValueError, match="specification"):
+        Columns.from_json([{"name": "a"}])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 import subprocess
 import sys
@@ -12,14 +11,133 @@ import numpy as np
 import pandas as pd
 import pytest
 from messy_tables import easy, messy_csv
+from scipy import stats
 
 import gt2lite
 from gt2lite import GT2Regressor
 from gt2lite.__main__ import main
 from gt2lite.model_file import FileFormatError
-from gt2lite.report import TableError, load, report
+from gt2lite.report import TableError, analysis, load, report
+from gt2lite.report.analysis import split_rows
+from gt2lite.report.columns import specify
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+# ------------------------------------------------------------------ sets of rows
+
+
+def test_sets_are_disjoint_and_complete():
+    found = split_rows(easy(), (0.9,), 0, None, None)
+    assert sorted(np.concatenate(found[:3])) == list(range(120))
+    assert [len(rows) for rows in found[:3]] == [72, 24, 24]
+
+
+def test_a_split_by_time_trains_on_the_past():
+    frame = easy().sample(frac=1, random_state=0)
+    found = split_rows(frame, (0.9,), 0, None, "day")
+    days = frame["day"].to_numpy()
+    assert days[found.train].max() < days[found.calibration].min()
+    assert days[found.calibration].max() < days[found.test].min()
+
+
+def test_groups_stay_together():
+    people = easy()["person_id"].to_numpy()
+    found = split_rows(easy(), (0.9,), 0, "person_id", None)
+    a, b, c = (set(people[rows]) for rows in found[:3])
+    assert not a & b and not b & c and not a & c
+    assert sum(len(rows) for rows in found[:3]) == 120
+
+
+def test_large_tables_are_sampled_and_high_levels_get_their_rows():
+    found = split_rows(pd.DataFrame({"y": np.arange(60_000)}), (0.9,), 0, None, None)
+    assert len(found.train) == 5000 and len(found.calibration) == 5000
+    assert any("5,000" in line for line in found.words)
+    assert len(split_rows(easy(70), (0.95,), 0, None, None).calibration) >= 19
+
+
+@pytest.mark.parametrize(
+    ("frame", "levels", "groups", "time", "match"),
+    [
+        (easy(40), (0.9,), None, None, "40 rows"),
+        (easy(100), (0.8, 0.99), None, None, r"99%.*--levels 0.8"),
+        (easy().assign(g="a"), (0.9,), "g", None, "groups"),
+        (easy().assign(t="a"), (0.9,), None, "t", "time"),
+        (easy().assign(t=[None, *range(119)]), (0.9,), None, "t", "time.*1 missing"),
+    ],
+)
+def test_what_cannot_be_split_is_refused(frame, levels, groups, time, match):
+    with pytest.raises(TableError, match=match):
+        split_rows(frame, levels, 0, groups, time)
+
+
+# ------------------------------------------------------------------ measures
+
+
+@pytest.mark.parametrize(
+    ("level", "n_cal", "n_test"), [(0.9, 99, 50), (0.8, 37, 1000), (0.1, 9, 7)]
+)
+def test_the_range_of_sampling_variation_holds_95_percent(level, n_cal, n_test):
+    low, high = analysis.sampling_range(level, n_cal, n_test)
+    k = int(np.ceil(round((n_cal + 1) * level, 9)))
+    law = stats.betabinom(n_test, k, n_cal + 1 - k)
+    assert law.cdf(round(low * n_test) - 1) < 0.025 <= law.cdf(round(low * n_test))
+    assert law.cdf(round(high * n_test) - 1) < 0.975 <= law.cdf(round(high * n_test))
+
+
+def test_coverage_and_accuracy_by_hand():
+    y, y_hat = np.array([0.0, 2]), np.array([1.0, 1])
+    found = analysis.measure_accuracy("mean", y, y_hat, y_hat[:, None], y_hat[:, None] + 1)
+    assert (found.rmse, found.mae, found.r2) == (1, 1, 0)
+    assert (found.widths, found.coverages) == ([1], [0.5])
+    y = np.arange(10.0)
+    (row,) = analysis.measure_coverage(y, np.zeros((10, 1)), np.full((10, 1), 7.0), [0.8], 99)
+    assert (row.n_covered, row.share, row.width, row.median_width) == (8, 0.8, 7, 7)
+    assert row.verdict == "within sampling variation"
+    assert row._replace(n_covered=2).verdict == "too low"
+
+
+def test_importance_finds_the_column_that_matters():
+    frame = easy()
+    columns = specify(frame[["x", "z", "y"]], np.arange(120), "y")
+    X, _ = columns.encode(frame)
+    y = frame["y"].to_numpy()
+    found = analysis.measure_importance(lambda rows: 3 * rows["x"], X, y, columns, 0)
+    assert [name for name, _ in found] == ["x", "z"]
+    assert found[0][1] > 50 and found[1][1] == 0
+
+
+def test_regions_are_thirds_of_numbers_and_values_of_text():
+    by = {"p": np.arange(9.0), "g": np.array(["a"] * 6 + ["b"] * 3)}
+    rows = analysis.measure_regions(by, np.arange(9) < 6, np.arange(9.0), 0.9, 99)
+    assert [row.n_rows for row in rows] == [3, 3, 3, 6, 3]
+    assert [row.share for row in rows] == [1, 1, 0, 1, 0]
+    assert rows[-1].width == 7
+
+
+def test_time_and_groups_are_warned_about():
+    frame = easy()
+    split = split_rows(frame, (0.9,), 0, None, None)
+    columns = specify(frame, split.train, "y")
+    first, second = analysis.find_warnings(frame, columns, split, None, None)
+    assert "--groups 'person_id'" in first and "--time 'day'" in second
+    assert analysis.find_warnings(frame, columns, split, "person_id", "day") == []
+
+
+@pytest.mark.parametrize(("n_groups", "n_warnings"), [(11, 1), (95, 1), (100, 0)])
+def test_few_groups_are_warned_about(n_groups, n_warnings):
+    frame = pd.DataFrame({"g": np.repeat(np.arange(n_groups), 3).astype(str)})
+    rows = np.arange(3 * n_groups)
+    cuts = [3 * round(0.6 * n_groups), 3 * round(0.8 * n_groups)]
+    split = analysis.Split(*np.split(rows, cuts), [])
+    columns = specify(frame.assign(y=rows), rows, "y", groups="g")
+    frame = frame.assign(y=rows)
+    found = analysis.find_warnings(frame, columns, split, "g", None)
+    assert len(found) == n_warnings
+    assert all(f"Of {n_groups} groups" in text for text in found)
+
+
+# ------------------------------------------------------------------ a report from the shell
 
 
 def command(*words, cwd):
@@ -32,10 +150,10 @@ def command(*words, cwd):
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """The folder of a report on a messy table, and what the command said."""
+    """The folder of a report on a messy table, and what the command printed."""
     folder = tmp_path_factory.mktemp("own")
     (folder / "häuser.csv").write_bytes(messy_csv())
-    options = ["--target", "Preis", "--levels", "0.8", "0.9", "--epochs", "12"]
+    options = ["--target", "Preis", "--levels", "0.8", "0.9", "--epochs", "3"]
     done = command("report", "häuser.csv", *options, "--out", "out", cwd=folder)
     assert done.returncode == 0, done.stderr
     return folder, done
@@ -50,43 +168,39 @@ def test_one_command_makes_a_page_predictions_and_a_model(made):
     folder, done = made
     names = {path.name for path in (folder / "out").iterdir()}
     assert names == {"report.html", "predictions.csv", "model.json"}
-    assert "90 %: covers" in done.stdout
+    assert "90%: covers" in done.stdout
     assert re.search(r"\[ +\d+ s\] training on 72 rows", done.stderr)
     assert "Warning" not in done.stderr
 
 
-def test_the_page_loads_nothing(made, page):
-    sys.path.insert(0, str(ROOT / "tools"))
-    try:
-        outside = importlib.import_module("builder.offline")
-    finally:
-        sys.path.remove(str(ROOT / "tools"))
-    assert list(outside.outside_fetches(made[0] / "out")) == []
+def test_the_page_loads_nothing(page):
     assert "http:" not in page and "https:" not in page
     assert "<script" not in page and "<link" not in page
     sources = re.findall(r'src="([^"]{0,22})', page)
-    assert len(sources) == 4
-    assert set(sources) == {"data:image/png;base64,"}
+    assert sources == ["data:image/png;base64,"] * 4
+    assert not re.search(r"url\(|@import", page)
 
 
-def test_the_page_tells_each_fate_and_every_picture_has_words(page):
+def test_the_page_has_every_part(page):
     for words in (
-        "Separator: semicolon; decimal comma; encoding Windows-1252",
-        "counts the rows: an identifier",
+        "semicolon; decimal comma; encoding Windows-1252",
+        "an identifier",
         "88% of its values are missing",
-        "the same value in every row",
-        "a date: day, month, weekday",
-        "Nr",
-        "--time &#x27;verkauft am&#x27;",
+        "written as %d.%m.%Y",
+        "--time &#39;verkauft am&#39;",
         "boosted trees",
-        "What the model learnt",
+        "sampling variation",
         "then  Preis = ",
         "python -m gt2lite predict model.json",
     ):
         assert words in page
+    sections = re.findall(r'<h2 id="s(\d+)">', page)
+    assert sections == [str(i) for i in range(12)]
+    assert all(f'href="#s{i}"' in page for i in sections)
     assert all(re.findall(r'<img src="[^"]*" alt="([^"]*)"', page))
     assert page.count("<figcaption>") == 4
     assert 'name="viewport"' in page and "prefers-color-scheme: dark" in page
+    assert "{{" not in page and "None" not in page
 
 
 def test_predictions_are_of_test_rows_with_nested_intervals(made):
@@ -96,49 +210,64 @@ def test_predictions_are_of_test_rows_with_nested_intervals(made):
     assert len(frame) == 24 and frame["row"].is_unique
     assert (frame["lower_90"] <= frame["lower_80"]).all()
     assert (frame["upper_80"] <= frame["upper_90"]).all()
-    assert (
-        (frame["lower_90"] <= frame["Preis"]) & (frame["Preis"] <= frame["upper_90"])
-    ).mean() > 0.6
 
 
-def test_a_new_file_is_predicted_and_what_is_odd_is_told(made):
+def test_a_new_file_is_predicted_and_what_is_unusual_is_noted(made):
     folder, _ = made
     new = messy_csv(6, seed=1, color="rosa").decode("latin-1").splitlines()
     kept = [";".join(line.split(";")[2:9]) for line in new]  # without number, size and target
     (folder / "neu.csv").write_text("\n".join(kept), encoding="utf-8")
     done = command("predict", "out/model.json", "neu.csv", "--out", "p.csv", cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert "'Größe' is missing" in done.stderr
-    assert "'rosa'" in done.stderr
+    assert "'Größe' is missing" in done.stderr and "'rosa'" in done.stderr
     frame = pd.read_csv(folder / "p.csv")
     assert len(frame) == 6 and np.isfinite(frame.to_numpy()).all()
     assert "6 rows: p.csv" in done.stdout
 
 
-def test_the_model_in_the_file_predicts_what_the_report_says(made):
+def test_the_model_in_the_file_predicts_the_same_bits(made):
     folder, _ = made
-    told = pd.read_csv(folder / "out" / "predictions.csv", index_col="row")
-    again = load(folder / "out" / "model.json").predict(folder / "häuser.csv").loc[told.index]
-    np.testing.assert_allclose(again.to_numpy(), told.drop(columns="Preis").to_numpy(), rtol=1e-9)
+    stored = pd.read_csv(folder / "out" / "predictions.csv", index_col="row")
+    model = load(folder / "out" / "model.json")
+    again = model.predict(folder / "häuser.csv")
+    # another number of rows in a product of matrices may round otherwise
+    np.testing.assert_allclose(
+        again.loc[stored.index].to_numpy(), stored.drop(columns="Preis").to_numpy(), rtol=1e-9
+    )
+    model.save(folder / "again.json")
+    twice = load(folder / "again.json").predict(folder / "häuser.csv")
+    pd.testing.assert_frame_equal(twice, again, check_exact=True)
+    assert len(model.predict(pd.DataFrame({"Farbe": []}))) == 0
+    assert list(model.predict(folder / "häuser.csv", [0.1 + 0.2]).columns)[1] == "lower_30"
 
 
-def test_a_table_without_rows_gets_none_back(made):
-    assert len(load(made[0] / "out" / "model.json").predict(pd.DataFrame({"Farbe": []}))) == 0
-
-
-def test_a_model_of_a_table_is_no_estimator_and_damage_is_seen(made, tmp_path):
+def test_a_table_model_is_no_regressor_and_damage_is_refused(made, tmp_path):
     path = made[0] / "out" / "model.json"
-    with pytest.raises(FileFormatError):
+    with pytest.raises(FileFormatError, match="table model"):
         GT2Regressor.load(path)
-    (tmp_path / "cut.npz").write_bytes(path.read_bytes()[:-100])
+    (tmp_path / "cut.json").write_bytes(path.read_bytes()[:-100])
     with pytest.raises(FileFormatError):
-        load(tmp_path / "cut.npz")
+        load(tmp_path / "cut.json")
+
+
+# ------------------------------------------------------------------ reports in Python
+
+
+@pytest.fixture
+def fast(monkeypatch):
+    """A small system in place of `strong`, so that a report takes a second."""
+
+    def small(cls, **settings):
+        settings = {"n_rules": 3, "n_systems": 2, "choose": True, "objective": "aligned"} | settings
+        return cls(**settings)
+
+    monkeypatch.setattr(GT2Regressor, "strong", classmethod(small))
 
 
 @pytest.mark.parametrize("role", [{"groups": "person_id"}, {"time": "day"}])
-def test_groups_and_time_are_told_about_on_the_page(tmp_path, role, capsys):
+def test_groups_and_time_are_mentioned_on_the_page(tmp_path, role, capsys, fast):
     ((kind, name),) = role.items()
-    made = report(easy(), "y", (0.8,), out=tmp_path, progress=False, epochs=2, **role)
+    made = report(easy(), "y", (0.8,), out=tmp_path, progress=False, epochs=1, **role)
     page = made.page.read_text(encoding="utf-8")
     assert {"groups": "Whole groups of", "time": "in the order of"}[kind] in page
     assert name not in {c.name for c in made.model.columns.used} or kind == "time"
@@ -146,7 +275,7 @@ def test_groups_and_time_are_told_about_on_the_page(tmp_path, role, capsys):
     assert "page:" in str(made)
 
 
-def test_the_same_seed_gives_the_same_page_and_another_one_another(tmp_path):
+def test_the_same_seed_gives_the_same_page_and_another_seed_another(tmp_path, fast):
     def text(seed, name):
         made = report(easy(), "y", (0.8,), out=tmp_path / name, seed=seed, progress=False, epochs=1)
         return made.page.read_text(encoding="utf-8")
@@ -154,30 +283,43 @@ def test_the_same_seed_gives_the_same_page_and_another_one_another(tmp_path):
     assert text(0, "a") == text(0, "b") != text(1, "c")
 
 
-def test_text_of_a_table_is_no_html(tmp_path):
-    frame = easy(80).rename(columns={"x": "<b onclick='x'>"})
-    made = report(frame, "y", (0.8,), out=tmp_path, progress=False, epochs=1)
+def test_names_in_a_table_are_neither_html_nor_formulas(tmp_path, fast):
+    frame = easy(80).rename(columns={"x": "<b onclick='x'>", "z": "$\\broken{$", "y": "p $ q $"})
+    made = report(frame, "p $ q $", [0.1 + 0.2, 0.8], out=tmp_path, progress=False, epochs=1)
     assert "<b onclick" not in made.page.read_text(encoding="utf-8")
+    assert [row.level for row in made.coverages] == [0.3, 0.8]
 
 
 @pytest.mark.parametrize(
-    ("frame", "target", "said"),
+    ("frame", "target", "match"),
     [
-        (easy(), "Y", "no column 'Y'; did you mean"),
-        (easy().assign(y="a"), "y", r"holds category \(such as 'a'\).*--target"),
-        (easy().assign(y=1.0), "y", "the same value in every row"),
+        (easy(), "Y", "target.*did you mean"),
+        (easy().assign(y="a"), "y", "target.*category"),
+        (easy().assign(y=1.0), "y", "target.*same value"),
         (easy(30), "y", "fewer than 60"),
-        (easy(0), "y", "has 0 rows"),
+        (easy(0), "y", "0 rows"),
         (easy()[["y"]], "y", "no column is left"),
     ],
 )
-def test_what_cannot_be_used_is_refused_by_name(tmp_path, frame, target, said):
-    with pytest.raises(TableError, match=said):
+def test_what_cannot_be_used_is_refused_by_name(tmp_path, frame, target, match):
+    with pytest.raises(TableError, match=match):
         report(frame, target, out=tmp_path / "out", progress=False)
     assert not (tmp_path / "out").exists()
 
 
-def test_the_bare_command_says_version_and_help_without_pandas():
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [({"levels": []}, "levels"), ({"levels": [1.5]}, "levels"), ({"seed": 2**32}, "seed")],
+)
+def test_bad_options_are_refused_before_training(tmp_path, options, match):
+    with pytest.raises(ValueError, match=match):
+        report(easy(), "y", out=tmp_path / "out", progress=False, **options)
+
+
+# ------------------------------------------------------------------ the command line
+
+
+def test_the_bare_command_prints_version_and_help_without_pandas():
     code = (
         "import sys\nsys.modules['pandas'] = sys.modules['sklearn'] = None\n"
         "from gt2lite.__main__ import main\n"
@@ -192,8 +334,8 @@ def test_the_bare_command_says_version_and_help_without_pandas():
     assert "pip install 'gt2lite[report]'" in done.stderr
 
 
-def test_the_command_line_gives_one_line_for_an_error(capsys, tmp_path):
+def test_an_error_is_one_line(capsys, tmp_path):
     assert main(["report", str(tmp_path / "no.csv"), "--target", "y"]) == 1
     assert capsys.readouterr().err.splitlines()[-1].startswith("gt2lite: there is no file")
-    assert main(["predict", str(tmp_path / "no.npz"), "x.csv"]) == 1
+    assert main(["predict", str(tmp_path / "no.json"), "x.csv"]) == 1
     assert len(capsys.readouterr().err.splitlines()) == 1

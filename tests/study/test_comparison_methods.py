@@ -222,11 +222,8 @@ def test_the_study_has_all_methods_on_all_data_sets():
 
 def test_rows_hold_what_the_intervals_are(found):
     for name, run in found.items():
-        y = (
-            Case("pm", 0, "by_group").data.y_test
-            if name == "apart"
-            else Case("aids", 0).data.y_test
-        )
+        case = Case("pm", 0, "by_group", 600) if name == "apart" else Case("aids", 0)
+        y = case.data.y_test
         assert set(run.rows.method) <= set(TITLES)
         assert len(run.rows) == len(run.result.intervals) * len(LEVELS)
         own = run.result.intervals[0]
