@@ -18,7 +18,8 @@ import _measure
 import numpy as np
 
 from gt2lite import losses, system, training
-from gt2lite._fast.gradient import BatchGradient, Flat
+from gt2lite._fast.gradient import BatchGradient
+from gt2lite._fast.parameters import Flat
 from gt2lite._fast.state import quiet
 from gt2lite.memberships import alpha_of
 
@@ -58,7 +59,8 @@ def step(sizes: dict[str, int]) -> Callable[[], object]:
     params, X = drawn(sizes["batch"], sizes["inputs"], sizes["rules"])
     alphas = alpha_of(np.linspace(1, 0.2, sizes["planes"]))
     objective = losses.make_objective("aligned", 0.99, tuple(alphas))
-    gradient = BatchGradient(Flat(params), objective)
+    loss = losses.CompiledLoss(objective)
+    gradient = BatchGradient(Flat(params), objective.kappa, loss.gradient)
     X_t, y = np.ascontiguousarray(X.T), X[:, 0].copy()
 
     def call() -> None:

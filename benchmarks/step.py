@@ -18,7 +18,8 @@ import autograd
 import numpy as np
 
 from gt2lite import losses, system, training
-from gt2lite._fast.gradient import BatchGradient, Flat
+from gt2lite._fast.gradient import BatchGradient
+from gt2lite._fast.parameters import Flat
 from gt2lite._fast.state import quiet
 from gt2lite.training import Recipe, train
 
@@ -49,7 +50,8 @@ class Problem:
 def ours(problem: Problem) -> tuple[Gradient, Step]:
     """Return our gradient and our epoch: the inner loop of `training.train`."""
     flat = Flat(problem.params)
-    gradient = BatchGradient(flat, problem.objective)
+    loss = losses.CompiledLoss(problem.objective)
+    gradient = BatchGradient(flat, problem.objective.kappa, loss.gradient)
     adam = _adam(flat)
 
     def epoch() -> None:
@@ -59,7 +61,7 @@ def ours(problem: Problem) -> tuple[Gradient, Step]:
 
     X_t, y = problem.batches[0]
     g, ends = gradient(X_t, y)
-    value = losses.CompiledLoss(problem.objective).value(ends, y)
+    value = loss.value(ends, y)
     named = Flat(problem.params)
     named.vector[:] = g
     return (value, named.params), epoch

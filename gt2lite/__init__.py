@@ -5,6 +5,7 @@ to intervals, is in `memberships`, `reduction`, `system`, `losses`, `training`, 
 `metrics` and `datasets`; figures are in `plots`, a report on your own data set in `report`.
 """
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from gt2lite import (
@@ -43,10 +44,11 @@ __all__ = [
 ]
 
 
+_HOMES = {"GT2Regressor": "gt2lite.regressor", "IntervalHead": "gt2lite.head"}
+
+
 def __getattr__(name: str) -> Any:
     """Import the estimators on first use: scikit-learn, if installed, takes a second to import."""
-    if name in ("GT2Regressor", "IntervalHead"):
-        from gt2lite import head, regressor
-
-        return getattr(regressor if name == "GT2Regressor" else head, name)
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,8 +1,8 @@
-r"""What training makes small: accuracy of the output plus quality of the intervals.
+r"""Losses: accuracy of the output plus quality of the intervals.
 
-The paper's *dual* loss (Eqs. 10 to 14) asks one thing of the output, log cosh of its
-error, and one of the widest plane alpha_0, that its two ends be the quantiles
-``(1 - phi)/2`` and ``(1 + phi)/2``. The *aligned* loss asks the second of every plane, each
+The paper's *dual* loss (Eqs. 10 to 14) has a term for the output, log cosh of its error, and one
+for the widest plane alpha_0, the pinball losses that make its two ends the quantiles
+``(1 - phi)/2`` and ``(1 + phi)/2``. The *aligned* loss has the second for every plane, each
 with a coverage of its own. Both are one formula with different planes and levels: an
 `Objective`.
 """
@@ -119,8 +119,8 @@ def loss_and_gradient(ends: Array, y: Array, objective: Objective) -> tuple[floa
 class CompiledLoss:
     """The loss of one objective and its gradient, in closed form, with constants at hand.
 
-    They are apart because a training step needs the gradient only: the values of a whole
-    epoch are computed at its end, at once.
+    Value and gradient are separate because a training step needs the gradient only: the values of
+    a whole epoch are computed at its end, at once.
     """
 
     def __init__(self, objective: Objective) -> None:
@@ -131,16 +131,19 @@ class CompiledLoss:
         self._lean = onp.stack([-levels, levels])[:, :, None] / 2  # (2, K', 1) tau - 1/2
         self._n_learn = levels.size
 
-    def value(self, ends: Array, y: Array) -> float:
-        """Return the loss of the ends (2, K, N) at the targets `y` (N,)."""
+    def value(self, ends: Array, y: Array, X_t: Array | None = None) -> float:
+        """Return the loss of the ends (2, K, N) at the targets `y` (N,).
+
+        The inputs `X_t` (M, N) do not matter here; a subclass may depend on them.
+        """
         size = onp.abs(self._error(ends, y))
         total = (size + onp.log1p(onp.exp(-2 * size))).sum() - y.size * math.log(2)  # `log_cosh`
         gap = y - ends[:, : self._n_learn]  # (2, K', N)
         total += ((onp.copysign(0.5, gap) + self._lean) * gap).sum()  # `pinball`
         return float(total) / y.size
 
-    def gradient(self, ends: Array, y: Array) -> Array:
-        """Return the gradient with respect to the ends (2, K, N)."""
+    def gradient(self, ends: Array, y: Array, X_t: Array | None = None) -> Array:
+        """Return the gradient with respect to the ends (2, K, N); arguments as for `value`."""
         error = self._error(ends, y)
         onp.tanh(error, out=error)
         g_ends = self._column * error

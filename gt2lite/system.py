@@ -1,4 +1,4 @@
-"""A general type-2 fuzzy logic system: its parameters, its output and intervals.
+"""General type-2 fuzzy systems: parameters, output and intervals.
 
 A system is a plain dict of arrays (`Params`), all of them free real numbers, so that any
 optimiser may move them. `constrain` maps them to what the formulas use, in one place::
@@ -23,8 +23,8 @@ import autograd.numpy as np
 import numpy as onp
 from autograd.extend import defvjp, primitive
 
-from gt2lite._fast.memory import Fired, Theta, Wide
-from gt2lite._fast.planes import fire, plane_ends, reduce_planes
+from gt2lite._fast.parameters import PARAM_NAMES, Params, Theta, sigmoid
+from gt2lite._fast.planes import Fired, Wide, fire, plane_ends, reduce_planes
 from gt2lite._fast.state import apart, quiet
 from gt2lite._threads import one_blas_thread
 from gt2lite._validation import Array, matrix, one_of, vector
@@ -45,9 +45,6 @@ __all__ = [
     "weigh_planes",
 ]
 
-Params = dict[str, Array]
-
-PARAM_NAMES = ("c", "raw_sigma", "raw_l", "raw_r", "a", "a0")
 SMF_MODES = ("per_input", "scalar")
 
 _CHUNK_ELEMENTS = 2**17  # memberships handled at once: about a megabyte, fits a cache
@@ -76,14 +73,6 @@ def constrain(params: Params) -> Theta:
         s_l, s_r = s_l * ones, s_r * ones
     b = np.concatenate([params["a"], params["a0"][:, None]], axis=1)
     return Theta(params["c"], np.abs(params["raw_sigma"]), s_l, s_r, b)
-
-
-def sigmoid(raw: Array) -> Array:
-    """Return the share in (0, 1) that stands for any real number."""
-    s = onp.tanh(0.5 * raw)  # this form does not overflow
-    s += 1
-    s *= 0.5
-    return s
 
 
 _sigmoid = primitive(sigmoid)
@@ -125,7 +114,7 @@ class Planes:
     Memberships do not depend on the plane: one question about many planes computes them once,
     chunk by chunk. From the second question on they are kept, where they fit into a modest
     amount of memory; for more rows they are recomputed, so that memory stays bounded. (Not
-    from the first one on, because fresh memory costs more than what is computed into it.)
+    from the first one on, because to allocate memory takes longer than to fill it.)
 
     Args:
         params: the system.
@@ -146,7 +135,7 @@ class Planes:
         self.X = matrix("X", X)
         M = params["c"].shape[1]
         if self.X.shape[1] != M:
-            raise ValueError(f"X must have {M} columns, as in training; it has {self.X.shape[1]}")
+            raise ValueError(f"X must have {M} columns, as in training, got {self.X.shape[1]}")
         self._theta = constrain(params)
         self._kept: dict[int, Fired] = {}
         self._was_asked = False

@@ -1,277 +1,51 @@
-"""Training: recipes, start values, Adam and Algorithm 1 of the paper."""
+"""Training by Algorithm 1 of the paper: recipes and presets, start values, Adam, `train`.
+
+The sections follow each other as a training uses them. `Recipe` holds all settings; `init_params`
+draws start values by k-means; `Adam` and `RunningMean` move one flat vector of parameters; `train`
+goes through the epochs. The loss itself is in `gt2lite.losses`, its gradient in `gt2lite._fast`.
+"""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gt2lite._fast.gradient import BatchGradient, Flat
+from gt2lite._fast.gradient import BatchGradient
+from gt2lite._fast.parameters import Flat
 from gt2lite._fast.state import apart, quiet
 from gt2lite._progress import progress_bar
 from gt2lite._threads import one_blas_thread
-from gt2lite._validation import Array, between, matrix, one_of, vector, whole
+from gt2lite._validation import Array, IntArray, between, matrix, one_of, vector, whole
 from gt2lite.losses import OBJECTIVES, CompiledLoss, Objective, make_objective
 from gt2lite.splits import random_parts
 from gt2lite.system import SMF_MODES, Params, Planes, param_shapes
 
-BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8  # Adam, as everybody sets it
-_STEPS_OF_MOMENTS = np.array([[1 - BETA_1], [1 - BETA_2]])
+# ----------------------------------------------------------------------------------------- recipes
 
 SCHEDULES = ("constant", "cosine")
-
-
-class Adam:
-    """Adam on one flat vector.
-
-    The two moments and what they move towards, the gradient and its square, are rows of one
-    array each: half as many calls.
-
-    Args:
-        vector: what is moved.
-        learning_rate: the size of a step.
-        schedule: "constant", or "cosine" for a rate that falls along half a cosine from
-            `learning_rate` in the first step to nearly 0 in the last.
-        n_steps: how many steps there will be, for the schedule.
-        weight_decay: share that a step takes off `decayed`, in units of the learning rate.
-        decayed: a view of those numbers of `vector` that decay; None for all.
-
-    >>> x = np.array([3.0, -2.0])
-    >>> adam = Adam(x, learning_rate=0.5)
-    >>> adam.update(2 * x)  # the slope of x**2: the first step is the learning rate
-    >>> x.round(6)
-    array([ 2.5, -1.5])
-    """
-
-    def __init__(
-        self,
-        vector: Array,
-        learning_rate: float,
-        *,
-        schedule: str = "constant",
-        n_steps: int = 1,
-        weight_decay: float = 0.0,
-        decayed: Array | None = None,
-    ) -> None:
-        self.vector = vector
-        self.learning_rate = learning_rate
-        self.schedule = schedule
-        self.n_steps = n_steps
-        self.weight_decay = weight_decay
-        self.decayed = vector if decayed is None else decayed
-        self.moments = np.zeros((2, vector.size))
-        self._buffer = np.empty_like(self.moments)
-        self._m, self._v = self.moments
-        self._change, self._root = self._buffer
-        self.steps = 0
-
-    def update(self, g: Array, count: int | None = None) -> None:
-        """Move along the gradient `g`; `count` replaces the number of steps in the correction."""
-        learning_rate = self.learning_rate
-        if self.schedule == "cosine":
-            learning_rate *= (1 + math.cos(math.pi * self.steps / self.n_steps)) / 2
-        self.steps += 1
-        t = self.steps if count is None else count
-        buffer, change, root = self._buffer, self._change, self._root
-        change[:] = g
-        np.multiply(g, g, out=root)
-        buffer -= self.moments
-        buffer *= _STEPS_OF_MOMENTS
-        self.moments += buffer
-
-        spread = math.sqrt(1 - BETA_2**t)  # the corrections, moved out of the root and in one
-        np.sqrt(self._v, out=root)
-        root += EPSILON * spread
-        np.multiply(self._m, learning_rate * spread / (1 - BETA_1**t), out=change)
-        change /= root
-        if self.weight_decay:
-            self.decayed *= 1 - learning_rate * self.weight_decay
-        self.vector -= change
-
-
-class RunningMean:
-    """A running mean of one flat vector, which forgets old values step by step.
-
-    Args:
-        mean: where the mean is kept; what it holds at first is forgotten.
-        memory: share of the mean that outlives a step. In the first steps less does, so
-            that the mean is over about the last tenth of all steps.
-
-    >>> mean = RunningMean(np.zeros(1), memory=0.9)
-    >>> mean.update(np.array([5.0]))  # the first value replaces the start
-    >>> mean.mean
-    array([5.])
-    """
-
-    def __init__(self, mean: Array, memory: float) -> None:
-        self.mean = mean
-        self.memory = memory
-        self._change = np.empty_like(mean)
-        self.steps = 0
-
-    def update(self, vector: Array) -> None:
-        """Take in the newest values."""
-        self.steps += 1
-        np.subtract(vector, self.mean, out=self._change)
-        self._change *= max(1 - self.memory, 10 / (9 + self.steps))
-        self.mean += self._change
-
-
 STARTS = ("per_input", "joint")
-
-
-def init_params(
-    X: Array,
-    n_rules: int,
-    rng: np.random.Generator,
-    *,
-    smf: str = "per_input",
-    start: str = "per_input",
-    sigma_scale: float = 1.0,
-) -> Params:
-    """Return start values: centres where the data is, nearly flat consequents.
-
-    Sigma is the spread of the input (1 where it has none) times `sigma_scale`; the rest is
-    drawn uniformly, consequents from (0, 0.01) and the raw shares from (0, 0.1). With the
-    defaults these are the start values of the authors' public code.
-
-    Args:
-        X: scaled inputs (N, M).
-        n_rules: P.
-        rng: the source of all randomness here.
-        smf: "per_input" for a share of its own for each input, as the paper counts
-            them, or "scalar" for one on each side, as in the authors' code.
-        start: how centres are found: "per_input", each input on its own, or "joint".
-        sigma_scale: how wide the memberships are, in spreads. The exponent of a firing is
-            the mean over the inputs; at ``1 / sqrt(M)`` it becomes their sum, the plain
-            product of Gaussians.
-
-    >>> params = init_params(np.array([[0.0], [1.0], [2.0]]), 2, np.random.default_rng(0))
-    >>> {name: value.shape for name, value in params.items()}
-    {'c': (2, 1), 'raw_sigma': (2, 1), 'raw_l': (1,), 'raw_r': (1,), 'a': (2, 1), 'a0': (2,)}
-    """
-    X = matrix("X", X)
-    P, M = whole("n_rules", n_rules), X.shape[1]
-    shapes = param_shapes(P, M, smf)
-    scale = between("sigma_scale", sigma_scale, 0, np.inf)
-    if one_of("start", start, STARTS) == "joint":
-        c = _kmeans(X, P, rng)
-    else:
-        c = np.stack([rng.permutation(_kmeans_1d(x, P, rng)) for x in X.T], axis=1)  # (P, M)
-    return {
-        "c": c,
-        "raw_sigma": np.tile(_spread(X) * scale, (P, 1)),
-        "raw_l": rng.uniform(0, 0.1, shapes["raw_l"]),
-        "raw_r": rng.uniform(0, 0.1, shapes["raw_r"]),
-        "a": rng.uniform(0, 0.01, shapes["a"]),
-        "a0": rng.uniform(0, 0.01, shapes["a0"]),
-    }
-
-
-def _spread(X: Array) -> Array:
-    """Return the spread (M,) of each input, 1 where it has none."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        spread = X.std(axis=0)
-    if not np.isfinite(spread).all():
-        raise ValueError(
-            f"X must be scaled: column {int(np.argmax(~np.isfinite(spread)))} is "
-            "so large that its spread overflows"
-        )
-    spread[(X.min(axis=0) == X.max(axis=0)) | (spread == 0)] = 1.0
-    return spread
-
-
-@one_blas_thread()  # a row half-way between two centres goes by the last bit
-def _kmeans(X: Array, n: int, rng: np.random.Generator, iterations: int = 100) -> Array:
-    """Return `n` centres (n, M) of the rows of `X`; fewer distinct rows than that are repeated."""
-    rows = np.unique(X, axis=0)
-    if len(rows) <= n:
-        return np.resize(rows, (n, X.shape[1]))
-    centres = _far_apart(rows, n, rng)
-    for _ in range(iterations):
-        nearest = np.argmin((centres**2).sum(axis=1) - 2 * (X @ centres.T), axis=1)  # (N,)
-        counts = np.bincount(nearest, minlength=n)
-        sums = np.zeros_like(centres)
-        np.add.at(sums, nearest, X)
-        full = counts > 0  # a cluster without rows stays where it is
-        moved = centres.copy()
-        moved[full] = sums[full] / counts[full, None]
-        if np.array_equal(moved, centres):
-            break
-        centres = moved
-    return centres
-
-
-def _far_apart(rows: Array, n: int, rng: np.random.Generator) -> Array:
-    """Return `n` distinct rows, each drawn far from the others (k-means++)."""
-    chosen = [int(rng.integers(len(rows)))]
-    distance = np.full(len(rows), np.inf)
-    for _ in range(n - 1):
-        distance = np.minimum(distance, ((rows - rows[chosen[-1]]) ** 2).sum(axis=1))
-        weight = distance
-        if not weight.sum() > 0:  # squares have underflown: any row not yet chosen will do
-            weight = (~np.isin(np.arange(len(rows)), chosen)).astype(float)
-        chosen.append(int(rng.choice(len(rows), p=weight / weight.sum())))
-    return rows[chosen]
-
-
-def _kmeans_1d(x: Array, n: int, rng: np.random.Generator, iterations: int = 100) -> Array:
-    """Return `n` centres of the values `x`; fewer distinct values than that are repeated.
-
-    On a line clusters are stretches of the sorted values, so that a step of Lloyd's
-    algorithm is a search for the midpoints and a sum over each stretch.
-    """
-    values, counts = np.unique(x, return_counts=True)
-    if values.size <= n:
-        return np.resize(values, n)
-    centres = _spread_out(values, counts, n, rng)
-    for _ in range(iterations):
-        cuts = np.searchsorted(values, (centres[1:] + centres[:-1]) / 2)
-        first, last = np.append(0, cuts), np.append(cuts, values.size)
-        full = last > first  # a cluster without values stays where it is
-        moved = centres.copy()
-        moved[full] = np.add.reduceat(counts * values, first[full]) / np.add.reduceat(
-            counts, first[full]
-        )
-        if np.array_equal(moved, centres):
-            break
-        centres = moved
-    return centres
-
-
-def _spread_out(values: Array, counts: Any, n: int, rng: np.random.Generator) -> Array:
-    """Return `n` sorted distinct starting points, each drawn far from the others (k-means++)."""
-    chosen = [rng.choice(values, p=counts / counts.sum())]
-    distance = np.full(values.size, np.inf)
-    for _ in range(n - 1):
-        distance = np.minimum(distance, (values - chosen[-1]) ** 2)
-        weight = distance * counts
-        if not weight.sum() > 0:  # squares have underflown: any value not yet chosen will do
-            weight = (~np.isin(values, chosen)).astype(float)
-        chosen.append(rng.choice(values, p=weight / weight.sum()))
-    return np.sort(np.array(chosen))
-
 
 _LARGEST = {"n_rules": 10**4, "epochs": 10**6, "batch_size": 10**9}
 _RANGES = {
     "coverage": (0, 1),
-    "learning_rate": (0, 1e3),  # beyond, the first step throws every parameter out of sight
-    "sigma_scale": (1e-6, 1e6),  # memberships of a point, or of everything
+    "learning_rate": (0, 1e3),  # beyond, the first step leaves no parameter usable
+    "sigma_scale": (1e-6, 1e6),  # beyond, memberships are those of a point or of everything
     "validation": (0, 1),
 }
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to train; the defaults are the paper's.
+    """The settings of a training; the defaults are the paper's.
 
     Attributes:
         n_rules: number of fuzzy rules, P.
-        coverage: what the widest plane, alpha_0, learns to cover.
+        coverage: the coverage that the widest plane, alpha_0, learns.
         alphas: planes that make up the output; None for the objective's own.
         objective: "dual", the paper's loss, or "aligned", in which every plane learns a coverage
             of its own, see `gt2lite.losses`.
@@ -281,24 +55,23 @@ class Recipe:
         learning_rate: Adam's.
         keep: "last" parameters, as in the authors' code, or the "best": those with the
             smallest loss over all training rows at the end of an epoch, as in Algorithm 1;
-            "validation" judges the epochs by rows that are set aside for it.
-        bias_correction: whether Adam's bias correction counts "steps", as it should, or
+            "validation" compares the epochs on rows that are set aside for it.
+        bias_correction: whether Adam's bias correction counts "steps", as usual, or
             "epochs", as in the authors' code.
         schedule: "constant" learning rate, or one that falls along half a "cosine" from
             `learning_rate` in the first step to nearly 0 in the last.
         weight_decay: share of the consequents `a`, `a0` that is taken off in a step, in units of
             the learning rate (decoupled from the gradient).
-        averaging: what is kept is a running mean of the parameters, which in each step gives up a
-            share of ``1 - averaging`` for the newest ones (more in the first steps, so
-            that it does not remember the start); 0 keeps the parameters themselves.
-        start: "per_input" or "joint", where rules start, see `gt2lite.training.init_params`.
-        sigma_scale: how wide memberships start, likewise.
-        validation: share of the rows that is set aside where `keep` is "validation".
-        patience: training stops where so many epochs in a row have not been better than
-            the best before; needs a `keep` that judges epochs, "validation" or "best". None
-            goes through all of them. A "cosine" falls as planned for all `epochs`, so
-            that a training stopped early lacks the small steps at its end, which often help
-            most: give it more patience, or a constant rate.
+        averaging: if above 0, a running mean of the parameters is kept; each step replaces a
+            share of ``1 - averaging`` of it by the newest ones (more in the first steps, so
+            that the start does not count). 0 keeps the parameters themselves.
+        start: "per_input" or "joint" start of the rules, see `gt2lite.training.init_params`.
+        sigma_scale: width of the memberships at the start, likewise.
+        validation: share of the rows that is set aside if `keep` is "validation".
+        patience: training stops after this many epochs in a row without a new best one; needs
+            `keep` "validation" or "best". None never stops early. A "cosine" schedule falls as
+            planned for all `epochs`, so that a training stopped early lacks the small steps at
+            its end, which often help most: set a larger patience, or a constant rate.
     """
 
     n_rules: int = 10
@@ -346,8 +119,8 @@ class Recipe:
         value = whole("patience", self.patience, high=_LARGEST["epochs"])
         if self.keep == "last":
             raise ValueError(
-                "patience must be None where keep='last', which judges no epoch, got "
-                f"{value!r}: set keep='validation' or keep='best'"
+                f"patience must be None if keep='last', got {value!r}: set keep='validation' or "
+                "keep='best', which compare epochs"
             )
         self._set("patience", value)
 
@@ -357,20 +130,20 @@ class Recipe:
 
     @property
     def planes(self) -> Objective:
-        """The planes of the system and what each of them learns."""
+        """The planes of the system and the coverage that each of them learns."""
         return make_objective(self.objective, self.coverage, self.alphas)
 
 
 STRONG = Recipe(
     n_rules=30,
-    alphas=(0.01, 0.1529, 0.7292, 1.0),  # the first three learn 99, 90 and 50 %
+    alphas=(0.01, 0.1529, 0.7292, 1.0),  # the first three learn 99%, 90% and 50%
     objective="aligned",
     batch_size=32,
     learning_rate=3e-2,
     averaging=0.99,
     start="joint",
 )
-"""The recipe that `GT2Regressor.strong` begins its choice with."""
+"""The first candidate of `GT2Regressor.strong`."""
 
 HEAD = Recipe(
     n_rules=20,
@@ -381,13 +154,252 @@ HEAD = Recipe(
     schedule="cosine",
     start="joint",
 )
-"""How a head learns the errors of another model: tried on training rows of concrete and WW."""
+"""The recipe of `IntervalHead`, found on training rows of concrete and white wine."""
 
+
+# ------------------------------------------------------------------------------------ start values
+
+
+def init_params(
+    X: Array,
+    n_rules: int,
+    rng: np.random.Generator,
+    *,
+    smf: str = "per_input",
+    start: str = "per_input",
+    sigma_scale: float = 1.0,
+) -> Params:
+    """Return start values: centres where the data is, nearly flat consequents.
+
+    Sigma is the standard deviation of the input (1 if it is constant) times `sigma_scale`; the
+    rest is drawn uniformly, consequents from (0, 0.01) and the raw shares from (0, 0.1). With the
+    defaults these are the start values of the authors' public code.
+
+    Args:
+        X: scaled inputs (N, M).
+        n_rules: P.
+        rng: the source of all randomness here.
+        smf: "per_input" for a share of its own for each input, as the paper counts
+            them, or "scalar" for one on each side, as in the authors' code.
+        start: k-means of each input on its own, "per_input", or of all inputs, "joint".
+        sigma_scale: width of the memberships, in standard deviations. The exponent of a firing is
+            the mean over the inputs; at ``1 / sqrt(M)`` it becomes their sum, the plain
+            product of Gaussians.
+
+    >>> params = init_params(np.array([[0.0], [1.0], [2.0]]), 2, np.random.default_rng(0))
+    >>> {name: value.shape for name, value in params.items()}
+    {'c': (2, 1), 'raw_sigma': (2, 1), 'raw_l': (1,), 'raw_r': (1,), 'a': (2, 1), 'a0': (2,)}
+    """
+    X = matrix("X", X)
+    P, M = whole("n_rules", n_rules), X.shape[1]
+    shapes = param_shapes(P, M, smf)
+    scale = between("sigma_scale", sigma_scale, 0, np.inf)
+    if one_of("start", start, STARTS) == "joint":
+        c = _kmeans(X, P, rng)
+    else:
+        c = np.stack([rng.permutation(_kmeans_1d(x, P, rng)) for x in X.T], axis=1)  # (P, M)
+    return {
+        "c": c,
+        "raw_sigma": np.tile(_std(X) * scale, (P, 1)),
+        "raw_l": rng.uniform(0, 0.1, shapes["raw_l"]),
+        "raw_r": rng.uniform(0, 0.1, shapes["raw_r"]),
+        "a": rng.uniform(0, 0.01, shapes["a"]),
+        "a0": rng.uniform(0, 0.01, shapes["a0"]),
+    }
+
+
+def _std(X: Array) -> Array:
+    """Return the standard deviation (M,) of each input, 1 for a constant."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        std = X.std(axis=0)
+    if not np.isfinite(std).all():
+        column = int(np.argmax(~np.isfinite(std)))
+        raise ValueError(f"X must be scaled: the standard deviation of column {column} overflows")
+    std[(X.min(axis=0) == X.max(axis=0)) | (std == 0)] = 1.0
+    return std
+
+
+@one_blas_thread()  # for a row half-way between two centres the last bit decides
+def _kmeans(X: Array, n: int, rng: np.random.Generator, iterations: int = 100) -> Array:
+    """Return `n` centres (n, M) of the rows of `X`; fewer distinct rows than that are repeated."""
+    rows = np.unique(X, axis=0)
+    if len(rows) <= n:
+        return np.resize(rows, (n, X.shape[1]))
+    centres = _far_apart(rows, n, rng)
+    for _ in range(iterations):
+        nearest = np.argmin((centres**2).sum(axis=1) - 2 * (X @ centres.T), axis=1)  # (N,)
+        counts = np.bincount(nearest, minlength=n)
+        sums = np.zeros_like(centres)
+        np.add.at(sums, nearest, X)
+        full = counts > 0  # a cluster without rows stays where it is
+        moved = centres.copy()
+        moved[full] = sums[full] / counts[full, None]
+        if np.array_equal(moved, centres):
+            break
+        centres = moved
+    return centres
+
+
+def _far_apart(rows: Array, n: int, rng: np.random.Generator) -> Array:
+    """Return `n` distinct rows, each drawn far from the others (k-means++)."""
+    chosen = [int(rng.integers(len(rows)))]
+    distance = np.full(len(rows), np.inf)
+    for _ in range(n - 1):
+        distance = np.minimum(distance, ((rows - rows[chosen[-1]]) ** 2).sum(axis=1))
+        weight = distance
+        if not weight.sum() > 0:  # squares have underflown: any row not yet chosen will do
+            weight = (~np.isin(np.arange(len(rows)), chosen)).astype(float)
+        chosen.append(int(rng.choice(len(rows), p=weight / weight.sum())))
+    return rows[chosen]
+
+
+def _kmeans_1d(x: Array, n: int, rng: np.random.Generator, iterations: int = 100) -> Array:
+    """Return `n` centres of the values `x`; fewer distinct values than that are repeated.
+
+    On a line clusters are stretches of the sorted values, so that a step of Lloyd's
+    algorithm is a search for the midpoints and a sum over each stretch.
+    """
+    values, counts = np.unique(x, return_counts=True)
+    if values.size <= n:
+        return np.resize(values, n)
+    centres = _far_apart_1d(values, counts, n, rng)
+    for _ in range(iterations):
+        cuts = np.searchsorted(values, (centres[1:] + centres[:-1]) / 2)
+        first, last = np.append(0, cuts), np.append(cuts, values.size)
+        full = last > first  # a cluster without values stays where it is
+        moved = centres.copy()
+        moved[full] = np.add.reduceat(counts * values, first[full]) / np.add.reduceat(
+            counts, first[full]
+        )
+        if np.array_equal(moved, centres):
+            break
+        centres = moved
+    return centres
+
+
+def _far_apart_1d(values: Array, counts: Any, n: int, rng: np.random.Generator) -> Array:
+    """Return `n` sorted distinct starting points, each drawn far from the others (k-means++)."""
+    chosen = [rng.choice(values, p=counts / counts.sum())]
+    distance = np.full(values.size, np.inf)
+    for _ in range(n - 1):
+        distance = np.minimum(distance, (values - chosen[-1]) ** 2)
+        weight = distance * counts
+        if not weight.sum() > 0:  # squares have underflown: any value not yet chosen will do
+            weight = (~np.isin(values, chosen)).astype(float)
+        chosen.append(rng.choice(values, p=weight / weight.sum()))
+    return np.sort(np.array(chosen))
+
+
+# ------------------------------------------------------------------------------ Adam and averaging
+
+BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8  # the usual values
+_STEPS_OF_MOMENTS = np.array([[1 - BETA_1], [1 - BETA_2]])
+
+
+class Adam:
+    """Adam on one flat vector.
+
+    The two moments, and the gradient and its square towards which they move, are rows of one
+    array each: half as many calls.
+
+    Args:
+        vector: the numbers to optimise, changed in place.
+        learning_rate: the size of a step.
+        schedule: "constant", or "cosine" for a rate that falls along half a cosine from
+            `learning_rate` in the first step to nearly 0 in the last.
+        n_steps: number of steps of the schedule.
+        weight_decay: share that a step takes off `decayed`, in units of the learning rate.
+        decayed: a view of those numbers of `vector` that decay; None for all.
+
+    >>> x = np.array([3.0, -2.0])
+    >>> adam = Adam(x, learning_rate=0.5)
+    >>> adam.update(2 * x)  # the slope of x**2: the first step is the learning rate
+    >>> x.round(6)
+    array([ 2.5, -1.5])
+    """
+
+    def __init__(
+        self,
+        vector: Array,
+        learning_rate: float,
+        *,
+        schedule: str = "constant",
+        n_steps: int = 1,
+        weight_decay: float = 0.0,
+        decayed: Array | None = None,
+    ) -> None:
+        self.vector = vector
+        self.learning_rate = learning_rate
+        self.schedule = schedule
+        self.n_steps = n_steps
+        self.weight_decay = weight_decay
+        self.decayed = vector if decayed is None else decayed
+        self.moments = np.zeros((2, vector.size))
+        self._buffer = np.empty_like(self.moments)
+        self._m, self._v = self.moments
+        self._change, self._root = self._buffer
+        self.steps = 0
+
+    def update(self, g: Array, count: int | None = None) -> None:
+        """Move along the gradient `g`; `count` replaces the number of steps in the correction."""
+        learning_rate = self.learning_rate
+        if self.schedule == "cosine":
+            learning_rate *= (1 + math.cos(math.pi * self.steps / self.n_steps)) / 2
+        self.steps += 1
+        t = self.steps if count is None else count
+        buffer, change, root = self._buffer, self._change, self._root
+        change[:] = g
+        np.multiply(g, g, out=root)
+        buffer -= self.moments
+        buffer *= _STEPS_OF_MOMENTS
+        self.moments += buffer
+
+        correction = math.sqrt(1 - BETA_2**t)  # that of v, moved out of the root
+        np.sqrt(self._v, out=root)
+        root += EPSILON * correction
+        np.multiply(self._m, learning_rate * correction / (1 - BETA_1**t), out=change)
+        change /= root
+        if self.weight_decay:
+            self.decayed *= 1 - learning_rate * self.weight_decay
+        self.vector -= change
+
+
+class RunningMean:
+    """A running mean of one flat vector, in which old values fade step by step.
+
+    Args:
+        mean: where the mean is kept; its first content does not count.
+        memory: share of the mean that remains after a step. In the first steps less remains, so
+            that the mean is over about the last tenth of all steps.
+
+    >>> mean = RunningMean(np.zeros(1), memory=0.9)
+    >>> mean.update(np.array([5.0]))  # the first value replaces the start
+    >>> mean.mean
+    array([5.])
+    """
+
+    def __init__(self, mean: Array, memory: float) -> None:
+        self.mean = mean
+        self.memory = memory
+        self._change = np.empty_like(mean)
+        self.steps = 0
+
+    def update(self, vector: Array) -> None:
+        """Take in the newest values."""
+        self.steps += 1
+        np.subtract(vector, self.mean, out=self._change)
+        self._change *= max(1 - self.memory, 10 / (9 + self.steps))
+        self.mean += self._change
+
+
+# ------------------------------------------------------------------------------------------- train
 
 Callback = Callable[[int, float, Params], bool | None]
 
-GETS_NOWHERE = 10.0
-"""Training that ends with a loss so many times as large as that of the start has diverged."""
+DrawInputs = Callable[[Array, np.random.Generator], Array]
+
+DIVERGED = 10.0
+"""Training that ends with a loss this many times as large as that of the start has diverged."""
 
 
 class Trained(NamedTuple):
@@ -398,48 +410,22 @@ class Trained(NamedTuple):
 
 
 class InterruptedTrainingWarning(UserWarning):
-    """Training was stopped by hand, and what was learnt until then is kept."""
+    """Training was interrupted, and the parameters learned until then are kept."""
 
 
 class DivergenceError(RuntimeError):
-    """Training produced numbers that are not finite.
+    """Training produced numbers that are not finite, or a loss far above that of the start.
 
-    `params` are the parameters at the end of the last sound epoch, `history` the losses up to it.
+    `params` are the parameters at the end of the last finite epoch, `history` the losses up to it.
     """
 
     def __init__(self, message: str, params: Params, history: Array) -> None:
-        super().__init__(message, params, history)  # all of them: errors travel between processes
+        super().__init__(message, params, history)  # all three, so that it can be pickled
         self.params = params
         self.history = history
 
     def __str__(self) -> str:
         return str(self.args[0])
-
-
-class Lesson:
-    """What is taught: the inputs of an epoch, and the loss of its batches.
-
-    The plain one shows the same rows in every epoch, under the loss of an objective. A
-    subclass may draw inputs anew and look at each batch before its gradient is taken, as
-    `study.levels` does.
-
-    Args:
-        loss: the loss and its gradient.
-    """
-
-    def __init__(self, loss: CompiledLoss) -> None:
-        self.loss = loss
-
-    def inputs(self, X: Array, rng: np.random.Generator) -> Array:
-        """Return the inputs of an epoch, and of the start values."""
-        return X
-
-    def look_at(self, X_t: Array) -> None:
-        """See the inputs (M, B) of the batch that comes next."""
-
-    def mean_loss(self, seen: Sequence[tuple[Array, Array]]) -> float:
-        """Return the mean loss of an epoch from the ends and targets of its batches."""
-        return self.loss.value(*(np.concatenate(v, axis=-1) for v in zip(*seen, strict=True)))
 
 
 @apart
@@ -450,7 +436,8 @@ def train(
     *,
     seed: int | np.random.Generator = 0,
     start: Params | None = None,
-    lesson: Lesson | None = None,
+    loss: CompiledLoss | None = None,
+    draw_inputs: DrawInputs | None = None,
     callback: Callback | None = None,
     on_interrupt: str = "raise",
     progress: bool | None = None,
@@ -463,23 +450,25 @@ def train(
         recipe: how; None for the paper's.
         seed: a seed or a generator; decides start values and the order of the rows.
         start: start values; None draws them by `init_params`.
-        lesson: what is taught; None for the recipe's objective.
+        loss: the loss of the planes; None for that of the recipe's objective.
+        draw_inputs: returns the inputs of an epoch, and those for start values, from `X` and the
+            generator; None for `X` itself.
         callback: called after each epoch with its number (from 1), its loss and the parameters
-            (their running mean where there is one); training goes on with them, so copy what you
-            keep. The loss is the mean over the batches or, where the epochs are judged, that
-            of the rows that judge them. If it returns True, training stops, and keeps what it
-            would keep had this been its last epoch.
-        on_interrupt: what Ctrl-C does: "raise" as always, or "keep" what would be kept had
+            (their running mean if there is one). Copy what you keep: training goes on with these
+            arrays. The loss is the mean over the batches or, if `keep` compares epochs, that of
+            the rows it compares them on. If the callback returns True, training stops, as if
+            this had been its last epoch.
+        on_interrupt: the effect of Ctrl-C: "raise" as always, or "keep" what would be kept had
             training ended with the last complete epoch, with an `InterruptedTrainingWarning`.
-            Before the end of the first epoch, and where the loss is ten times that of the
-            start, there is nothing to keep, and it is raised. Who stores outcomes wants
-            "raise": part of a training must not pass for the whole.
+            Before the end of the first epoch, and if the loss is ten times that of the
+            start, there is nothing to keep, and it is raised. Use "raise" if results are stored:
+            an incomplete training must not pass for a complete one.
         progress: show a progress bar; None shows one on a terminal if tqdm is installed.
 
     Raises:
-        DivergenceError: when the loss is no longer finite, or, at the
-            end, ten times that of the start.
-        KeyboardInterrupt: as `on_interrupt` says.
+        DivergenceError: if the loss is no longer finite, or, at the end, ten times that of the
+            start.
+        KeyboardInterrupt: see `on_interrupt`.
 
     >>> X = np.linspace(-1, 1, 50)[:, None]
     >>> trained = train(X, X[:, 0] ** 2, Recipe(n_rules=3, epochs=5))
@@ -494,10 +483,10 @@ def train(
     X_judge, y_judge = X, y
     if recipe.keep == "validation":
         X, y, X_judge, y_judge = _set_aside(X, y, recipe.validation, rng)
-    lesson = lesson or Lesson(CompiledLoss(recipe.planes))
+    draw_inputs = draw_inputs or (lambda X, rng: X)
     if start is None:
         start = init_params(
-            lesson.inputs(X, rng),
+            draw_inputs(X, rng),
             recipe.n_rules,
             rng,
             smf=recipe.smf,
@@ -506,19 +495,19 @@ def train(
         )
     else:
         _check_start(start, recipe, X.shape[1])
-    training = _Training(start, recipe, lesson, len(y))
+    training = _Training(start, recipe, loss or CompiledLoss(recipe.planes), len(y))
     try:
         with (
             one_blas_thread(),
             progress_bar(recipe.epochs, "training", "epoch", show=progress) as step_done,
         ):
             for epoch in range(1, recipe.epochs + 1):
-                training.learn(lesson.inputs(X, rng), y, rng, epoch)
-                loss = training.end_epoch(epoch, X_judge, y_judge)
+                training.learn(draw_inputs(X, rng), y, rng, epoch)
+                value = training.end_epoch(epoch, X_judge, y_judge)
                 answer = None
                 if callback is not None:
-                    answer = callback(epoch, loss, training.kept.params)
-                step_done(f"loss {loss:.4f}")
+                    answer = callback(epoch, value, training.kept.params)
+                step_done(f"loss {value:.4f}")
                 if training.is_patience_over(epoch):
                     break
                 if isinstance(answer, (bool, np.bool_)) and answer:
@@ -527,9 +516,9 @@ def train(
     except KeyboardInterrupt:
         if on_interrupt == "raise" or not training.can_end_here():
             raise
-        words = f"after epoch {training.complete.epoch} of {recipe.epochs}"
         warnings.warn(
-            f"stopped by hand {words}: what was learnt so far is kept",
+            f"interrupted after epoch {training.complete.epoch} of {recipe.epochs}: the "
+            "parameters learned so far are kept",
             InterruptedTrainingWarning,
             stacklevel=3,
         )
@@ -537,7 +526,7 @@ def train(
 
 
 class _Complete(NamedTuple):
-    """What there is at the end of an epoch; one object, so that Ctrl-C finds all of it or none."""
+    """The state at the end of an epoch; one object, so that Ctrl-C finds all of it or none."""
 
     epoch: int
     moving: Array
@@ -545,13 +534,13 @@ class _Complete(NamedTuple):
 
 
 class _Training:
-    """A system while it learns: what moves, what is kept of it, and the best so far."""
+    """A system in training: the parameters that move, those that are kept, and the best so far."""
 
-    def __init__(self, start: Params, recipe: Recipe, lesson: Lesson, n_rows: int) -> None:
-        self.recipe, self.lesson = recipe, lesson
+    def __init__(self, start: Params, recipe: Recipe, loss: CompiledLoss, n_rows: int) -> None:
+        self.recipe, self.loss = recipe, loss
         self.moving = Flat(start)
         self.kept = Flat(start) if recipe.averaging else self.moving
-        self.gradient = BatchGradient(self.moving, recipe.planes, lesson.loss)
+        self.gradient = BatchGradient(self.moving, recipe.planes.kappa, loss.gradient)
         self.adam = Adam(
             self.moving.vector,
             recipe.learning_rate,
@@ -561,7 +550,7 @@ class _Training:
             decayed=self.moving.b,
         )
         self.average = RunningMean(self.kept.vector, recipe.averaging) if recipe.averaging else None
-        self._worst = math.nan  # a loss above this, at the end, is no success
+        self._worst = math.nan  # a loss above this, at the end, is divergence
         self._history: list[float] = []
         self._sound = self.moving.vector.copy()
         self._best, self._best_loss, self._best_epoch = self.kept.vector.copy(), math.inf, 0
@@ -571,21 +560,26 @@ class _Training:
         """Go through the rows once, batch by batch."""
         self._sound[:] = self.moving.vector
         count = epoch if self.recipe.bias_correction == "epochs" else None
-        seen: list[tuple[Array, Array]] = []  # ends and targets of every batch
-        with quiet():  # what goes wrong shows in the loss
-            for X_t, y_batch in _batches(X, y, self.recipe.batch_size, rng):
-                self.lesson.look_at(X_t)
-                g, ends = self.gradient(X_t, y_batch)
+        rows = _batches(len(y), self.recipe.batch_size, rng)  # (batches, B)
+        X_rows, y_rows = X[rows], y[rows]
+        found = []  # the ends of every batch
+        with quiet():  # errors show in the loss
+            for X_t, y_t in zip(
+                np.ascontiguousarray(X_rows.transpose(0, 2, 1)), y_rows, strict=True
+            ):
+                g, ends = self.gradient(X_t, y_t)
                 self.adam.update(g, count)
                 if self.average is not None:
                     self.average.update(self.moving.vector)
-                seen.append((ends, y_batch))
+                found.append(ends)
                 if math.isnan(self._worst):
-                    self._worst = GETS_NOWHERE * (1 + self.lesson.loss.value(ends, y_batch))
-            self._mean, self._batch = self.lesson.mean_loss(seen), (X_t, y_batch)
+                    self._worst = DIVERGED * (1 + self.loss.value(ends, y_t, X_t))
+            X_all = X_rows.reshape(-1, X.shape[1]).T  # (M, rows)
+            self._mean = self.loss.value(np.concatenate(found, axis=-1), y_rows.ravel(), X_all)
+        self._batch = X_t, y_t
 
     def end_epoch(self, epoch: int, X: Array, y: Array) -> float:
-        """Check an epoch, judge it by some rows where that is asked for, and return its loss."""
+        """Check an epoch, score it on some rows if `keep` compares epochs, and return its loss."""
         if not (math.isfinite(self._mean) and np.isfinite(self.moving.vector).all()):
             raise self._divergence(epoch)
         if epoch == self.recipe.epochs:
@@ -599,17 +593,17 @@ class _Training:
         return loss
 
     def check_end(self, epoch: int) -> None:
-        """Raise an error if training that ends with this epoch, and keeps it, got nowhere."""
-        if self.recipe.keep == "last" and self._gets_nowhere(self._mean):
+        """Raise an error if a training that ends with this epoch, and keeps it, has diverged."""
+        if self.recipe.keep == "last" and self._has_diverged(self._mean):
             raise self._divergence(epoch)
 
     def can_end_here(self) -> bool:
-        """Return whether there is a complete epoch to keep, of a training that gets somewhere."""
+        """Return whether there is a complete epoch to keep, of a training that converges."""
         epoch, moving, _ = self.complete
         if not epoch or self.recipe.keep != "last":
             return bool(epoch)
         self.moving.vector[:] = moving
-        return not self._gets_nowhere(self._history[epoch - 1])
+        return not self._has_diverged(self._history[epoch - 1])
 
     def is_patience_over(self, epoch: int) -> bool:
         """Return whether the best epoch is too long ago."""
@@ -617,19 +611,18 @@ class _Training:
         return patience is not None and epoch - self._best_epoch >= patience
 
     def result(self) -> Trained:
-        """Return what is kept, the last or the best, of the epochs that are complete."""
+        """Return the parameters to keep, the last or the best, of the complete epochs."""
         epoch, _, keeping = self.complete
         self.kept.vector[:] = keeping
         params = {name: value.copy() for name, value in self.kept.params.items()}
         return Trained(params, np.array(self._history[:epoch]))
 
-    def _gets_nowhere(self, mean: float) -> bool:
+    def _has_diverged(self, mean: float) -> bool:
         """Return whether a mean loss, or the loss after the last step, is far above the first."""
-        X_t, y_batch = self._batch  # no batch follows that would show a bad last step
+        X_t, y_t = self._batch  # no batch follows that would show a bad last step
         with quiet():
-            self.lesson.look_at(X_t)
-            _, ends = self.gradient(X_t, y_batch)
-            last = self.lesson.loss.value(ends, y_batch)
+            _, ends = self.gradient(X_t, y_t)
+            last = self.loss.value(ends, y_t, X_t)
         return not (mean <= self._worst and last <= self._worst)  # NaN is not
 
     def _divergence(self, epoch: int) -> DivergenceError:
@@ -638,10 +631,10 @@ class _Training:
         return DivergenceError(_advice(epoch, self.recipe), self.moving.params, losses)
 
     def _judge(self, epoch: int, X: Array, y: Array) -> float:
-        """Return the loss of what is kept on some rows, and remember the best."""
+        """Return the loss of the kept parameters on some rows, and remember the best."""
         with quiet():
             ends = Planes(self.kept.params, X).ends(self.recipe.planes.alphas)
-            found = self.lesson.loss.value(ends, y)
+            found = self.loss.value(ends, y, X.T)
         if found < self._best_loss:
             self._best, self._best_loss = self.kept.vector.copy(), found
             self._best_epoch = epoch
@@ -651,7 +644,7 @@ class _Training:
 def _set_aside(
     X: Array, y: Array, share: float, rng: np.random.Generator
 ) -> tuple[Array, Array, Array, Array]:
-    """Return inputs and targets to learn from, and a random share of them to judge by."""
+    """Return inputs and targets to train on, and a random share of them for validation."""
     n = min(max(round(share * len(y)), 1), len(y) - 1)
     if n < 1:
         raise ValueError(f"keep='validation' needs at least 2 rows, got {len(y)}")
@@ -659,12 +652,11 @@ def _set_aside(
     return X[learn], y[learn], X[aside], y[aside]
 
 
-def _batches(X: Array, y: Array, size: int, rng: np.random.Generator) -> Iterable[tuple[Any, Any]]:
-    """Yield shuffled batches as (M, B) and (B,); an incomplete last one only if it is the only."""
-    n = max(len(y) // size, 1)
-    size = min(size, len(y))
-    rows = rng.permutation(len(y))[: n * size].reshape(n, size)
-    return zip(np.ascontiguousarray(X[rows].transpose(0, 2, 1)), y[rows], strict=True)
+def _batches(n_rows: int, size: int, rng: np.random.Generator) -> IntArray:
+    """Return the shuffled rows of each batch (batches, B); an incomplete last batch is dropped."""
+    n = max(n_rows // size, 1)
+    size = min(size, n_rows)
+    return rng.permutation(n_rows)[: n * size].reshape(n, size)
 
 
 def _check_start(start: Params, recipe: Recipe, M: int) -> None:
@@ -677,8 +669,8 @@ def _check_start(start: Params, recipe: Recipe, M: int) -> None:
 def _advice(epoch: int, recipe: Recipe) -> str:
     return (
         f"training diverged in epoch {epoch} of {recipe.epochs}: the loss is no longer finite, or "
-        f"{GETS_NOWHERE:g} times what it was at the start. "
-        f"Try a smaller learning_rate than {recipe.learning_rate:g} (a third of it), more rows in "
-        f"a batch than {recipe.batch_size}, and check that X and y are scaled to about unit "
-        "spread and free of extreme outliers. The error's `params` hold the last sound state."
+        f"{DIVERGED:g} times what it was at the start. "
+        f"Try a learning_rate below {recipe.learning_rate:g} (a third of it), a batch_size above "
+        f"{recipe.batch_size}, and check that X and y are scaled to about unit standard deviation "
+        "and free of extreme outliers. The error's `params` hold the last finite state."
     )

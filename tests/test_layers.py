@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # From the ground up. Modules of one line may not import each other, except inside a package.
 LAYERS = [
     ["_version", "_validation", "_progress", "_threads", "_sklearn"],
+    ["splits"],
     ["memberships", "datasets", "metrics"],
     ["_fast"],
     ["reduction"],
@@ -22,7 +23,6 @@ LAYERS = [
     ["losses"],
     ["training"],
     ["calibration"],
-    ["splits"],
     ["selection"],
     ["rules"],
     ["model_file"],

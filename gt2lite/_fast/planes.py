@@ -48,15 +48,51 @@ from typing import Any
 import numpy as np
 from autograd.extend import defvjp_argnums, primitive
 
-from gt2lite._fast.memory import Fired, Theta, Wide
+from gt2lite._fast.parameters import Theta
 from gt2lite._fast.state import quiet
-from gt2lite._fast.switching import PlainMean, cache_line_array, ones, sort_rules
-from gt2lite._validation import Array
+from gt2lite._fast.switching import PlainMean, Reduction, cache_line_array, ones, sort_rules
+from gt2lite._validation import Array, IntArray
 
 _SAFE_PRODUCT = 1e-200
 _COMMON_FACTOR = 1e-40  # firings may be larger than 1 by so much
 _LEAST_ROOM = 2.0**-53  # 1 - t where t is 1 to the last bit
 _LOWEST_LOG = -1e300  # keeps differences of logarithms finite where squares overflow
+
+
+class Fired:
+    """Memory for what a batch does to the rules, the same for all planes; filled by `fire`."""
+
+    def __init__(self, M: int, P: int, B: int) -> None:
+        self.shape = M, P, B
+        X = cache_line_array((2, M + 1, B))  # inputs and a row of ones; then rows of -1
+        X[0, M], X[1] = 1, -1
+        self.X_t = X[0, :M]
+        self.X_and_ones = X[0]
+        self.X_pairs = X[:, :M].swapaxes(0, 1)  # (M, 2, B)
+        lines = cache_line_array((2, M, P))  # z = scale * x - offset
+        self.scale, self.offset = lines  # 1 / sigma, over the root of M; and times c
+        self.line_pairs = lines.transpose(1, 2, 0)  # (M, P, 2)
+        self.z = cache_line_array((M, P, B))  # distance from centres: ln mu = -z**2 / 2
+        self.mu = cache_line_array((M, P, B))
+        self.mu_rows = self.mu.reshape(M, P * B)
+        self.log_f = cache_line_array((P, B))
+        self.f = cache_line_array((P, B))  # exp(log_f), over `unit`
+        self.unit: Array | float = 1.0  # (B,) the largest exp(log_f) where that is tiny
+        self.total = cache_line_array((B,))  # the sum of f
+        self.y = cache_line_array((2, P, B))  # consequents and their negatives
+        self.positions: IntArray = np.empty((0, 0), dtype=int)  # (P, B), see `sort_rules`
+
+
+class Wide(Reduction):
+    """Memory for the V planes of a batch that have a width; filled by `reduce_planes`."""
+
+    def __init__(self, V: int, M: int, P: int, B: int) -> None:
+        super().__init__(V, P, B)
+        self.kappa: Array = np.empty((V, 1))  # (V, 1) or (V, B)
+        # t, then the room 1 - kappa s below and above mu
+        self.shares = cache_line_array((3, V, M, 1))
+        self.u = cache_line_array((V, M, P, B))  # upper memberships over their room
+        self.u_rows = self.u.reshape(V * M, P * B)
 
 
 def fire(theta: Theta, X_t: Array, fired: Fired) -> None:

@@ -1,0 +1,171 @@
+"""A plane for each bound: equal and unequal tails, and one side."""
+
+from __future__ import annotations
+
+import functools
+import math
+
+import numpy as np
+import pytest
+from families import Cone, brute, cone, facts, system, targets
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gt2lite.calibration import (
+    CoverageError,
+    ExactCalibrator,
+    TwoSidedCalibrator,
+    covers,
+    fewest_samples,
+    make_calibrator,
+)
+from gt2lite.memberships import kappa_of
+
+pytestmark = pytest.mark.filterwarnings("ignore::gt2lite.calibration.SmallCalibrationWarning")
+
+TAILS = [(0.5, 0.5), (1.0, 0.0), (0.0, 1.0), (0.2, 0.8)]
+each_tails = pytest.mark.parametrize("tails", TAILS)
+
+
+def rank_of(n, method, tail, phi):
+    """The rank from the definition, in whole thousandths, where no rounding can hurt."""
+    right = 1_000_000 - round(1000 * tail) * round(1000 * (1 - phi))
+    return -(-(n + (method == "conformal")) * right // 1_000_000)
+
+
+@functools.cache
+def by_brute_force(make):
+    family, y = make(60)
+    return family, y, (brute(family, y, 0), brute(family, y, 1))
+
+
+@each_tails
+@pytest.mark.parametrize("method", ["exact", "conformal"])
+@pytest.mark.parametrize("make", [cone, system])
+def test_each_bound_is_the_rank_of_its_own_scores(make, method, tails):
+    family, y, ends = by_brute_force(make)
+    found = TwoSidedCalibrator(method, tails).fit(family, y)
+    lowest = family(family.alpha_min)
+    lacking = np.maximum(lowest[0] - y, 0), np.maximum(y - lowest[1], 0)
+    for phi in (0.1, 0.5, 0.8, 0.9):
+        for end, tail in enumerate(tails):
+            alpha, margin = found.alpha(phi)[end], found.margin(phi)[end]
+            if tail == 0:
+                assert np.isnan(alpha) and margin == np.inf
+                continue
+            k = rank_of(60, method, tail, phi)
+            kappa = np.sort(ends[end])[k - 1]
+            if kappa < np.inf:
+                assert kappa_of(alpha) == pytest.approx(kappa, abs=1e-8) and margin == 0
+            else:
+                assert np.isnan(alpha)
+                assert margin == pytest.approx(np.sort(lacking[end])[k - 1], rel=1e-9)
+
+
+@each_tails
+def test_left_out_in_turn_a_sample_is_beyond_a_bound_as_rarely_as_promised(tails):
+    n, phi = 80, 0.9
+    family, y = cone(n)
+    beyond = np.zeros(2, dtype=int)
+    for i in range(n):
+        rest = np.delete(np.arange(n), i)
+        part = Cone(family.centre[rest], family.below[rest], family.above[rest], 2.0)
+        lower, upper = (
+            TwoSidedCalibrator("conformal", tails).fit(part, y[rest]).intervals(family, phi)
+        )
+        beyond += [y[i] < lower[i], y[i] > upper[i]]
+    promised = [math.floor(round(n * tail * (1 - phi), 9)) for tail in tails]
+    assert beyond.tolist() == promised  # only the rounding of ranks is lost
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tails", TAILS[1:])
+def test_new_samples_are_covered_as_promised(tails):
+    # The chance of a miss is between tau (1 - phi) - 1 / (Q + 1) and tau (1 - phi), on average over
+    # calibration sets; 1,500 sets of 39 with 50 new samples each estimate it to about 0.004.
+    rng = np.random.default_rng(0)
+    Q, phi, missed = 39, 0.8, np.zeros(2)
+    for _ in range(1500):
+        y, new = rng.gamma(2, size=Q) - 1.5, rng.gamma(2, size=50) - 1.5
+        found = TwoSidedCalibrator("conformal", tails).fit(Cone(np.zeros(Q), 1.0, 1.0, 1.5), y)
+        lower, upper = found.intervals(Cone(np.zeros(50), 1.0, 1.0, 1.5), phi)
+        missed += [(new < lower).mean(), (new > upper).mean()]
+    for tail, share in zip(tails, missed / 1500, strict=True):
+        assert tail * (1 - phi) - 1 / (Q + 1) - 0.01 < share < tail * (1 - phi) + 0.01
+
+
+@facts
+@given(targets, st.floats(0.01, 0.99), st.sampled_from(TAILS))
+def test_bounds_never_cross_and_no_tail_is_exceeded(values, phi, tails):
+    y = np.array(values) / 10
+    family = Cone(np.zeros(y.size), 0.7, 0.3, 1.5)
+    found = TwoSidedCalibrator("exact", tails).fit(family, y)
+    lower, upper = found.intervals(family, phi)
+    assert (lower <= upper).all()
+    assert (y < lower).mean() <= tails[0] * (1 - phi) + 1e-9
+    assert (y > upper).mean() <= tails[1] * (1 - phi) + 1e-9
+    assert found.reached(phi) == ((lower <= y) & (y <= upper)).mean()
+
+
+def test_one_plane_for_both_bounds_can_leave_all_misses_on_one_side():
+    y = np.linspace(-0.5, 2, 200)
+    family = Cone(np.zeros(200), 1.0, 1.0, 1.5)
+    lower, upper = ExactCalibrator().fit(family, y).intervals(family, 0.8)
+    assert (y < lower).sum() == 0 and (y > upper).sum() == 40
+    lower, upper = TwoSidedCalibrator("exact").fit(family, y).intervals(family, 0.8)
+    assert (y < lower).sum() == (y > upper).sum() == 20
+
+
+def test_a_bound_stops_at_the_type_1_output_and_coverage_is_only_increased():
+    y = np.linspace(0.1, 1, 100)  # all above the output
+    family = Cone(np.zeros(100), 1.0, 1.0)
+    two = TwoSidedCalibrator("exact").fit(family, y)
+    assert two.alpha(0.5)[0] == 1.0
+    lower, upper = two.intervals(family, 0.5)
+    assert (lower == 0).all()
+    assert two.reached(0.5) == covers(y, lower, upper).mean() == 0.75
+
+
+def test_shapes_for_one_level_and_for_several():
+    family, y = cone(200)
+    two = TwoSidedCalibrator().fit(family, y)
+    assert two.alpha(0.9).shape == two.margin(0.9).shape == (2,)
+    assert two.alpha([0.5, 0.9, 0.95]).shape == (2, 3)
+    np.testing.assert_array_equal(two.alpha([0.5, 0.9])[:, 1], two.alpha(0.9))
+    lower, upper = two.intervals(family, [0.5, 0.9])
+    assert lower.shape == upper.shape == (200, 2)
+    np.testing.assert_array_equal(lower[:, 1], two.intervals(family, 0.9)[0])
+    (row,) = two.report(0.9)
+    assert (row.group, row.n_samples, row.calibrated_on) == (None, 200, "all")
+    assert row.reached == two.reached(0.9)
+
+
+@each_tails
+def test_fewest_samples_are_just_enough(tails):
+    for phi in (0.6, 0.9):
+        n = fewest_samples(phi, "each", tails)
+        TwoSidedCalibrator("conformal", tails).fit(*cone(n)).alpha(phi)
+        with pytest.raises(CoverageError, match=f"at least {n} samples"):
+            TwoSidedCalibrator("conformal", tails).fit(*cone(n - 1)).alpha(phi)
+
+
+@pytest.mark.parametrize("bad", [0.2, (0.2, 0.7), (1.2, -0.2), (1,), (0.2, 0.3, 0.5), "lower"])
+def test_invalid_tails_are_refused(bad):
+    with pytest.raises(ValueError, match="tails must"):
+        TwoSidedCalibrator("conformal", bad)
+
+
+@pytest.mark.parametrize(
+    ("method", "sides", "grouped", "options", "name"),
+    [
+        ("tables", "both", False, {}, "method"),
+        ("exact", "left", False, {}, "sides"),
+        ("table", "each", False, {}, "sides"),
+        ("search", "both", True, {}, "groups"),
+        ("exact", "both", False, {"tails": (0.2, 0.8)}, "tails"),
+        ("exact", "lower", True, {"tails": (0.2, 0.8)}, "tails"),
+    ],
+)
+def test_impossible_combinations_are_refused_by_name(method, sides, grouped, options, name):
+    with pytest.raises(ValueError, match=name):
+        make_calibrator(method, sides, grouped, options)

@@ -1,0 +1,265 @@
+"""Facts about the fast path: the same ends as the formulas, and the gradient of every parameter.
+
+Checked against `system.reference_ends`, which is the formulas plane by plane under plain
+autograd, and against differences of the loss itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+
+import numpy as np
+import pytest
+from autograd import grad, make_vjp
+from gradients import check_gradient, one_sided
+
+from gt2lite._fast.gradient import BatchGradient
+from gt2lite._fast.parameters import Flat
+from gt2lite._fast.planes import plane_ends, quiet
+from gt2lite.losses import CompiledLoss, Objective, loss, loss_and_gradient, make_objective
+from gt2lite.system import constrain, param_shapes, reference_ends
+
+
+def a_problem(N=5, M=3, P=4, smf="per_input", far=1.0, alike=1.0, seed=4):
+    """A system, inputs and targets.
+
+    The system is away from its start values, the inputs `far` times the usual distance away,
+    and the differences between rules `alike` times the usual. Seeds are such that no kink of
+    the loss lies within reach of the differences.
+    """
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(N, M)), rng.normal(size=N)
+    params = {
+        name: rng.uniform(-0.4, 0.4, shape) for name, shape in param_shapes(P, M, smf).items()
+    }
+    params["c"] += X[np.arange(P) % N]
+    params["raw_sigma"] += 1.0
+    for name in ("c", "raw_sigma"):
+        mean = params[name].mean(axis=0)
+        params[name] = mean + alike * (params[name] - mean)
+    params["raw_sigma"][0] *= -1  # sigma is its absolute value
+    params["a"] /= far  # consequents stay of the size of the targets
+    return params, far * X, y
+
+
+def fast_ends(params, X, kappa):
+    return plane_ends(constrain(params), X, kappa)
+
+
+DUAL, ALIGNED = make_objective("dual"), make_objective("aligned")
+ONLY_TYPE_1 = Objective(np.array([1.0]), np.array([0.0]), np.array([]))
+ONE_PLANE = Objective(np.array([0.01]), np.array([1.0]), np.array([0.9]))
+TINY_KAPPA = Objective(
+    np.array([0.01, 0.3, 0.9, 1.0]),
+    np.array([1.0, 1e-30, 1e-9, 0.0]),
+    np.array([0.9, 0.5]),
+)
+NARROW = Objective(np.array([0.01, 0.5, 1.0]), np.array([3e-3, 1e-3, 0.0]), np.array([0.9, 0.5]))
+
+CASES = {
+    "dual": ({}, DUAL),
+    "dual, scalar": ({"smf": "scalar"}, DUAL),
+    "aligned": ({}, ALIGNED),
+    "aligned, scalar": ({"smf": "scalar"}, ALIGNED),
+    "one rule": ({"P": 1}, ALIGNED),
+    "two rules": ({"P": 2}, DUAL),
+    "many rules": ({"P": 20}, ALIGNED),
+    "very many rules": ({"P": 140}, ALIGNED),
+    "one input": ({"M": 1}, DUAL),
+    "one input, scalar": ({"M": 1, "smf": "scalar"}, ALIGNED),
+    "one sample": ({"N": 1}, ALIGNED),
+    "one of everything": ({"N": 1, "M": 1, "P": 1}, DUAL),
+    "alpha = 1 alone": ({}, ONLY_TYPE_1),
+    "alpha_0 alone": ({}, ONE_PLANE),
+    "tiny kappa": ({}, TINY_KAPPA),
+    "tiny kappa, products underflow": ({"M": 20}, TINY_KAPPA),
+    "far out": ({"far": 30.0, "seed": 2}, ALIGNED),
+    "many inputs": ({"N": 2, "M": 600, "P": 3}, DUAL),
+    "many inputs, scalar": ({"N": 2, "M": 600, "P": 3, "smf": "scalar"}, ALIGNED),
+    "many inputs, far out": ({"N": 2, "M": 600, "P": 3, "far": 100.0}, DUAL),
+    "products underflow": ({"N": 3, "M": 600, "P": 3, "far": 5.0, "alike": 0.1}, NARROW),
+}
+
+
+@pytest.fixture(params=CASES)
+def case(request):
+    """Parameters, inputs, targets, objective."""
+    shape, objective = CASES[request.param]
+    return *a_problem(**shape), objective
+
+
+def test_products_underflow_in_the_case_named_so_yet_every_parameter_matters():
+    shape, objective = CASES["products underflow"]
+    params, X, y = a_problem(**shape)
+    s_r = constrain(params).s_r
+    for kappa in objective.kappa[:2]:
+        assert np.prod(kappa * s_r) == 0
+    g = grad(lambda p: loss(reference_ends(p, X, objective.kappa), y, objective))(params)
+    assert all(np.abs(value).max() > 1e-6 for value in g.values())
+
+
+# Ends
+
+
+def test_ends_are_those_of_the_formulas(case):
+    params, X, _, objective = case
+    fast = fast_ends(params, X, objective.kappa)
+    reference = reference_ends(params, X, objective.kappa)
+    assert fast.shape == (2, objective.kappa.size, len(X))
+    np.testing.assert_allclose(fast, reference, rtol=0, atol=1e-12 * np.abs(reference).max())
+
+
+@pytest.mark.parametrize("far", [10.0, 1e3, 1e6])
+@pytest.mark.parametrize("M", [3, 600])
+def test_ends_are_those_of_the_formulas_far_from_every_centre(far, M):
+    params, X, _ = a_problem(M=M, far=far)
+    kappa = np.array([1.0, 0.4, 1e-3, 0.0])
+    fast, reference = fast_ends(params, X, kappa), reference_ends(params, X, kappa)
+    scale = np.abs(reference).max(axis=(0, 1))
+    assert (np.abs(fast - reference) <= 1e-12 * scale).all()
+
+
+@pytest.mark.parametrize("kappa", [[0.4, 1.0], [0.3, 1.0, 0.3, 0.0], [0.1, 0.7, 0.0, 0.0], [0.0]])
+def test_planes_that_have_a_width_may_come_in_any_order(kappa):
+    params, X, _ = a_problem()
+    found = fast_ends(params, X, np.array(kappa))
+    np.testing.assert_allclose(found, reference_ends(params, X, kappa), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("kappa", [[0.0, 1.0], [1.0, 0.0, 0.4], [0.0, 0.4, 0.0, 1.0]])
+def test_planes_without_a_width_are_refused_before_others(kappa):
+    params, X, _ = a_problem()
+    with pytest.raises(ValueError, match="kappa must have its zeros last"):
+        fast_ends(params, X, np.array(kappa))
+
+
+# Gradients
+
+
+def test_gradient_of_every_parameter_against_plain_autograd(case):
+    params, X, y, objective = case
+    kappa = objective.kappa
+    reference = grad(lambda p: loss(reference_ends(p, X, kappa), y, objective))(params)
+    fast = grad(lambda p: loss(fast_ends(p, X, kappa), y, objective))(params)
+    vjp, ends = make_vjp(lambda p: fast_ends(p, X, kappa))(params)
+    closed = vjp(loss_and_gradient(ends, y, objective)[1])
+    for name, expected in reference.items():
+        tolerance = {"rtol": 1e-10, "atol": 1e-10 * np.abs(expected).max() + 1e-14}
+        np.testing.assert_allclose(fast[name], expected, err_msg=name, **tolerance)
+        np.testing.assert_allclose(closed[name], expected, err_msg=name, **tolerance)
+
+
+def test_gradient_of_every_parameter_against_central_differences(case):
+    params, X, y, objective = case
+
+    def f(name, value):
+        ends = fast_ends({**params, name: value}, X, objective.kappa)
+        return loss_and_gradient(ends, y, objective)[0]
+
+    vjp, ends = make_vjp(lambda p: fast_ends(p, X, objective.kappa))(params)
+    found = vjp(loss_and_gradient(ends, y, objective)[1])
+    rng = np.random.default_rng(1)
+    for name, value in params.items():
+        if value.size <= 100:
+            check_gradient(lambda v, name=name: f(name, v), value, found[name])
+            continue
+        for _ in range(3):  # too many entries to go through: some random directions
+            d = rng.normal(size=value.shape) / np.sqrt(value.size)
+            check_gradient(
+                lambda s, name=name, value=value, d=d: f(name, value + s[0] * d),
+                np.zeros(1),
+                np.array([np.sum(found[name] * d)]),
+            )
+
+
+def test_the_backward_pass_can_be_run_again():
+    params, X, _ = a_problem()
+    vjp, ends = make_vjp(lambda p: fast_ends(p, X, ALIGNED.kappa))(params)
+    g = np.random.default_rng(3).normal(size=(2, *ends.shape))
+    first, other, again = vjp(g[0]), vjp(g[1]), vjp(g[0])
+    together = vjp(g[0] + g[1])
+    for name in params:
+        np.testing.assert_array_equal(again[name], first[name])
+        np.testing.assert_allclose(together[name], first[name] + other[name], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("end", [0, 1])
+def test_gradient_where_consequents_tie_lies_between_the_one_sided_ones(end):
+    params, X, _ = a_problem(N=1)
+    params["a"][:], params["a0"][:] = 0.0, [0.5, 0.5, 0.5, 0.1 if end else 0.9]
+    kappa = np.array([0.7])
+    found = grad(lambda p: fast_ends(p, X, kappa)[end, 0, 0])(params)
+    for name, value in params.items():
+        below, above = one_sided(
+            lambda v, name=name: fast_ends({**params, name: v}, X, kappa)[end, 0, 0], value
+        )
+        assert (np.minimum(below, above) - 1e-6 <= found[name]).all(), name
+        assert (found[name] <= np.maximum(below, above) + 1e-6).all(), name
+
+
+def test_the_flat_gradient_of_a_training_step_is_that_of_plain_autograd(case):
+    params, X, y, objective = case
+    flat = Flat(params)
+    with quiet():
+        gradient = BatchGradient(flat, objective.kappa, CompiledLoss(objective).gradient)
+        found, ends = gradient(np.ascontiguousarray(X.T), y)
+    reference = reference_ends(params, X, objective.kappa)
+    np.testing.assert_allclose(ends, reference, rtol=0, atol=1e-12 * np.abs(reference).max())
+    g = grad(lambda p: loss(reference_ends(p, X, objective.kappa), y, objective))(params)
+    by_name = Flat(params)
+    by_name.vector[:] = found
+    for name, expected in g.items():
+        tolerance = {"rtol": 1e-10, "atol": 1e-10 * np.abs(expected).max() + 1e-14}
+        np.testing.assert_allclose(by_name.params[name], expected, err_msg=name, **tolerance)
+
+
+@pytest.mark.parametrize("smf", ["per_input", "scalar"])
+def test_flat_parameters_are_views_of_one_vector_and_a_copy(smf):
+    params, _, _ = a_problem(smf=smf)
+    before = {name: value.copy() for name, value in params.items()}
+    flat = Flat(params)
+    for name, value in params.items():
+        np.testing.assert_array_equal(flat.params[name], value)
+    np.testing.assert_array_equal(flat.raw_shares, [params["raw_l"], params["raw_r"]])
+    np.testing.assert_array_equal(flat.b, np.column_stack([params["a"], params["a0"]]))
+    flat.vector += 1
+    for name, value in before.items():
+        np.testing.assert_array_equal(params[name], value)
+        np.testing.assert_array_equal(flat.params[name], value + 1)
+    np.testing.assert_array_equal(flat.raw_shares[1], before["raw_r"] + 1)
+    np.testing.assert_array_equal(flat.b[:, -1], before["a0"] + 1)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_quiet_puts_numpy_back_as_it_was(fails):
+    before = np.getbufsize(), np.geterr()
+    with contextlib.suppress(RuntimeError), quiet():
+        assert np.geterr()["invalid"] == "ignore"
+        if fails:
+            raise RuntimeError
+    assert (np.getbufsize(), np.geterr()) == before
+
+
+# The checker can fail
+
+
+@pytest.mark.parametrize("name", ["c", "raw_sigma", "raw_l", "raw_r", "a", "a0"])
+def test_a_wrong_gradient_is_caught(name):
+    params, X, y = a_problem()
+
+    def f(value):
+        return loss(fast_ends({**params, name: value}, X, DUAL.kappa), y, DUAL)
+
+    right = grad(f)(params[name])
+    check_gradient(f, params[name], right)
+    off_by_one_percent = right.copy()
+    off_by_one_percent.flat[-1] *= 1.01
+    for wrong in (-right, off_by_one_percent, 0 * right, np.nan * right, right.ravel()[:-1]):
+        with pytest.raises(AssertionError):
+            check_gradient(f, params[name], wrong)
+
+
+def test_one_sided_differences_see_a_kink():
+    below, above = one_sided(lambda v: abs(v[0]) + 2 * v[1], np.zeros(2))
+    np.testing.assert_allclose(below, [-1, 2], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(above, [1, 2], rtol=0, atol=1e-9)
