@@ -39,7 +39,7 @@ from gt2lite.memberships import ALPHA_0
 from gt2lite.metrics import Quality, interval_quality, pinaw
 from gt2lite.system import Params, Planes
 from gt2lite.training import Recipe, Trained, train
-from study.levels import train_levels, with_level
+from study.aligned import train_levels, with_level
 from study.oracle import planes_at_coverage
 
 PAPER = (0.90, 0.95)

@@ -2,7 +2,7 @@
 
 Not pinned to one core: the point is what processes gain. "choice" is `GT2Regressor.strong()` on
 one core, all that it tries included; "chosen" are the systems that it kept. Boosting has the trees
-that scikit-learn gives it; "tuned" has those that the field would choose for this table.
+that scikit-learn gives it; "tuned" has those that the method comparison would choose here.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from gt2lite import GT2Regressor
 from gt2lite.training import STRONG
-from study.field import boosted as boosting
+from study.comparison import methods
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -55,8 +55,8 @@ def main(words: Sequence[str] | None = None) -> None:
     if ensemble is not None:
         boosted = ensemble.HistGradientBoostingRegressor(random_state=0).fit(X, y)
         cases["predict, boosting"] = lambda: boosted.predict(new)
-        settings = boosting.tune(X, y, quantile=None, seed=0).settings
-        tuned = boosting.boosting(None, **settings, random_state=0).fit(X, y)
+        settings, _ = methods.tune(X, y, quantile=None, seed=0)
+        tuned = methods.boosting(None, **settings, random_state=0).fit(X, y)
         cases["predict, boosting, tuned"] = lambda: tuned.predict(new)
         trees = settings["max_iter"]
     seconds = _measure.take_turns(cases, args.rounds)

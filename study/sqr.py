@@ -1,53 +1,71 @@
 r"""Simultaneous quantile regression (SQR): the plane alpha learns the quantile of level alpha.
 
 The method of the companion paper (Güven, Köklü and Kumbasar, IEEE Trans. Fuzzy Systems, 2025),
-after Tagasovska and Lopez-Paz (2019), as their public MATLAB code has it. The output of a single
-plane is the middle of its two ends,
+after Tagasovska and Lopez-Paz (2019), as in their public MATLAB code. The output of a single plane
+is the middle of its bounds,
 
 .. math:: q_\alpha(x) = \tfrac12 \left(\underline y_\alpha(x) + \overline y_\alpha(x)\right),
 
 and it learns the alpha-quantile of the target by the pinball loss. In every step each row of the
-batch draws an alpha of its own. After each epoch rows that were set aside judge the system by its
-*calibration error*: the mean of ``|share of targets at or below q - alpha|`` over the 99 levels
-0.01, ..., 0.99. The system with the smallest one is kept; training ends when it has not become
-smaller for 200 epochs. The interval at a level phi reaches from the quantile
-``(1 - phi)/2`` to the quantile ``(1 + phi)/2``: from the middle of one plane to the middle of
-another. Nothing keeps quantiles in order, and how wide a plane is does not matter.
+batch draws its own alpha. After each epoch the system is scored on validation rows by its
+*calibration error*, the mean of ``|share of targets at or below q - alpha|`` over the 99 levels
+0.01, ..., 0.99. The system with the smallest one is kept; training ends when it has not decreased
+for 200 epochs. The interval at a level phi reaches from the quantile ``(1 - phi)/2`` to
+``(1 + phi)/2``. Nothing keeps quantiles in order, and the width of a plane is not used.
 
 Deviation: they draw alpha from U(0, 1). Below 0.01 a membership may become negative, so here it
 is drawn from U(0.01, 1).
 
-Planes that vary from row to row have no gradient in `gt2lite.training`, so it stands here, in
-closed form (`loss_and_gradient`).
+Planes that vary from row to row have no gradient in `gt2lite.training`, so it is here, in closed
+form (`loss_and_gradient`). `compare` trains SQR and aligned systems on the splits of the protocol;
+`python -m study sqr` writes its rows to `data/results/sqr.csv`.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+import time
+from collections.abc import Callable
+from statistics import NormalDist
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from gt2lite._threads import one_blas_thread
-from gt2lite._validation import Array, between, matrix, vector
+from gt2lite._validation import Array, between, matrix, one_of, vector
+from gt2lite.calibration import ConformalCalibrator, rank
+from gt2lite.datasets import DATASETS, load_dataset, prepare
 from gt2lite.losses import pinball
-from gt2lite.memberships import ALPHA_0, kappa_of
+from gt2lite.memberships import ALPHA_0, alpha_of, kappa_of
+from gt2lite.metrics import interval_quality, rmse
 from gt2lite.reduction import type_reduce
 from gt2lite.system import PARAM_NAMES, Params, Planes, constrain
-from gt2lite.training import Adam, Recipe, init_params
+from gt2lite.training import Adam, Recipe, init_params, train
+from study import results
+from study.execution import run_all
+from study.oracle import widen
 
 RECIPE = Recipe(smf="scalar", epochs=10_000, learning_rate=1e-2, keep="validation", patience=200)
-"""The settings of their example; 10 rules, batches of 64 and a fifth set aside are defaults."""
+"""Settings of their example; 10 rules, batches of 64 and a fifth for validation are defaults."""
+
+RECIPES = {"sqr": RECIPE, "aligned": Recipe(objective="aligned")}
+"""The two models that `compare` trains."""
 
 LEVELS = np.arange(1, 100) / 100
-"""The levels at which a system is judged, in training and afterwards."""
+"""Levels of the quantiles at which a system is evaluated."""
+
+SEEDS = (0, 1, 2)
+
+Intervals = Callable[[float], tuple[Array, Array]]
+"""Bounds of the test rows (N,) at a coverage."""
 
 
 class SqrTrained(NamedTuple):
-    """A trained system, and how its training went."""
+    """A trained system and the course of its training."""
 
     params: Params
-    history: Array  # (epochs,) calibration error of the rows that were set aside
+    history: Array  # (epochs,) calibration error of the validation rows
     losses: Array  # (epochs,) mean pinball loss of the batches
     best_epoch: int  # the one that was kept, from 1
 
@@ -79,12 +97,12 @@ def interval(params: Params, X: Array, coverage: float) -> tuple[Array, Array]:
 
 
 def calibration_error(found: Array, y: Array, levels: Array = LEVELS) -> float:
-    """Return how far the share of targets at or below a quantile is off its level, on average.
+    """Return the mean distance of the share of targets at or below a quantile from its level.
 
     Args:
         found: quantiles (L, N).
         y: targets (N,).
-        levels: what they are quantiles of, (L,).
+        levels: of the quantiles (L,).
 
     >>> found = np.array([[1.0, 1.0], [3.0, 3.0]])  # a half and all of the targets
     >>> round(calibration_error(found, np.array([0.0, 2.0]), np.array([0.5, 0.9])), 6)
@@ -101,8 +119,8 @@ def train_sqr(
     Args:
         X: scaled inputs (N, M).
         y: scaled targets (N,).
-        recipe: how; rules, secondary memberships, epochs, batches, learning rate, the share of
-            rows that is set aside and patience count, what it says about planes does not.
+        recipe: rules, secondary memberships, epochs, batches, learning rate, validation share and
+            patience; its planes are not used.
         seed: a seed or a generator; decides start values, levels and the order of the rows.
 
     >>> X = np.linspace(-1, 1, 200)[:, None]
@@ -138,7 +156,7 @@ def train_sqr(
 def _learn(
     params: Params, adam: Adam, X: Array, y: Array, batch_size: int, rng: np.random.Generator
 ) -> float:
-    """Go through the rows once, every row at a level of its own, and return the mean loss."""
+    """Train one epoch, every row at its own level, and return the mean loss."""
     n = max(len(y) // batch_size, 1)
     size = min(batch_size, len(y))
     batches = rng.permutation(len(y))[: n * size].reshape(n, size)
@@ -152,24 +170,24 @@ def _learn(
 
 
 def _flatten(params: Params) -> tuple[Array, Params]:
-    """Return all numbers of a system as one vector, and the system as views into it."""
+    """Return all parameters as one vector, and the system as views into it."""
     flat = np.concatenate([params[name].ravel() for name in PARAM_NAMES])
     stops = np.cumsum([params[name].size for name in PARAM_NAMES])[:-1]
     parts = zip(PARAM_NAMES, np.split(flat, stops), strict=True)
     return flat, {name: part.reshape(params[name].shape) for name, part in parts}
 
 
-# ------------------------------------------------------------------------------ the gradient
+# ------------------------------------------------------------------------------------ gradient
 
 
 def loss_and_gradient(params: Params, X: Array, y: Array, alpha: Array) -> tuple[float, Array]:
-    """Return the mean pinball loss of a batch whose rows have planes of their own, and its slopes.
+    """Return the mean pinball loss of a batch with a plane for each row, and its gradient.
 
     Args:
         params: the system.
         X: scaled inputs (B, M).
         y: scaled targets (B,).
-        alpha: the plane, and the level, of each row (B,), in [0.01, 1].
+        alpha: plane and level of each row (B,), in [0.01, 1].
 
     Returns:
         The loss, and its gradient as one vector in the order of `PARAM_NAMES`.
@@ -196,7 +214,7 @@ def loss_and_gradient(params: Params, X: Array, y: Array, alpha: Array) -> tuple
     error = y - (ends[0] + ends[1]) / 2
     value = float(np.mean(pinball(error, alpha)))
 
-    # both ends share the slope of their middle; the switch point is held
+    # both bounds share the slope of their middle; the switch point is held
     g_end = -(alpha - (error < 0)) / (2 * len(y))  # (B,)
     g_upper, g_lower, g_y = np.zeros((3, *y_p.shape))
     for end, takes_upper in zip(ends, (np.less_equal, np.greater_equal), strict=True):
@@ -230,6 +248,140 @@ def loss_and_gradient(params: Params, X: Array, y: Array, alpha: Array) -> tuple
 
 
 def _by_raw(g_s: Array, s: Array, raw: Array) -> Array:
-    """Return the gradient by free parameters, of one for all inputs or of one for each."""
+    """Return the gradient by raw parameters, one for all inputs or one for each."""
     g: Array = g_s * s * (1.0 - s)
     return g if raw.size == g.size else g.sum(keepdims=True)
+
+
+# ------------------------------------------------------------------------- SQR against aligned
+
+
+def compare(dataset: str, seed: int, model: str, recipe: Recipe | None = None) -> pd.DataFrame:
+    """Train a model on one split of the protocol; evaluate it raw and calibrated on the test set.
+
+    Raw intervals are as they were learned. Calibrated ones get one margin on both quantiles (SQR,
+    conformalised quantile regression) or a plane by `conformal` (aligned).
+
+    Args:
+        dataset: one of the paper's.
+        seed: of split, start values and batches.
+        model: "sqr" or "aligned".
+        recipe: for training; None for that of `RECIPES`.
+
+    Returns:
+        A row for each form, "raw" and "conformal", and level. `crps`, `calibration_error` and
+        `crossed` (the share of rows with some quantile below that of a lower level) are of the
+        quantiles 0.01, ..., 0.99. `aside_error` is the calibration error of the validation rows.
+    """
+    recipe = recipe or RECIPES[one_of("model", model, RECIPES)]
+    with one_blas_thread():
+        data = prepare(load_dataset(dataset), seed)
+        n, error = len(data.y_train), None
+        clock = time.process_time()
+        if model == "sqr":
+            own = train_sqr(data.X_train, data.y_train, recipe, seed=seed)
+            params, epochs, best_epoch = own.params, len(own.history), own.best_epoch
+            error = float(own.history.min())
+            n -= round(recipe.validation * n)
+        else:
+            found = train(data.X_train, data.y_train, recipe, seed=seed, progress=False)
+            params, epochs, best_epoch = found.params, len(found.history), len(found.history)
+        seconds = time.process_time() - clock
+        rows = []
+        for form, (at, median) in _forecasts(model, params, data).items():
+            pairs = [at(1 - 2 * tau) for tau in LEVELS[:49]]
+            lower, upper = zip(*pairs, strict=True)
+            quantile = np.stack([*lower, median, *upper[::-1]])  # (99, N)
+            for level in (0.90, 0.95):
+                rows.append(
+                    {
+                        **{"dataset": dataset, "seed": seed, "model": model, "form": form},
+                        "level": level,
+                        "n_train": len(data.y_train),
+                        "n_cal": len(data.y_cal),
+                        "n_test": len(data.y_test),
+                        "rmse": rmse(data.y_test, median),
+                        **interval_quality(data.y_test, *at(level), level)._asdict(),
+                        "crps": crps(quantile, data.y_test),
+                        "calibration_error": calibration_error(quantile, data.y_test),
+                        "crossed": crossed(quantile),
+                        "epochs": epochs,
+                        "best_epoch": best_epoch,
+                        "steps": epochs * max(n // recipe.batch_size, 1),
+                        "train_cpu_seconds": seconds,
+                        "aside_error": error,
+                    }
+                )
+    return pd.DataFrame(rows)
+
+
+def _forecasts(model: str, params: Params, data: Any) -> dict[str, tuple[Intervals, Array]]:
+    """Return intervals at any level and the median (N,) of the test rows, for both forms."""
+    if model == "sqr":
+
+        def learned(coverage: float) -> tuple[Array, Array]:
+            return interval(params, data.X_test, coverage)
+
+        def calibrated(coverage: float) -> tuple[Array, Array]:
+            lower, upper = interval(params, data.X_cal, coverage)
+            lacking = np.sort(np.maximum(lower - data.y_cal, data.y_cal - upper))
+            return widen(*learned(coverage), float(lacking[rank(coverage, len(lacking) + 1) - 1]))
+
+        median = quantiles(params, data.X_test, 0.5)
+    else:
+        test, z = Planes(params, data.X_test), NormalDist().inv_cdf
+        conformal = ConformalCalibrator().fit(Planes(params, data.X_cal), data.y_cal)
+
+        def learned(coverage: float) -> tuple[Array, Array]:  # as in `losses.make_objective`
+            return test(alpha_of(z((1 + coverage) / 2) / z(0.995)))
+
+        def calibrated(coverage: float) -> tuple[Array, Array]:
+            lower, upper = conformal.intervals(test, coverage)
+            return lower, upper
+
+        median = test(1.0)[0]  # the plane that every plane contains
+    return {"raw": (learned, median), "conformal": (calibrated, median)}
+
+
+def crps(quantile: Array, y: Array) -> float:
+    """Return the continuous ranked probability score, from the quantiles 0.01, ..., 0.99 (99, N).
+
+    It is twice the mean pinball loss over the levels.
+
+    >>> round(crps(np.zeros((99, 1)), np.array([2.0])), 6)  # without spread: the absolute error
+    2.0
+    """
+    return float(2 * np.mean(pinball(y - quantile, LEVELS[:, None])))
+
+
+def crossed(quantile: Array) -> float:
+    """Return the share of rows in which some quantile (L, N) lies below that of a lower level.
+
+    >>> crossed(np.array([[0.0, 0.0], [1.0, 2.0], [2.0, 1.0]]))
+    0.5
+    """
+    return float(np.mean((np.diff(quantile, axis=0) < 0).any(axis=0)))
+
+
+def ratios(rows: pd.DataFrame, metric: str) -> pd.Series:
+    """Return aligned over SQR, both calibrated, by data set, seed and level.
+
+    Args:
+        rows: those of `data/results/sqr.csv`.
+        metric: column to compare.
+    """
+    calibrated = rows[rows.form == "conformal"]
+    by_model = calibrated.pivot(index=["dataset", "seed", "level"], columns="model", values=metric)
+    return by_model.aligned / by_model.sqr
+
+
+def run(*, n_jobs: int = -1, dask: str | None = None) -> None:
+    """Run all comparisons of SQR and write `data/results/sqr.csv`."""
+    settings = [
+        {"dataset": dataset, "seed": seed, "model": model}
+        for dataset in DATASETS
+        for seed in SEEDS
+        for model in RECIPES
+    ]
+    frames = run_all(compare, settings, n_jobs=n_jobs, label="SQR", dask=dask)
+    results.save("sqr", pd.concat(frames, ignore_index=True), command="python -m study sqr")

@@ -2,76 +2,58 @@
 
 from __future__ import annotations
 
-import csv
-
 import pytest
-from made_up import find
 
-from gt2lite.datasets import data_path, load_dataset
+from gt2lite.datasets import load_dataset
 from study import paper
 
 
 def test_every_row_of_both_tables_has_both_models_and_one_bold():
-    cells = paper.published_cells()
-    assert len(cells) == len({c[:5] for c in cells}) == 48
-    assert {c[:2] for c in cells} == {
-        (t, d) for t in ("I", "II") for d in ("ww", "pm", "aids", "pp")
-    }
-    assert all(c.level == {"I": 0.90, "II": 0.95}[c.table] for c in cells)
-    rows = {}
-    for c in cells:
-        rows.setdefault(c[:4], []).append((c.model, c.bold))
-    assert len(rows) == 24 and sum(c.bold for c in cells) == 24
-    for pair in rows.values():
-        assert sorted(model for model, _ in pair) == ["calibrated", "trained"]
-        assert sum(bold for _, bold in pair) == 1
-
-
-def test_spot_values():
-    cells = paper.published_cells()
-    aids = find(cells, dataset="aids", level=0.95, metric="pinaw", model="calibrated")
-    assert (aids.mean, aids.std, aids.bold) == (146.41, 9.89, False)
-    pm = find(cells, dataset="pm", level=0.90, metric="rmse", model="calibrated")
-    assert (pm.mean, pm.std, pm.bold) == (59.67, 4.31, True)
-    pp = find(cells, dataset="pp", level=0.95, metric="picp", model="calibrated")
-    assert (pp.mean, pp.std, pp.bold) == (95.02, 0.20, True)
-    ww = find(cells, dataset="ww", level=0.95, metric="rmse", model="trained")
-    assert (ww.mean, ww.std, ww.bold) == (81.15, 3.48, True)
+    cells = paper.cells()
+    assert len(cells) == len(cells.drop_duplicates(paper.CELL)) == 48
+    assert (cells.level == cells.table.map({"I": 0.90, "II": 0.95})).all()
+    rows = cells.groupby(["dataset", "level", "metric"])
+    assert len(rows) == 24 and (rows.bold.sum() == 1).all()
+    assert (rows.model.agg(lambda m: "+".join(sorted(m))) == "calibrated+trained").all()
 
 
 def test_checksums_of_columns_catch_a_slip_of_the_pen():
-    cells = paper.published_cells()
-    sums = {
-        (table, model): (
-            round(sum(c.mean for c in cells if (c.table, c.model) == (table, model)), 2),
-            round(sum(c.std for c in cells if (c.table, c.model) == (table, model)), 2),
-        )
-        for table in ("I", "II")
-        for model in ("trained", "calibrated")
-    }
-    assert sums == {
-        ("I", "trained"): (806.54, 43.12),
-        ("I", "calibrated"): (836.07, 49.95),
-        ("II", "trained"): (878.73, 29.21),
-        ("II", "calibrated"): (933.02, 38.55),
-    }
+    sums = paper.cells().groupby(["table", "model"])[["mean", "std"]].sum().round(2)
+    assert sums.loc[("I", "trained")].tolist() == [806.54, 43.12]
+    assert sums.loc[("I", "calibrated")].tolist() == [836.07, 49.95]
+    assert sums.loc[("II", "trained")].tolist() == [878.73, 29.21]
+    assert sums.loc[("II", "calibrated")].tolist() == [933.02, 38.55]
+
+
+@pytest.mark.parametrize(
+    ("cell", "printed"),
+    [
+        (("aids", 0.95, "pinaw", "calibrated"), [146.41, 9.89, False]),
+        (("pm", 0.90, "rmse", "calibrated"), [59.67, 4.31, True]),
+        (("pp", 0.95, "picp", "calibrated"), [95.02, 0.20, True]),
+        (("ww", 0.95, "rmse", "trained"), [81.15, 3.48, True]),
+    ],
+)
+def test_spot_values(cell, printed):
+    assert (
+        paper.cells().set_index(paper.CELL).loc[cell, ["mean", "std", "bold"]].tolist() == printed
+    )
 
 
 def test_the_calibrated_rmse_stands_in_both_tables_which_leaves_44_numbers():
-    cells = paper.published_cells()
-    rmse = [c for c in cells if (c.metric, c.model) == ("rmse", "calibrated")]
-    assert len(rmse) == 8
-    assert len({(c.dataset, c.mean, c.std) for c in rmse}) == 4  # 48 - 4 = 44
+    cells = paper.cells()
+    twice = cells[(cells.metric == "rmse") & (cells.model == "calibrated")]
+    assert len(twice) == 8 and len(twice.drop_duplicates(["dataset", "mean", "std"])) == 4
 
 
 def test_text_and_tables_disagree_on_aids_and_pp_at_90_only():
-    cells = {c[:5]: c.mean for c in paper.published_cells()}
-    values = paper.text_values()
-    assert len(values) == 8
-    wrong = [
-        (v.dataset, v.level, v.value, cells[v[1:6]]) for v in values if cells[v[1:6]] != v.value
+    text = paper.text_values()
+    wrong = text[text.value != text.in_table]
+    assert len(text) == 8
+    assert wrong[["dataset", "level", "value", "in_table"]].to_numpy().tolist() == [
+        ["aids", 0.90, 87.42, 87.88],
+        ["pp", 0.90, 87.86, 89.88],
     ]
-    assert wrong == [("aids", 0.90, 87.42, 87.88), ("pp", 0.90, 87.86, 89.88)]
 
 
 def test_settings_are_those_of_our_data():
@@ -87,10 +69,8 @@ def test_settings_are_those_of_our_data():
     assert settings["train_share_direct"] == pytest.approx(shares[0] + shares[1])
 
 
-def test_every_published_number_has_a_place_and_no_field_is_empty():
-    for name in ("tables", "text", "claims", "settings"):
-        with data_path("paper", f"{name}.csv").open(encoding="utf-8") as file:
-            for row in csv.DictReader(file):
-                assert None not in row and all(row.values()), row
-    ids = [claim.id for claim in paper.claims()]
-    assert len(ids) == len(set(ids))
+@pytest.mark.parametrize("name", ["cells", "text_values", "claims"])
+def test_no_field_is_empty_and_claims_have_names_of_their_own(name):
+    frame = getattr(paper, name)()
+    assert not frame.isna().any(axis=None)
+    assert paper.claims().id.is_unique

@@ -1,29 +1,31 @@
-"""What chance gives: hand-worked values, and a simulation of ranks against the exact law."""
+"""Tests of the study: hand-worked values, enumeration, and simulation against exact laws."""
 
 from __future__ import annotations
 
+import itertools
 import math
-import sys
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from gt2lite.calibration import CALIBRATORS, Scores, critical_scores
 from gt2lite.memberships import kappa_of
-from study.samples import welch_half
 from study.statistics import (
     beyond_p,
     corrected_t,
     coverage_p_value,
+    equal_means_p,
     equal_p,
+    exchange,
     expected_gap,
     holm,
-    paired_half,
-    paired_p,
+    power_of_runs,
     redrawn_coverage,
     redraws,
+    runs_needed,
+    smallest_margin,
     upper_bound,
-    welch,
     worst_by_chance,
 )
 
@@ -31,52 +33,40 @@ from study.statistics import (
 def test_holm_by_hand():
     # Sorted .005 .01 .03 .04, times 4 3 2 1: .02 .03 .06 .04, and none may fall below the last.
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
-    assert holm([0.6, 0.9]) == [1.0, 1.0]
-    assert holm([0.03]) == [0.03]
-
-
-def test_welch_by_hand():
-    # Means 3 apart, variances 4/4 + 9/9 = 2, so t = 3 / sqrt(2) = 2.1213;
-    # degrees 2**2 / (1/3 + 1/8) = 8.7273. The tails by integrating the t density:
-    t, df = 3 / math.sqrt(2), 4 / (1 / 3 + 1 / 8)
-    x = np.linspace(t, 400, 2_000_001)
-    constant = math.gamma((df + 1) / 2) / (math.sqrt(df * math.pi) * math.gamma(df / 2))
-    tail = np.trapezoid(constant * (1 + x**2 / df) ** (-(df + 1) / 2), x)
-    assert welch(10, 2, 4, 7, 3, 9) == pytest.approx(2 * tail, abs=1e-6)
-
-
-def test_welch_is_symmetric_and_does_not_care_for_units():
-    p = welch(10, 2, 4, 7, 3, 9)
-    assert welch(7, 3, 9, 10, 2, 4) == pytest.approx(p)
-    assert welch(0.10, 0.02, 4, 0.07, 0.03, 9) == pytest.approx(p)
-
-
-def test_samples_without_spread_are_equal_or_not():
-    assert welch(5, 0, 5, 5, 0, 5) == 1
-    assert welch(5, 0, 5, 5.001, 0, 5) == 0
-    assert 0 < welch(5, 0, 5, 6, 1, 5) < 1  # one spread is enough for a test
-    assert paired_p(np.zeros(5)) == 1
-    assert paired_p(np.full(5, 0.1) + 1e-17 * np.arange(5)) == 0
-
-
-def test_paired_t_by_hand():
-    # With one degree of freedom t has the Cauchy law: differences 1 and 3 give t = 2 / 1.
-    assert paired_p(np.array([1.0, 3.0])) == pytest.approx(1 - 2 / math.pi * math.atan(2))
-    # 5 and 1 have a standard error of 2, as have -5 and -1.
-    for sign in (-1, 1):
-        p = paired_p(sign * np.array([5.0, 1.0]))
-        assert p == pytest.approx(1 - 2 / math.pi * math.atan(3 / 2))
+    assert holm([0.6, 0.9]).tolist() == [1.0, 1.0]
+    assert holm([0.03]).tolist() == [0.03]
 
 
 def test_the_corrected_test_by_hand():
-    gaps = np.array([1.0, 2.0, 3.0])
-    found = corrected_t(gaps, 0.0)  # nothing to correct: the plain paired test
-    assert found.p == pytest.approx(paired_p(gaps))
-    assert found.half == pytest.approx(paired_half(gaps))
-    wider = corrected_t(gaps, 0.25)  # variance 1 / 3 + 1 / 4 in place of 1 / 3
-    assert wider.half / found.half == pytest.approx(math.sqrt(7 / 4))
-    assert wider.mean == found.mean == 2 and wider.p > found.p
-    assert corrected_t(-gaps, 0.25)[1:] == wider[1:]
+    gaps = np.array([0.3, -0.1, 0.4, 0.2, 0.1])
+    for share in (0.0, 15 / 70):
+        mean, half, p = corrected_t(gaps, share)
+        error = gaps.std(ddof=1) * math.sqrt(1 / 5 + share)
+        assert mean == pytest.approx(0.18)
+        assert half == pytest.approx(stats.t.isf(0.025, 4) * error)
+        assert p == pytest.approx(2 * stats.t.sf(0.18 / error, 4))
+        assert corrected_t(-gaps, share)[1:] == (half, p)
+    plain = stats.ttest_1samp(gaps, 0)  # nothing to correct
+    assert corrected_t(gaps, 0.0).p == pytest.approx(plain.pvalue)
+    assert corrected_t(np.zeros(3), 0.2) == (0, 0, 1)
+    assert corrected_t(np.ones(3), 0.2) == (1, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("call", "argument"),
+    [
+        (lambda: corrected_t([1.0], 0.2), "differences"),
+        (lambda: corrected_t([1.0, 2.0], -1), "test_over_train"),
+        (lambda: corrected_t([1.0, 2.0], 0.2, confidence=1.5), "confidence"),
+        (lambda: coverage_p_value(0.9, 90, [10]), "level"),
+        (lambda: worst_by_chance([10], 1.5), "level"),
+        (lambda: exchange(np.ones((1, 6)), np.ones(1), np.ones(1), 5), "ours"),
+        (lambda: exchange(np.ones((1, 9)), np.ones(1), np.ones(1), 1), "n_theirs"),
+    ],
+)
+def test_impossible_arguments_are_refused(call, argument):
+    with pytest.raises(ValueError, match=argument):
+        call()
 
 
 def test_the_corrected_test_turns_where_its_interval_ends():
@@ -84,15 +74,6 @@ def test_the_corrected_test_turns_where_its_interval_ends():
     mean, half, _ = corrected_t(gaps, 0.2)
     assert corrected_t(gaps - mean + half, 0.2).p == pytest.approx(0.05)
     assert corrected_t(gaps - mean + 2 * half, 0.2).p < 0.05
-
-
-def test_the_corrected_test_of_differences_without_spread_and_its_errors():
-    assert corrected_t(np.zeros(3), 0.2) == (0, 0, 1)
-    assert corrected_t(np.ones(3), 0.2) == (1, 0, 0)
-    with pytest.raises(ValueError, match=r"two or more, got shape \(1,\)"):
-        corrected_t([1.0], 0.2)
-    with pytest.raises(ValueError, match="test_over_train must not be negative, got -1"):
-        corrected_t([1.0, 2.0], -1)
 
 
 def test_equal_to_within_a_margin_by_hand():
@@ -105,20 +86,7 @@ def test_equal_to_within_a_margin_by_hand():
     assert (equal_p(flat, 0.6), equal_p(flat, 0.5), equal_p(flat, 0.4)) == (0, 1, 1)
 
 
-def test_re_splits_of_one_table_add_to_the_variance():
-    stats = pytest.importorskip("scipy.stats")
-    gaps = np.array([0.3, -0.1, 0.4, 0.2, 0.1])
-    mean, half, p = corrected_t(gaps, 15 / 70)
-    error = gaps.std(ddof=1) * math.sqrt(1 / 5 + 15 / 70)
-    assert mean == pytest.approx(0.18)
-    assert half == pytest.approx(stats.t.isf(0.025, 4) * error)
-    assert p == pytest.approx(2 * stats.t.sf(0.18 / error, 4))
-    assert corrected_t(gaps, 0.0) == pytest.approx((0.18, paired_half(gaps), paired_p(gaps)))
-    assert corrected_t(np.zeros(4), 0.2) == (0, 0, 1) and corrected_t(np.ones(4), 0.2) == (1, 0, 0)
-
-
 def test_one_sided_bounds_are_of_the_same_test():
-    stats = pytest.importorskip("scipy.stats")
     gaps = np.array([0.3, -0.1, 0.4, 0.2, 0.1])
     for ratio in (0.0, 0.2):
         bound = upper_bound(gaps, ratio)
@@ -127,13 +95,6 @@ def test_one_sided_bounds_are_of_the_same_test():
     test = stats.ttest_1samp(gaps, 0.1, alternative="greater")
     assert beyond_p(float(gaps.mean()), gaps, 0.1) == pytest.approx(test.pvalue)
     assert (beyond_p(1.0, np.ones(3), 0.9), beyond_p(1.0, np.ones(3), 1.0)) == (0, 1)
-
-
-def test_half_of_welchs_interval_is_where_its_test_turns():
-    half = welch_half(2, 5, 3, 7)
-    assert welch_half(3, 7, 2, 5) == pytest.approx(half)
-    assert welch(7 + half, 2, 5, 7, 3, 7) == pytest.approx(0.05)
-    assert welch(7 + welch_half(2, 5, 3, 7, 0.9), 2, 5, 7, 3, 7) == pytest.approx(0.10)
 
 
 def test_the_expected_gap_by_simulation():
@@ -169,22 +130,6 @@ def test_the_law_is_that_of_ranks():
         tail = min(np.mean(covered <= count), np.mean(covered >= count))
         p = coverage_p_value(count / 120, 0.9, [40] * 3, [50] * 3)
         assert p == pytest.approx(min(1, 2 * tail), abs=0.02)
-
-
-def test_a_level_outside_0_1_is_an_error():
-    with pytest.raises(ValueError, match=r"level must be a number in \(0, 1\), got 90"):
-        coverage_p_value(0.9, 90, [10])
-    with pytest.raises(ValueError, match=r"level must be a number in \(0, 1\), got 1.5"):
-        worst_by_chance([10], 1.5)
-    for half in (lambda c: paired_half(np.arange(3.0), c), lambda c: welch_half(1, 5, 1, 5, c)):
-        with pytest.raises(ValueError, match=r"confidence must be a number in \(0, 1\), got 1.5"):
-            half(1.5)
-
-
-def test_without_scipy_the_message_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "scipy", None)
-    with pytest.raises(ImportError, match=r"needs SciPy.*pip install scipy"):
-        welch(1, 1, 5, 2, 1, 5)
 
 
 def test_a_redraw_takes_every_row_at_most_once():
@@ -243,8 +188,107 @@ def test_the_worst_of_several_bins_is_below_the_level_by_chance_alone():
     assert worst_by_chance([3], 0.5) == pytest.approx(0.5)
 
 
-def test_half_an_interval_is_that_of_scipy():
-    stats = pytest.importorskip("scipy.stats")
-    gaps = np.array([0.3, -0.1, 0.4, 0.2, 0.1])
-    low, high = stats.ttest_1samp(gaps, 0).confidence_interval(0.95)
-    assert paired_half(gaps) == pytest.approx((high - low) / 2)
+# ---------------------------------------------------------- few runs against many
+
+
+def enumerated(ours, mean, spread, k):
+    """Both p-values over all choices of k of our runs, without the draw that theirs adds."""
+    found = []
+    for chosen in itertools.combinations(range(len(ours)), k):
+        rest = np.delete(ours, chosen)
+        some = ours[list(chosen)]
+        found.append((some.mean() - rest.mean(), some.std(ddof=1) - rest.std(ddof=1)))
+    seen = mean - ours.mean(), spread - ours.std(ddof=1)
+    tails = [
+        (np.mean(np.array(side) <= at + 1e-12), np.mean(np.array(side) >= at - 1e-12))
+        for side, at in zip(zip(*found, strict=True), seen, strict=True)
+    ]
+    return [min(1.0, 2 * min(pair)) for pair in tails]
+
+
+def test_draws_come_to_what_all_choices_give():
+    rng = np.random.default_rng(1)
+    ours = rng.normal(size=(3, 9))
+    means, spreads = np.array([0.5, -0.2, ours[2].mean() + 0.9]), np.array([0.5, 1.5, 0.9])
+    found = exchange(ours, means, spreads, 3, draws=40_000)
+    for i in range(3):
+        exact = enumerated(ours[i], means[i], spreads[i], 3)
+        assert (found.mean[i], found.spread[i]) == pytest.approx(exact, abs=0.015)
+
+
+def test_a_common_source_is_refuted_about_as_often_as_it_should_be():
+    rng = np.random.default_rng(2)
+    every = rng.normal(size=(400, 55))
+    theirs, ours = every[:, :5], every[:, 5:]
+    found = exchange(ours, theirs.mean(axis=1), theirs.std(axis=1, ddof=1), 5, draws=2000)
+    for p in found:
+        assert 0.02 < np.mean(p < 0.05) < 0.09
+        assert 0.4 < np.mean(p < 0.5) < 0.6
+
+
+def test_draws_are_the_same_for_the_same_seed_and_smallest_beyond_all_of_them():
+    ours = np.arange(12.0)[None]
+    first, again = (exchange(ours, np.array([99.0]), np.array([0.0]), 5, draws=500) for _ in "ab")
+    assert first.mean == again.mean == 2 / 501
+    assert first.spread == again.spread
+
+
+def test_equality_of_means_by_two_one_sided_welch_tests():
+    rng = np.random.default_rng(3)
+    a, b = rng.normal(size=50), rng.normal(0.2, 2.0, size=5)
+    facts = a.std(ddof=1), 50, b.std(ddof=1), 5
+    gap, margin = a.mean() - b.mean(), 3.0
+    sides = [
+        stats.ttest_ind(a + margin, b, equal_var=False, alternative="greater").pvalue,
+        stats.ttest_ind(a - margin, b, equal_var=False, alternative="less").pvalue,
+    ]
+    assert equal_means_p(gap, margin, *facts) == pytest.approx(max(sides))
+    assert equal_means_p(-gap, margin, *facts) == pytest.approx(max(sides))
+
+
+def test_the_smallest_margin_is_where_the_test_turns():
+    facts = 2.0, 50, 3.0, 5
+    margin = smallest_margin(-0.7, *facts)
+    assert equal_means_p(0.7, margin, *facts) == pytest.approx(0.05)
+
+
+def test_a_mean_that_is_known_leaves_the_error_of_the_other():
+    best = smallest_margin(0.0, 5.0, math.inf, 3.0, 5)
+    assert best == pytest.approx(stats.t.isf(0.05, 4) * 3 / math.sqrt(5))
+    assert smallest_margin(0.0, 1e-9, 10**9, 3.0, 5) == pytest.approx(best)
+    assert (equal_means_p(0.5, 1.0, 0, 5, 0, 5), equal_means_p(1.0, 1.0, 0, 5, 0, 5)) == (0, 1)
+
+
+# ---------------------------------------------------------------------------- power
+
+
+def exact(effect, n, threshold):
+    """The power of the two-sided t-test of equal variances."""
+    degrees, shift = 2 * n - 2, effect * np.sqrt(n / 2)
+    t = stats.t.isf(threshold / 2, degrees)
+    return stats.nct.sf(t, degrees, shift) + stats.nct.cdf(-t, degrees, shift)
+
+
+def test_simulated_power_is_about_that_of_the_t_test():
+    effect = [0.0, 0.5, 1.0, 1.5]
+    found = power_of_runs(effect, 20, 20, 48, 4000, np.random.default_rng(0))
+    for i, size in enumerate(effect):
+        assert found.one[i] == pytest.approx(exact(size, 20, 0.05), abs=0.02)
+        assert found.first[i] == pytest.approx(exact(size, 20, 0.05 / 48), abs=0.02)
+    assert (found.effect == effect).all()
+
+
+@pytest.mark.parametrize(("effect", "n_tests"), [(1.0, 1), (1.0, 48), (2.5, 48), (0.5, 3)])
+def test_needed_runs_are_the_fewest(effect, n_tests):
+    n = runs_needed(effect, n_tests)
+    assert exact(effect, n, 0.05 / n_tests) >= 0.8 > exact(effect, n - 1, 0.05 / n_tests)
+
+
+def test_more_runs_of_ours_help_only_so_far():
+    effect = np.array([0.0, 1.5])
+    few, many = (power_of_runs(effect, 5, n, 1, 4000, np.random.default_rng(2)) for n in (5, 50))
+    assert many.one[1] > few.one[1] + 0.1
+    degrees, shift = 53, 1.5 / np.sqrt(1 / 5 + 1 / 50)
+    exact_power = stats.nct.sf(stats.t.isf(0.025, degrees), degrees, shift)
+    assert many.one[1] == pytest.approx(exact_power, abs=0.02)
+    assert runs_needed(1.5, 1, n_ours=50) < runs_needed(1.5, 1)

@@ -1,0 +1,237 @@
+"""Command line of the study: python -m study COMMAND.
+
+reproduce    train the paper's 60 systems, compare them with the stored runs, print all verdicts
+check        train a sample of the stored runs again; exit 1 if a number is beyond tolerance
+protocol     the paper's protocol: 50 seeds, the authors' mode, runs with perturbed rounding
+ablation     the settings of the authors' mode one by one
+widths       calibrated and trained intervals at equal coverage
+sensitivity  the systems for practice with perturbed rounding
+comparison   all methods on all data sets
+aligned      aligned planes, and one system for each level, on the splits of the protocol
+sqr          simultaneous quantile regression beside aligned training
+study        all of these but `reproduce` and `check`
+
+All but the first two write data/results/ and print what moved beyond tolerance. Finished runs
+are cached in _build/cache, so an interrupted command continues where it stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from gt2lite.datasets import DATASETS
+from study import ablation, execution, paper, results, sensitivity, widths
+from study import protocol as paper_protocol
+from study.cells import shown_within, verdicts, winners
+from study.claims import check_claims, group_verdicts, load_evidence
+from study.protocol import ALL_SEEDS, LEVELS, SEEDS, all_records, trainings
+
+Run = Callable[..., list[Any]]  # `execution.run_all` with what the command line sets
+
+PERTURBATIONS = {"": (1, 2), "sse4": (0, 1)}
+"""Units in the last place by which start values are moved, by processor: with five seeds these
+are 20 perturbed runs of each system."""
+
+
+def reproduce(run: Run) -> bool:
+    """Train the paper's 60 systems, compare them with the stored runs, and print all verdicts."""
+    rows = all_records(run(paper_protocol.run, trainings(), label="trainings"))
+    stored, published = results.load("reference"), paper.cells()
+    cells = verdicts(stored, published)
+    columns = ["our_mean", "our_std", "p", "p_holm", "refuted", "margin", "best", "equivalent"]
+    _print("Published cells against ours", cells[[*cells.columns[:6], *columns]])
+    _print("Distinct results shown to be equal", shown_within(cells))
+    _print("Winners of the rows", winners(stored, published))
+    checked = check_claims(load_evidence(stored), paper.claims())
+    _print("Different claims", group_verdicts(checked).value_counts())
+    for claim in checked.itertuples():
+        print(f"{claim.verdict:14} {claim.claim}\n{'':15}{claim.explanation}")
+    return _report("The 60 trainings", results.compare(rows, stored, results.rounding_tolerance()))
+
+
+def check(run: Run, seed: int = 0) -> bool:
+    """Train one seed of each data set again and compare it with the stored runs."""
+    todo = trainings(seeds=[seed], models=["baseline", "trained_90"])
+    rows = all_records(run(paper_protocol.run, todo, label="sample"))
+    found = results.compare(rows, results.load("reference"), results.rounding_tolerance())
+    return _report(f"Seed {seed} of each data set", found)
+
+
+def protocol(run: Run) -> None:
+    """Run the paper's protocol: 50 seeds, the authors' mode, and perturbed rounding."""
+    tolerance = results.rounding_tolerance()
+    found = np.show_config(mode="dicts")["SIMD Extensions"]["found"]
+    facts = {"command": "python -m study protocol", "instructions": ", ".join(found)}
+    for name, settings in {
+        "reference": trainings(seeds=ALL_SEEDS),
+        "authors": trainings(mode="authors"),
+    }.items():
+        rows = all_records(run(paper_protocol.run, settings, label=name))
+        _renew(name, rows, tolerance, results.RECORD, results.METRICS, **facts)
+    perturbed(run)
+    _older_processor("perturbed")
+
+
+def perturbed(run: Run) -> None:
+    """Run the protocol with start values moved by some units in the last place."""
+    processor = _processor()
+    frames = []
+    for n in PERTURBATIONS[processor]:
+        runs = run(paper_protocol.run, trainings(perturbation=n), label=f"perturbed by {n}")
+        frames.append(all_records(runs).assign(nudge=n, processor=processor))
+    columns = [*results.RECORD, "nudge", "processor", *results.METRICS]
+    name = "nudged_sse4" if processor else "nudged"
+    results.save(name, pd.concat(frames)[columns], command="python -m study protocol")
+
+
+def ablations(run: Run) -> None:
+    """Run every combination of the settings of the authors' mode."""
+    rows = pd.DataFrame(run(ablation.run_ablation, ablation.ablations(), label="ablation"))
+    by = ["dataset", "seed", *ablation.SETTINGS]
+    _renew("ablation", rows, results.rounding_tolerance(), by, results.METRICS)
+
+
+def width(run: Run) -> None:
+    """Compare calibrated and trained intervals at equal coverage."""
+    seeds = [{"dataset": dataset, "seed": seed} for dataset in DATASETS for seed in SEEDS]
+    rows = pd.concat(run(widths.compare_widths, seeds, label="widths"), ignore_index=True)
+    by = ["dataset", "seed", "level"]
+    _renew("widths", rows, {}, by, rows.columns.drop(by), command="python -m study widths")
+    fewer = [{"dataset": "pp", "seed": seed, "level": LEVELS[-1]} for seed in SEEDS[:3]]
+    rows = pd.DataFrame(run(widths.compare_fewer, fewer, label="fewer rows"))
+    _renew("widths_fewer", rows, {}, by, rows.columns.drop(by), command="python -m study widths")
+
+
+def sensitive(run: Run) -> None:
+    """Run the systems for practice with perturbed targets, on both kinds of processor."""
+    processor = _processor()
+    settings = [
+        {"system": system, "nudge": n, "processor": processor}
+        for system in sensitivity.SYSTEMS
+        for n in range(10 if processor else 11)
+    ]
+    rows = pd.DataFrame(run(sensitivity.run_perturbed, settings, label="sensitivity"))
+    name = "steadiness_sse4" if processor else "steadiness"
+    results.save(name, rows, command="python -m study sensitivity")
+    if not processor:
+        _older_processor("sensitivity")
+
+
+def comparison(run: Run) -> None:
+    """Run the method comparison."""
+    from study import comparison as methods
+
+    _print("Rows that moved", methods.run(**run.keywords))  # type: ignore[attr-defined]
+
+
+def aligned(run: Run) -> None:
+    """Run aligned planes, and one system for each level."""
+    from study import aligned as planes
+
+    planes.run(**run.keywords)  # type: ignore[attr-defined]
+
+
+def sqr(run: Run) -> None:
+    """Run simultaneous quantile regression beside aligned training."""
+    from study import sqr as quantiles
+
+    quantiles.run(**run.keywords)  # type: ignore[attr-defined]
+
+
+def study(run: Run) -> None:
+    """Recompute all files of data/results."""
+    for command in (protocol, ablations, width, sensitive, comparison, aligned, sqr):
+        command(run)
+
+
+COMMANDS = {
+    "reproduce": reproduce,
+    "check": check,
+    "protocol": protocol,
+    "perturbed": perturbed,
+    "ablation": ablations,
+    "widths": width,
+    "sensitivity": sensitive,
+    "comparison": comparison,
+    "aligned": aligned,
+    "sqr": sqr,
+    "study": study,
+}
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run a command; the exit code is 1 if a recomputed number is beyond tolerance."""
+    parser = argparse.ArgumentParser(
+        prog="python -m study",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("command", choices=COMMANDS)
+    parser.add_argument("--jobs", type=int, default=-1, help="processes; -1 for one per core")
+    parser.add_argument(
+        "--dask", help='address of a Dask scheduler to run on, or "local" for a cluster here'
+    )
+    parser.add_argument("--fresh", action="store_true", help="delete cached runs first")
+    given = parser.parse_args(words)
+    if given.fresh:
+        execution.clear_cache()
+    run = functools.partial(execution.run_all, n_jobs=given.jobs, dask=given.dask)
+    try:
+        passed = COMMANDS[given.command](run)
+    except KeyboardInterrupt:
+        print("stopped; finished runs are kept, and the same command continues", file=sys.stderr)
+        return 130
+    return int(passed is False)
+
+
+def _renew(
+    name: str,
+    rows: pd.DataFrame,
+    tolerance: dict[str, float],
+    by: Sequence[str],
+    metrics: Sequence[str],
+    **facts: str,
+) -> None:
+    """Report how far rows are from the stored ones, and store them."""
+    with_command = {"command": f"python -m study {name}"} | facts
+    try:
+        found = results.compare(rows, results.load(name), tolerance, by=by, metrics=metrics)
+        _report(name, found)
+    except FileNotFoundError:
+        print(f"{name}: new")
+    results.save(name, rows, **with_command)
+
+
+def _report(what: str, found: pd.DataFrame) -> bool:
+    """Print a comparison; return whether every number is within tolerance."""
+    beyond = int(found.beyond.sum())
+    _print(f"{what} against the stored runs: {beyond} numbers beyond tolerance", found)
+    return beyond == 0
+
+
+def _print(title: str, frame: pd.DataFrame | pd.Series) -> None:
+    print(f"{title}\n{frame.to_string()}\n", flush=True)
+
+
+def _processor() -> str:
+    held = all(os.environ.get(k) == v for k, v in sensitivity.OLDER_PROCESSOR.items())
+    return "sse4" if held else ""
+
+
+def _older_processor(command: str) -> None:
+    """Run a command in a process that may not use the newer instructions of the processor."""
+    words = [sys.executable, "-m", "study", command]
+    subprocess.run(words, env=os.environ | sensitivity.OLDER_PROCESSOR, check=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

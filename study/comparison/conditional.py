@@ -1,0 +1,108 @@
+"""Coverage in bins of rows: by interval width, by input region, by rarity, by group.
+
+The guarantee holds on average over all rows. Here rows are put into bins that do not depend on the
+target, and coverage is counted in each. Calibration by groups (`gt2lite.calibration`) repairs part
+of what this finds.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from gt2lite._validation import Array, IntArray, matrix, vector
+from gt2lite.metrics import covers
+
+N_BINS = 5
+
+
+def coverage_by(
+    labels: ArrayLike, y: ArrayLike, lower: ArrayLike, upper: ArrayLike
+) -> pd.DataFrame:
+    """Return rows, covered rows and mean width of each bin, in the order of their labels.
+
+    Args:
+        labels: the bin of each row (N,), numbers or text.
+        y: targets (N,).
+        lower: lower bounds (N,).
+        upper: upper bounds (N,).
+
+    >>> coverage_by(["b", "a", "b"], [0.0, 1.0, 2.0], [0.0, 0.0, 0.0], [1.0, 1.0, 1.0])
+         n  covered  width
+    bin
+    a    1        1    1.0
+    b    2        1    1.0
+    """
+    hit = covers(y, lower, upper)
+    width = vector("upper", upper) - vector("lower", lower)
+    labels = np.asarray(labels)
+    if labels.shape != hit.shape:
+        raise ValueError(
+            f"labels must be a 1-D array of length {hit.size}, got shape {labels.shape}"
+        )
+    bins, place = np.unique(labels, return_inverse=True)
+    n = np.bincount(place)
+    return pd.DataFrame(
+        {
+            "n": n,
+            "covered": np.bincount(place, weights=hit).astype(int),
+            "width": np.bincount(place, weights=width) / n,
+        },
+        index=pd.Index(bins, name="bin"),
+    )
+
+
+def width_bins(lower: ArrayLike, upper: ArrayLike, n_bins: int = N_BINS) -> IntArray:
+    """Return the bin (N,) of each row by the width of its interval: 1 has the narrowest.
+
+    Equal widths share a bin; if all are equal, there is one.
+
+    >>> width_bins([0.0, 0.0, 0.0, 0.0], [4.0, 1.0, 3.0, 2.0], n_bins=2)
+    array([2, 1, 2, 1])
+    """
+    width = vector("upper", upper) - vector("lower", lower)
+    # the bounds of a constant margin differ in their last digits only
+    largest = float(np.abs(width).max()) or 1.0
+    rounded = np.round(width / largest, 9)
+    return _bins(rounded, rounded, n_bins)
+
+
+def regions(X_train: ArrayLike, X: ArrayLike, n_bins: int = N_BINS) -> IntArray:
+    """Return the bin (N,) of each row along the first principal component of the training inputs.
+
+    The largest entry of the component is made positive; bins hold equal shares of the training set.
+
+    >>> regions([[-2.0, 0.1], [-1.0, -0.1], [1.0, 0.1], [2.0, -0.1]], [[-9.0, 0.0], [9.0, 0.0]], 2)
+    array([1, 2])
+    """
+    X_train, X = matrix("X_train", X_train), matrix("X", X)
+    centre = X_train.mean(axis=0)
+    direction = np.linalg.svd(X_train - centre, full_matrices=False)[2][0]  # (M,)
+    direction = direction * np.sign(direction[np.argmax(np.abs(direction))])
+    return _bins((X - centre) @ direction, (X_train - centre) @ direction, n_bins)
+
+
+def rarity(X_train: ArrayLike, X: ArrayLike, n_bins: int = N_BINS) -> IntArray:
+    """Return the bin (N,) of each row by its distance from the mean of the training inputs.
+
+    Inputs are in standard deviations; bins hold equal shares of the training set, and the last one
+    has the most unusual rows.
+
+    >>> rarity([[-2.0], [-1.0], [1.0], [2.0]], [[0.0], [-3.0]], n_bins=2)
+    array([1, 2])
+    """
+    X_train, X = matrix("X_train", X_train), matrix("X", X)
+    centre, spread = X_train.mean(axis=0), X_train.std(axis=0)
+    spread[spread == 0] = 1.0
+
+    def distance(rows: Array) -> Array:
+        return np.sqrt(np.mean(((rows - centre) / spread) ** 2, axis=1))
+
+    return _bins(distance(X), distance(X_train), n_bins)
+
+
+def _bins(values: Array, of: Array, n_bins: int) -> IntArray:
+    """Return in which of `n_bins` equal shares of `of` each value lies, from 1."""
+    cuts = np.quantile(of, np.arange(1, n_bins) / n_bins)
+    return np.searchsorted(cuts, values, side="left") + 1

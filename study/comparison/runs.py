@@ -1,0 +1,190 @@
+"""Runs of the method comparison: one method on one split, as rows of the stored files.
+
+`make comparison` runs all of them and writes `comparison.csv` (a row for each split, method and
+level), `conditional.csv` (a row for each bin of test rows) and `comparison_settings.csv` (settings
+that were chosen inside the training set) to `data/results/`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from gt2lite._threads import one_blas_thread
+from gt2lite._validation import Array, between, one_of
+from gt2lite.datasets import DATASETS
+from gt2lite.metrics import interval_quality, rmse
+from study import results
+from study.comparison.conditional import coverage_by, rarity, regions, width_bins
+from study.comparison.data import ALL, LEVELS, Case, shape_of
+from study.comparison.methods import IN_STUDY, METHODS, Intervals, Result
+from study.execution import run_all
+
+SEEDS = (0, 1, 2, 3, 4)
+
+MOST_ROWS = 5000
+"""Training rows beyond this number are left out, so that the study ends within two hours."""
+
+SMALL, FEWER_SEEDS = 2000, 3
+"""Data sets with more rows than the first get only as many seeds as the second."""
+
+SLACK = 1e-9  # by which a bound may stick out: rounding says nothing about the order of two bounds
+
+
+class Run(NamedTuple):
+    """Rows of one method on one split for each of the three files, and its result."""
+
+    rows: pd.DataFrame
+    bins: pd.DataFrame
+    settings: pd.DataFrame
+    result: Result
+
+
+def run_method(
+    dataset: str,
+    split: str,
+    seed: int,
+    method: str,
+    *,
+    effort: float = 1.0,
+    most_rows: int = 0,
+) -> Run:
+    """Train, calibrate and evaluate a method on one split.
+
+    Args:
+        dataset: one of `study.comparison.data.ALL`.
+        split: "random", or "by_group" to keep the rows of a group together.
+        seed: of the split and of the method.
+        method: of `METHODS`.
+        effort: share of the epochs or trees that training gets; below 1 for drafts.
+        most_rows: training rows beyond this number are left out; 0 for all.
+    """
+    one_of("method", method, METHODS)
+    between("effort", effort, 0, 1, closed=True)
+    case = Case(dataset, seed, split, most_rows)
+    names = {"dataset": dataset, "split": split, "seed": seed}
+    with one_blas_thread():
+        result = METHODS[method].fit(case, effort)
+        rows, bins = [], []
+        for found in result.intervals:
+            name = f"{method}_{found.form}" if found.form else method
+            for i, level in enumerate(LEVELS):
+                by = _bins(case, *found.bounds[i])
+                rows.append(
+                    names
+                    | {"method": name, "level": level}
+                    | evaluate(case, found, i)
+                    | {
+                        part: getattr(result, part)
+                        for part in ("first_seconds", "further_seconds", "tuning_seconds")
+                    }
+                    | {f"worst_{kind}": (b.covered / b.n).min() for kind, b in by.items()}
+                )
+                if found is result.intervals[0] and level == LEVELS[0]:
+                    extent = float(np.ptp(case.data.y_test))
+                    for kind, counts in by.items():
+                        counts = counts.assign(width=(counts.width / extent).round(4)).reset_index()
+                        bins.append(counts.assign(**names, method=method, level=level, by=kind))
+    settings = pd.DataFrame([names | {"method": method} | chosen for chosen in result.chosen])
+    return Run(pd.DataFrame(rows), pd.concat(bins), settings, result)
+
+
+def evaluate(case: Case, found: Intervals, i: int) -> dict[str, Any]:
+    """Return the metrics of intervals on the test set at the i-th level.
+
+    RMSE, width and scores are those of the scaled target, `pinaw` is the width as a share of the
+    target's range. `equal_...` is the oracle: the method moved along its own family until it covers
+    the level of the test set (at least: discrete targets move in steps). `unnested` is the share of
+    rows whose interval for the first level is not inside that for the second.
+    """
+    data, y = case.data, case.data.y_test
+    (lower, upper), (low, high) = found.bounds[i], found.equal[i]
+    equal = interval_quality(y, low, high, LEVELS[i])._asdict()
+    return {
+        "n_train": len(data.y_train),
+        "n_cal": len(data.y_cal),
+        "n_test": len(y),
+        "rmse": rmse(y, found.y_hat[i]),
+        **interval_quality(y, lower, upper, LEVELS[i])._asdict(),
+        **{f"equal_{name}": value for name, value in equal.items()},
+        "width": float(np.mean(upper - lower)),
+        "crps": found.crps,
+        "unnested": unnested(found.bounds),
+    }
+
+
+def unnested(bounds: Array) -> float:
+    """Return the share of rows whose first interval is not inside their second, (2, 2, N)."""
+    (inner_lower, inner_upper), (outer_lower, outer_upper) = bounds
+    outside = (inner_lower < outer_lower - SLACK) | (inner_upper > outer_upper + SLACK)
+    return float(np.mean(outside))
+
+
+def _bins(case: Case, lower: Array, upper: Array) -> dict[str, pd.DataFrame]:
+    """Return coverage by width, by region, by rarity and, if the data have groups, by group."""
+    data = case.data
+    labels = {
+        "width": width_bins(lower, upper),
+        "region": regions(data.X_train, data.X_test),
+        "rarity": rarity(data.X_train, data.X_test),
+    }
+    if case.table.groups is not None:
+        labels["group"] = case.table.groups[data.split.test]
+    return {kind: coverage_by(bins, data.y_test, lower, upper) for kind, bins in labels.items()}
+
+
+def seeds_of(dataset: str) -> tuple[int, ...]:
+    """Return the seeds of a data set: fewer if it has many rows.
+
+    >>> seeds_of("concrete"), seeds_of("pp")
+    ((0, 1, 2, 3, 4), (0, 1, 2))
+    """
+    return SEEDS if shape_of(dataset)[0] <= SMALL else SEEDS[:FEWER_SEEDS]
+
+
+def settings() -> list[dict[str, Any]]:
+    """Return the arguments of all runs: every data set, and Parkinson by patient.
+
+    >>> len(settings())
+    910
+    """
+    cases = [(dataset, "random") for dataset in ALL] + [("pm", "by_group")]
+    return [
+        {"dataset": d, "split": split, "seed": s, "method": m, "most_rows": MOST_ROWS}
+        for d, split in cases
+        for s in seeds_of(d)
+        for m in IN_STUDY
+    ]
+
+
+def run(*, n_jobs: int = -1, dask: str | None = None) -> pd.DataFrame:
+    """Run the whole comparison, write its files, and return the rows that moved.
+
+    Metrics are stored with eight digits. Bins are stored for the paper's data sets.
+
+    Args:
+        n_jobs: processes; -1 for one per core.
+        dask: address of a Dask scheduler; None for this machine.
+    """
+    runs = run_all(run_method, settings(), n_jobs=n_jobs, label="comparison", dask=dask)
+    before = results.load("comparison")
+    rows = pd.concat([found.rows for found in runs], ignore_index=True)[before.columns]
+    floats = rows.select_dtypes("float").columns
+    rows[floats] = rows[floats].map(lambda value: float(f"{value:.8g}"))
+    bins = pd.concat([found.bins for found in runs], ignore_index=True)
+    chosen = pd.concat([found.settings for found in runs], ignore_index=True)
+    files = {"comparison": rows, "conditional": bins[bins.dataset.isin(DATASETS)]}
+    for name, frame in (files | {"comparison_settings": chosen}).items():
+        results.save(name, frame, command="python -m study comparison")
+    return moved(rows, before)
+
+
+def moved(rows: pd.DataFrame, stored: pd.DataFrame, tolerance: float = 1e-6) -> pd.DataFrame:
+    """Return the rows whose RMSE or interval score differ from the stored ones, relatively."""
+    keys, metrics = ["dataset", "split", "seed", "method", "level"], ["rmse", "interval_score"]
+    both = rows.merge(stored, on=keys, suffixes=("", "_stored"))
+    change = pd.concat([both[m] / both[f"{m}_stored"] - 1 for m in metrics], axis=1, keys=metrics)
+    both = both[keys].join(change.abs().add_suffix("_change"))
+    return both[(both[[f"{m}_change" for m in metrics]] > tolerance).any(axis=1)]

@@ -1,1 +1,0 @@
-"""The field: what people would use instead, on the same splits."""

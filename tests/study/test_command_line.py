@@ -1,0 +1,68 @@
+"""The command line of the study, with trainings replaced by stored rows."""
+
+from __future__ import annotations
+
+import functools
+
+import pandas as pd
+import pytest
+
+from study import __main__ as command
+from study import execution, results
+from study.protocol import Run
+
+
+@pytest.fixture
+def recall(monkeypatch):
+    """Let `run_all` return stored records, with `change` added to every RMSE."""
+
+    def install(change=0.0):
+        stored = results.load("reference")
+        stored["rmse"] += change
+
+        def run_all(function, settings, **_):
+            found = []
+            for one in settings:
+                own = stored[(stored.dataset == one["dataset"]) & (stored.seed == one["seed"])]
+                trained = own.model == one["model"].split("_")[0]
+                found.append(Run({}, [], [], own[trained | (own.model == "calibrated")]))
+            return found
+
+        monkeypatch.setattr(execution, "run_all", run_all)
+
+    return install
+
+
+@pytest.mark.parametrize(("change", "code"), [(0.0, 0), (1e-9, 0), (0.01, 1)])
+def test_a_sample_beyond_tolerance_fails_the_check(recall, capsys, change, code):
+    recall(change)
+    assert command.main(["check"]) == code
+    assert "rmse" in capsys.readouterr().out
+
+
+def test_a_fresh_start_deletes_the_cache(recall, monkeypatch):
+    called = []
+    monkeypatch.setattr(execution, "clear_cache", lambda: called.append(True))
+    recall()
+    command.main(["check", "--fresh"])
+    assert called == [True]
+
+
+def test_an_interruption_is_no_traceback(monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(execution, "run_all", interrupted)
+    assert command.main(["check"]) == 130
+
+
+def test_rows_are_compared_and_then_stored(monkeypatch, capsys):
+    saved = {}
+    monkeypatch.setattr(results, "save", lambda name, rows, **facts: saved.update({name: facts}))
+    rows = results.load("ablation")
+    rows.loc[3, "rmse"] += 1
+    run = functools.partial(lambda function, settings, label: rows.to_dict("records"))
+    command.ablations(run)
+    assert saved == {"ablation": {"command": "python -m study ablation"}}
+    assert "1 numbers beyond" in capsys.readouterr().out
+    assert isinstance(rows, pd.DataFrame)
