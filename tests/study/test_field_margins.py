@@ -8,9 +8,6 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-
-from gt2lite.calibration import CoverageError, rank
-from gt2lite.metrics import picp
 from study.design import LEVELS
 from study.field.margins import (
     FLOOR,
@@ -25,6 +22,9 @@ from study.field.margins import (
     floored,
     same,
 )
+
+from gt2lite.calibration import CoverageError, rank
+from gt2lite.metrics import picp
 from study.oracle import margins_at_coverage
 
 

@@ -9,13 +9,6 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-
-from gt2lite import estimator
-from gt2lite.calibration import ConformalCalibrator, rank
-from gt2lite.datasets import DATASETS
-from gt2lite.metrics import picp, pinaw, rmse
-from gt2lite.system import Planes
-from gt2lite.training import Recipe
 from study.design import LEVELS
 from study.field import runs
 from study.field.contestant import Answer, Entered
@@ -27,10 +20,17 @@ from study.field.public import DEVELOPMENT, FROZEN
 from study.field.runs import SLACK, Entry
 from study.field.setting import TABLES, Setting, shape_of
 from study.field.shared import SharedTraining
-from study.oracle import planes_at_coverage
-from study.protocol import Task
 from study.runner import key_of, run
 from study.store import Store
+
+from gt2lite import estimator
+from gt2lite.calibration import ConformalCalibrator, rank
+from gt2lite.datasets import DATASETS
+from gt2lite.metrics import picp, pinaw, rmse
+from gt2lite.system import Planes
+from gt2lite.training import Recipe
+from study.oracle import planes_at_coverage
+from study.protocol import Task
 
 pytest.importorskip("sklearn", reason="needs the extra `sklearn`")
 

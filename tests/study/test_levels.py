@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from study.levels import HIGHEST, LOWEST, LevelLoss, interval, train_levels, with_level
 
 from gt2lite.losses import loss_and_gradient, make_objective
 from gt2lite.metrics import picp
 from gt2lite.training import DivergenceError, Recipe
-from study.levels import HIGHEST, LOWEST, LevelLoss, interval, train_levels, with_level
 
 SMALL = Recipe(n_rules=4, epochs=2, batch_size=32)
 

@@ -6,6 +6,12 @@ from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
+from study.runner import key_of
+from study.store import Store
+from study.stored import read, reference_provenance, write
+from study.tuning import tables, trial, walk
+from study.tuning.trial import Mapped, Trial, TrialResult
+from study.tuning.walk import CENTRE, FEW, MORE, TrialRecord, Walk
 
 from gt2lite.datasets import load_dataset, prepare
 from gt2lite.losses import make_objective
@@ -13,12 +19,6 @@ from gt2lite.metrics import interval_score
 from gt2lite.training import DivergenceError, Recipe, train
 from study import runner, stored
 from study.recipes import TUNED
-from study.runner import key_of
-from study.store import Store
-from study.stored import read, reference_provenance, write
-from study.tuning import tables, trial, walk
-from study.tuning.trial import Mapped, Trial, TrialResult
-from study.tuning.walk import CENTRE, FEW, MORE, TrialRecord, Walk
 
 QUICK = Recipe(n_rules=2, epochs=1)
 
