@@ -1,4 +1,4 @@
-"""A progress bar where somebody can see it: on a terminal, if tqdm is installed."""
+"""A progress bar on terminals, if tqdm is installed."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator
 def progress_bar(
     total: int, what: str, unit: str, *, done: int = 0, show: bool | None = None
 ) -> Iterator[Callable[[str], None]]:
-    """Yield a function to call after each of `total` steps, with a few words on it.
+    """Yield a function to call after each of `total` steps, with a few words to show.
 
     Args:
         total: number of steps.
-        what: what is going on.
-        unit: what a step is.
-        done: how many steps are done already.
+        what: the name of the work.
+        unit: the name of a step.
+        done: number of steps already done.
         show: None decides by whether standard error is a terminal.
     """
     if show is None:

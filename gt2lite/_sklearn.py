@@ -1,7 +1,7 @@
-"""What `GT2Regressor` takes from scikit-learn: base classes and errors, or what stands in for them.
+"""Base classes and errors from scikit-learn, or stand-ins for them.
 
-Where scikit-learn is installed the estimator is one of its own and works in its
-pipelines and searches. Where it is not, the same methods are here, with the same meaning.
+If scikit-learn is installed, estimators derive from its classes and work in its pipelines and
+searches. If it is not, the same methods are here, with the same meaning.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 
 class PlainRegressor:
-    """Settings by name, a repr that shows what was changed, and R^2: no more than that."""
+    """Settings by name, a repr of the changed ones, and the score R^2."""
 
     if TYPE_CHECKING:
 
@@ -70,13 +70,13 @@ else:
 
 
 def not_fitted_error(owner: str) -> Exception:
-    """Return the error for a question that comes before the answer was learnt."""
+    """Return the error for a method that needs a fitted estimator."""
     kind: type[Exception] = sklearn_or("NotFittedError", RuntimeError)
     return kind(f"This {owner} instance is not fitted yet. Call 'fit' before using this method.")
 
 
 def need_sklearn(owner: str) -> None:
-    """Raise an error with the way out where scikit-learn is not installed."""
+    """Raise an error if scikit-learn is not installed."""
     try:
         import sklearn.frozen  # noqa: F401
     except ImportError as error:
@@ -87,7 +87,7 @@ def need_sklearn(owner: str) -> None:
 
 
 def sklearn_or(name: str, fallback: type[Any]) -> type[Any]:
-    """Return scikit-learn's exception of that name where it is installed."""
+    """Return scikit-learn's exception of that name, or the fallback if it is not installed."""
     try:
         import sklearn.exceptions
     except ImportError:

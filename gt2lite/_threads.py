@@ -1,4 +1,4 @@
-"""Threads of BLAS: how many of them work on a matrix product."""
+"""A limit on the threads that BLAS uses for a matrix product."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def one_blas_thread() -> Iterator[None]:
     threadpoolctl (scikit-learn brings it); without it nothing is limited, and results may
     differ in their last bits where BLAS has another number of threads.
 
-    The limit is one of the whole process. Whoever comes first sets it, the last one lifts it, so
-    that it holds for all who work at the same time, in several threads of Python.
+    The limit holds for the whole process. The first context sets it and the last one lifts it, so
+    that it holds as long as any thread of Python is inside one.
     """
     token = _enter()
     try:
@@ -29,21 +29,21 @@ def one_blas_thread() -> Iterator[None]:
 
 
 class _Token:
-    """One who is at work, for as long as somebody knows of it."""
+    """Stands for one context; it vanishes with the context even if that is never left."""
 
 
-# Ctrl-C may leave a context to the garbage collector: it may come while the door is shut, and
-# it takes the token of one who cannot leave any more.
-_door = threading.RLock()
+# Ctrl-C may leave a context to the garbage collector. It may run while the lock is held (hence a
+# lock that can be entered again), and it removes the token of a context that cannot be left.
+_lock = threading.RLock()
 _inside: weakref.WeakSet[_Token] = weakref.WeakSet()
-_limits: list[Any] = []  # what the last one has to lift
+_limits: list[Any] = []  # lifted by the last context
 
 
 def _enter() -> _Token:
     token = _Token()
-    with _door:
+    with _lock:
         if not _inside:
-            _lift()  # what Ctrl-C has left
+            _lift()  # a limit left over by Ctrl-C
             controller = _controller()
             if controller is not None:
                 _limits.append(controller.limit(limits=1))
@@ -52,7 +52,7 @@ def _enter() -> _Token:
 
 
 def _leave(token: _Token) -> None:
-    with _door:
+    with _lock:
         _inside.discard(token)
         if not _inside:
             _lift()
@@ -65,7 +65,7 @@ def _lift() -> None:
 
 @functools.cache
 def _controller() -> Any:
-    """Return what limits the BLAS libraries that are loaded, found once: looking takes a while."""
+    """Return the controller of the loaded BLAS libraries, made once because that is slow."""
     try:
         from threadpoolctl import ThreadpoolController
     except ImportError:

@@ -49,7 +49,7 @@ def _short(value: Any) -> str:
 def between(name: str, value: Any, low: float, high: float, *, closed: bool = False) -> float:
     """Return `value` as a float if it lies between `low` and `high`.
 
-    The ends count as inside only where `closed` is true.
+    The bounds themselves are allowed only if `closed` is true.
 
     >>> between("coverage", 0.9, 0, 1)
     0.9
@@ -60,8 +60,8 @@ def between(name: str, value: Any, low: float, high: float, *, closed: bool = Fa
 
     ok = isinstance(value, Real) and not isinstance(value, bool)
     if isinstance(value, np.floating):
-        value = float(value)  # half precision could not be compared with a large bound
-    # as a float it may be the bound itself: a fraction of 1 / 10**400 is 0 then
+        value = float(value)  # half precision cannot be compared with a large bound
+    # as a float it may be the bound itself: the fraction 1 / 10**400 becomes 0
     if not (ok and inside(value) and inside(float(value))):
         brackets = "[]" if closed else "()"
         raise ValueError(
@@ -94,7 +94,7 @@ def read_seed(random_state: Any) -> Any:
 
 
 def n_axes(name: str, value: Any) -> int:
-    """Return how many axes a number, a row of numbers or a table has; a ragged one has none.
+    """Return the number of axes of a number, a sequence or a table; refuse ragged ones.
 
     >>> n_axes("coverage", 0.9), n_axes("coverage", [0.5, 0.9])
     (0, 1)
@@ -109,38 +109,37 @@ def matrix(name: str, value: ArrayLike) -> Array:
     """Return `value` as a finite float array with two axes and at least one row and column."""
     X = numbers(name, value)
     if X.ndim != 2 or 0 in X.shape:
-        raise ValueError(f"{name} must be a table (rows, columns) with data, got shape {X.shape}")
+        raise ValueError(f"{name} must be a 2-D array with data, got shape {X.shape}")
     return finite(name, X)
 
 
 def vector(name: str, value: ArrayLike, length: int | None = None) -> Array:
-    """Return `value` as a finite float array with one axis, of `length` where that is given."""
+    """Return `value` as a finite float array with one axis, of `length` if that is given."""
     y = numbers(name, value)
     if y.ndim != 1 or y.size == 0 or (length is not None and y.size != length):
-        wanted = "values" if length is None else f"{length} values"
-        raise ValueError(f"{name} must be a row of {wanted}, got shape {y.shape}")
+        wanted = "with data" if length is None else f"of length {length}"
+        raise ValueError(f"{name} must be a 1-D array {wanted}, got shape {y.shape}")
     return finite(name, y)
 
 
 def numbers(name: str, value: Any) -> Array:
-    """Return `value` as an array of floats, rows after one another in memory.
+    """Return `value` as an array of floats, in C order.
 
-    What is no number is refused, also where Python could make one of it: text, dates, time
-    spans, masked cells.
+    Text, dates, time spans and masked cells are refused even if Python could convert them.
     """
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         where = np.argwhere(np.ma.getmaskarray(value))
         raise ValueError(
             f"{name} has {len(where)} masked cells, the first at index {_index(where[0])}: fill "
-            "them or leave their rows out"
+            "them or drop their rows"
         )
     try:
         array = np.asarray(value)
         if np.iscomplexobj(array):
             raise ValueError(f"Complex data not supported: {name} must hold real numbers")
-        _refuse_what_is_no_number(name, array)
-        with np.errstate(over="ignore"):  # what is too large for a float becomes infinity
-            # sums depend on the order in memory, and results should not
+        _refuse_non_numbers(name, array)
+        with np.errstate(over="ignore"):  # a value too large for a float becomes infinity
+            # one order in memory, because sums depend on it in their last bits
             return np.asarray(array, dtype=float, order="C")
     except (TypeError, ValueError, OverflowError) as error:
         if str(error).startswith(("Complex data", f"{name} ")):
@@ -150,16 +149,16 @@ def numbers(name: str, value: Any) -> Array:
 
 
 _NO_NUMBERS = {
-    "M": "dates: turn them into numbers first, such as days since a start",
-    "m": "time spans: turn them into numbers first, such as seconds",
-    "S": "text: turn it into numbers first",
-    "U": "text: turn it into numbers first",
-    "V": "records: hand in a plain table",
-    "masked": "masked: fill it or leave its row out",
+    "M": "dates: convert them to numbers first, such as days since a start",
+    "m": "time spans: convert them to numbers first, such as seconds",
+    "S": "text: convert it to numbers first",
+    "U": "text: convert it to numbers first",
+    "V": "records: pass a plain 2-D array",
+    "masked": "masked: fill it or drop its row",
 }
 
 
-def _refuse_what_is_no_number(name: str, array: NDArray[Any]) -> None:
+def _refuse_non_numbers(name: str, array: NDArray[Any]) -> None:
     kind = array.dtype.kind
     if kind in _NO_NUMBERS:
         raise ValueError(f"{name} must hold numbers only, got {_NO_NUMBERS[kind]}")
@@ -203,7 +202,7 @@ Names = NDArray[np.object_]
 
 
 def read_table(X: Any) -> tuple[Array, Names | None]:
-    """Return a table of numbers (N, M) and its column names, where it has them as text."""
+    """Return a table of numbers (N, M) and its column names, if these are text."""
     if hasattr(X, "toarray") or hasattr(X, "tocsr"):
         raise TypeError(
             "X is sparse, and sparse data is not supported: convert it by X.toarray(); in a "
@@ -211,7 +210,7 @@ def read_table(X: Any) -> tuple[Array, Names | None]:
             "ColumnTransformer"
         )
     if type(X).__name__ == "LazyFrame":
-        raise TypeError("X is a lazy frame, which holds no numbers yet: hand in X.collect()")
+        raise TypeError("X is a lazy frame, which holds no numbers yet: pass X.collect()")
     try:
         values = _read_values(X)
     except (TypeError, ValueError):
@@ -261,18 +260,19 @@ def read_target(y: Any, n_rows: int, owner: str = "GT2Regressor") -> Array:
         values = values[:, 0]
     if values.shape != (n_rows,):
         raise ValueError(
-            f"y must be a row of {n_rows} values, one per row of X, got {values.shape}"
+            f"y must be a 1-D array of length {n_rows}, one value per row of X, got shape "
+            f"{values.shape}"
         )
     return values
 
 
 def n_rows_of(X: Any) -> int:
-    """Return how many rows a raw table has, whatever is in them."""
+    """Return the number of rows of a table that is not yet checked."""
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
 def take_rows(X: Any, rows: IntArray) -> Any:
-    """Return some rows of a raw table, as the kind of table that it is.
+    """Return some rows of a table that is not yet checked, as a table of the same kind.
 
     >>> take_rows(["a", "b", "c"], np.array([2, 0]))
     ['c', 'a']
@@ -338,11 +338,8 @@ def _name_trouble(found: list[str], wanted: list[str]) -> str:
     return message
 
 
-# ------------------------------------------------------------- what is wrong with a data frame
-
-
 def _column_trouble(X: Any) -> str | None:
-    """Return which column of a data frame is no row of numbers, and why; None for other tables."""
+    """Return the first column of a data frame that is not numeric, and why; else None."""
     names = getattr(X, "columns", None)
     if names is None:
         return None
@@ -357,22 +354,22 @@ def _column_trouble(X: Any) -> str | None:
     if not others:
         return f"column {first} {words}"
     shown = ", ".join(name for name, _ in others[:5]) + ", ..." * (len(others) > 5)
-    return f"column {first} {words} (other columns have trouble, too: {shown})"
+    return f"column {first} {words} (likewise: {shown})"
 
 
 _WAYS_OUT = {
-    "text": "turn it into numbers first, such as a column of 0 and 1 for each value",
-    "dates": "turn them into numbers first, such as days since a start",
-    "time spans": "turn them into numbers first, such as seconds",
-    "what is no number": "turn it into numbers or leave the column out",
+    "text": "convert it to numbers first, such as a column of 0 and 1 for each value",
+    "dates": "convert them to numbers first, such as days since a start",
+    "time spans": "convert them to numbers first, such as seconds",
+    "objects": "convert them to numbers or drop the column",
 }
 
 
 def _trouble(items: Iterable[Any]) -> str | None:
-    """Return what makes a column no row of numbers, with the first row of it, counted from 0.
+    """Return why a column is not numeric, with the first such row, counted from 0; else None.
 
     >>> _trouble([1.5, None, 2, float("nan")])
-    'has 2 missing values, the first in row 1: fill them or leave those rows out'
+    'has 2 missing values, the first in row 1: fill them or drop those rows'
     >>> _trouble([1, True, 2.5]) is None
     True
     """
@@ -389,7 +386,7 @@ def _trouble(items: Iterable[Any]) -> str | None:
         if kind in places:
             n, row = len(places[kind]), places[kind][0][0]
             some = f"{n} {kind} value" + "s" * (n > 1)
-            return f"has {some}, the first in row {row}: fill them or leave those rows out"
+            return f"has {some}, the first in row {row}: fill them or drop those rows"
     return None
 
 
@@ -405,7 +402,7 @@ def _kind(item: Any) -> str:
     except OverflowError:
         return "infinite"
     except (TypeError, ValueError):
-        return "what is no number"
+        return "objects"
     if math.isfinite(value):
         return "number"
     return "missing" if math.isnan(value) else "infinite"

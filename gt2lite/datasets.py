@@ -1,8 +1,8 @@
-"""The paper's four data sets, and how they are scaled and split.
+"""The paper's four data sets, their scaling and their splits.
 
-The tables lie in `data/` as gzipped CSV, so nothing here needs a network; their
-checksum is verified on every load. See `data/README.md` for where they come from and
-the script that makes them. Training and metrics live elsewhere.
+The files are in `data/` as gzipped CSV, so nothing here needs a network; their
+checksum is verified on every load. See `data/README.md` for their sources and
+the script that makes them.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ DATASETS = tuple(_RECORDS)
 
 
 class DataError(RuntimeError):
-    """A data file is missing or is not what it should be."""
+    """A data file is missing or has the wrong content."""
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A table in its own units: inputs `X (N, M)`, target `y (N,)`, and what it is.
+    """A data set in its own units: inputs `X (N, M)`, target `y (N,)`, names and source.
 
-    `groups (N,)` numbers the patient of each row where rows belong together, else it is None.
+    `groups (N,)` numbers the patient of each row if rows belong together, else it is None.
     """
 
     name: str
@@ -102,7 +102,7 @@ def load_dataset(name: str) -> Dataset:
     header, *lines = _verified(data_path(f"{name}.csv.gz"), sha256).decode("ascii").splitlines()
     names = header.split(",")
     values = np.loadtxt(lines, delimiter=",")
-    first = 1 if names[0] == "subject" else 0  # a group label is no input
+    first = 1 if names[0] == "subject" else 0  # a group label is not an input
     return Dataset(
         name=name,
         title=title,
@@ -118,7 +118,7 @@ def load_dataset(name: str) -> Dataset:
 
 
 def _verified(path: Path, sha256: str) -> bytes:
-    """Return the uncompressed bytes of a data file, or say what is wrong with it."""
+    """Return the uncompressed bytes of a data file, or raise a `DataError`."""
     remedy = "remake it with `python data/extract.py` in a checkout, or reinstall gt2lite"
     try:
         content = gzip.decompress(path.read_bytes())
@@ -133,7 +133,7 @@ def _verified(path: Path, sha256: str) -> bytes:
 
 
 FARTHEST = 1e150
-"""Spreads from the data of training beyond which nothing can be computed."""
+"""Standard deviations from the training data beyond which nothing can be computed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +173,7 @@ class Scaler:
             i, j = np.unravel_index(np.argmax(np.abs(Z)), Z.shape)
             raise ValueError(
                 f"column {j} of X holds {X[i, j]:g} in row {i}, more than {FARTHEST:g} "
-                "spreads away from the data of training"
+                "standard deviations away from the training data"
             )
         return Z
 
@@ -184,8 +184,8 @@ class Scaler:
             z = np.asarray((y - self.y_mean) / self.y_std)
         if z.size and not max(z.max(), -z.min()) <= FARTHEST:
             raise ValueError(
-                f"y holds {y.flat[np.argmax(np.abs(z))]:g}, more than {FARTHEST:g} spreads "
-                "away from the data of training"
+                f"y holds {y.flat[np.argmax(np.abs(z))]:g}, more than {FARTHEST:g} standard "
+                "deviations away from the training data"
             )
         return z
 
@@ -195,8 +195,8 @@ class Scaler:
             found = np.asarray(y, dtype=float) * self.y_std + self.y_mean
         if not np.isfinite(found).all():
             raise ValueError(
-                "y is so large that a prediction leaves the range of numbers: divide it by a power "
-                "of ten before training"
+                "y is so large that a prediction overflows: divide it by a power of ten before "
+                "training"
             )
         return found
 
@@ -324,7 +324,7 @@ def _refuse_columns(name: str, X: Array, bad: NDArray[np.bool_], what: str) -> N
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Row numbers of the three parts: disjoint, and together every row."""
+    """Row numbers of the three sets: disjoint, and together every row."""
 
     train: Index
     calibration: Index
@@ -332,10 +332,10 @@ class Split:
 
 
 def split(n: int, seed: int, *, groups: ArrayLike | None = None) -> Split:
-    """Split `n` rows at random into 70 % train, 15 % calibration and 15 % test.
+    """Split `n` rows at random into 70% training, 15% calibration and 15% test rows.
 
     Train and test are rounded, calibration is the rest. With `groups (n,)`, rows of one
-    group stay together, and the shares come near to that, as whole groups allow.
+    group stay together, and the shares are as near to these as whole groups allow.
 
     >>> parts = split(4898, seed=0)
     >>> len(parts.train), len(parts.calibration), len(parts.test)
@@ -343,7 +343,7 @@ def split(n: int, seed: int, *, groups: ArrayLike | None = None) -> Split:
     >>> split(6, seed=0, groups=["a", "a", "a", "a", "b", "c"]).train.tolist()
     [0, 1, 2, 3]
     """
-    n = whole("n", n, low=6)  # with fewer rows, rounding leaves the calibration part empty
+    n = whole("n", n, low=6)  # with fewer rows, rounding leaves the calibration set empty
     rng = np.random.default_rng(whole("seed", seed, low=0))
     n_train, n_test = round(0.7 * n), round(0.15 * n)
     sizes = n_train, n - n_train - n_test
@@ -351,13 +351,13 @@ def split(n: int, seed: int, *, groups: ArrayLike | None = None) -> Split:
         return Split(*random_parts(n, sizes, rng))
     labels = np.asarray(groups)
     if labels.shape != (n,):
-        raise ValueError(f"groups must be a row of {n} labels, got shape {labels.shape}")
+        raise ValueError(f"groups must be a 1-D array of length {n}, got shape {labels.shape}")
     return Split(*group_parts(labels, sizes, rng))
 
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """The three parts of a data set as z-scores, with the scaler and the split behind them."""
+    """Training, calibration and test sets as z-scores, with their scaler and split."""
 
     X_train: Array
     y_train: Array
@@ -380,10 +380,10 @@ def prepare(
     """
     one_of("scaling", scaling, ("train", "authors"))
     if by_group and dataset.groups is None:
-        raise ValueError(f"by_group needs a data set with groups, and {dataset.name!r} has none")
+        raise ValueError(f"by_group must be False for {dataset.name!r}, which has no groups")
     rows = split(len(dataset.y), seed, groups=dataset.groups if by_group else None)
     # Deviation: the authors scale all rows before they split, so that calibration and test
-    # rows leak a little into mean and std. We fit on the training part; "authors" does theirs.
+    # rows leak a little into mean and std. We fit on the training set; "authors" on all rows.
     fitted = slice(None) if scaling == "authors" else rows.train
     scaler = Scaler.fit(dataset.X[fitted], dataset.y[fitted])
     X, y = scaler.transform_X(dataset.X), scaler.transform_y(dataset.y)

@@ -1,8 +1,8 @@
-r"""How good an estimate and its interval are on data that took no part in making them.
+r"""Metrics of predictions and intervals on data that was not used to make them.
 
-Pure functions of the target `y` and what was said about it. All values are
-fractions; the paper's tables print RMSE and PINAW times 100 and PICP in per
-cent. Choosing a plane for a level is the task of `gt2lite.calibration`.
+Pure functions of the target `y` and its prediction or interval. All values are
+fractions; the paper's tables print RMSE and PINAW times 100 and PICP in
+percent. Choosing a plane for a level is the task of `gt2lite.calibration`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gt2lite._validation import Array, between, vector
 
 
 class Quality(NamedTuple):
-    """How good intervals are at a level: their coverage, relative width and interval score."""
+    """The coverage, relative width and interval score of intervals at a level."""
 
     picp: float
     pinaw: float
@@ -67,7 +67,7 @@ def pinaw(y: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> float:
 
 
 def interval_score(y: ArrayLike, lower: ArrayLike, upper: ArrayLike, coverage: float) -> float:
-    r"""Return the interval score of Winkler: the width, and a fine for every miss.
+    r"""Return the interval score of Winkler: the width plus a penalty for every miss.
 
     .. math::
         \frac{1}{N} \sum_i (\overline y_i - \underline y_i) + \frac{2}{1 - \phi}
@@ -112,11 +112,11 @@ def _inside(y: Array, lower: Array, upper: Array) -> NDArray[np.bool_]:
 def _relative_width(y: Array, lower: Array, upper: Array) -> float:
     extent = float(np.ptp(y))
     if extent == 0:
-        raise ValueError(f"y must vary, for its range to be a unit of width: all are {y[0]}")
+        raise ValueError(f"y must vary, because widths are relative to its range: all are {y[0]}")
     return float(np.mean(upper - lower)) / extent
 
 
 def _score(y: Array, lower: Array, upper: Array, coverage: float) -> float:
-    fine = 2 / (1 - between("coverage", coverage, 0, 1))
+    penalty = 2 / (1 - between("coverage", coverage, 0, 1))
     outside = np.maximum(lower - y, 0) + np.maximum(y - upper, 0)  # (N,)
-    return float(np.mean(upper - lower + fine * outside))
+    return float(np.mean(upper - lower + penalty * outside))

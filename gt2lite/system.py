@@ -1,4 +1,4 @@
-"""A general type-2 fuzzy logic system: its parameters, its output and intervals.
+"""General type-2 fuzzy systems: parameters, output and intervals.
 
 A system is a plain dict of arrays (`Params`), all of them free real numbers, so that any
 optimiser may move them. `constrain` maps them to what the formulas use, in one place::
@@ -114,7 +114,7 @@ class Planes:
     Memberships do not depend on the plane: one question about many planes computes them once,
     chunk by chunk. From the second question on they are kept, where they fit into a modest
     amount of memory; for more rows they are recomputed, so that memory stays bounded. (Not
-    from the first one on, because fresh memory costs more than what is computed into it.)
+    from the first one on, because to allocate memory takes longer than to fill it.)
 
     Args:
         params: the system.
@@ -135,7 +135,7 @@ class Planes:
         self.X = matrix("X", X)
         M = params["c"].shape[1]
         if self.X.shape[1] != M:
-            raise ValueError(f"X must have {M} columns, as in training; it has {self.X.shape[1]}")
+            raise ValueError(f"X must have {M} columns, as in training, got {self.X.shape[1]}")
         self._theta = constrain(params)
         self._kept: dict[int, Fired] = {}
         self._was_asked = False

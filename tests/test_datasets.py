@@ -1,65 +1,50 @@
-"""Facts about the four data sets, and how they are loaded."""
+"""The four data sets, their scaling and their splits."""
 
 from __future__ import annotations
 
 import gzip
 import shutil
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pytest
 
 from gt2lite import datasets
-from gt2lite.datasets import DataError, Dataset, data_path, load_dataset
+from gt2lite.datasets import (
+    DATASETS,
+    DataError,
+    LogScaler,
+    Scaler,
+    checksum,
+    data_path,
+    load_dataset,
+    prepare,
+    split,
+)
 
-NAMES = ("ww", "pm", "aids", "pp")
-
-
-@pytest.fixture
-def data_copy(tmp_path, monkeypatch):
-    """A data folder of its own, holding a good copy of ww, that the loader reads."""
-    shutil.copy(data_path("ww.csv.gz"), tmp_path)
-    monkeypatch.setattr(datasets, "data_path", tmp_path.joinpath)
-    return tmp_path / "ww.csv.gz"
-
-
-def surplus_rows(data: Dataset) -> int:
-    rows = np.column_stack([data.X, data.y])
-    return len(rows) - len(np.unique(rows, axis=0))
-
-
-# The tables
+# ---------------------------------------------------------------------- tables
 
 
 @pytest.mark.parametrize(
-    ("name", "shape", "target", "mean"),
+    ("name", "shape", "target", "mean", "repeated"),
     [
-        ("ww", (4898, 11), "quality", 5.877909),
-        ("pm", (5875, 19), "motor_UPDRS", 21.296229),
-        ("aids", (2139, 23), "cid", 0.243572),
-        ("pp", (9568, 4), "PE", 454.365009),
+        ("ww", (4898, 11), "quality", 5.877909, 937),
+        ("pm", (5875, 19), "motor_UPDRS", 21.296229, 0),
+        ("aids", (2139, 23), "cid", 0.243572, 0),
+        ("pp", (9568, 4), "PE", 454.365009, 41),
     ],
 )
-def test_shape_and_target(name, shape, target, mean):
+def test_every_table_is_what_it_should_be(name, shape, target, mean, repeated):
     data = load_dataset(name)
-    assert data.name == name
-    assert data.X.shape == shape
-    assert data.y.shape == shape[:1]
-    assert data.target_name == target
+    assert (data.name, data.X.shape, data.y.shape) == (name, shape, shape[:1])
+    assert data.target_name == target and target not in data.feature_names
     assert data.y.mean() == pytest.approx(mean, abs=5e-7)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_every_table_is_finite_named_and_attributed(name):
-    data = load_dataset(name)
-    assert data.X.dtype == data.y.dtype == np.float64
-    assert np.isfinite(data.X).all()
-    assert np.isfinite(data.y).all()
-    assert len(set(data.feature_names)) == data.X.shape[1]
-    assert data.target_name not in data.feature_names
-    assert data.licence == "CC BY 4.0"
-    assert "UCI" in data.source
-    assert data.title
+    assert np.isfinite(data.X).all() and np.isfinite(data.y).all()
+    assert len(set(data.feature_names)) == shape[1]
+    assert data.licence == "CC BY 4.0" and "UCI" in data.source and data.title
+    assert checksum(name) == data.sha256
+    rows = np.column_stack([data.X, data.y])
+    assert len(rows) - len(np.unique(rows, axis=0)) == repeated
 
 
 def test_first_and_last_rows_stand_where_the_authors_put_them():
@@ -71,104 +56,69 @@ def test_first_and_last_rows_stand_where_the_authors_put_them():
     assert plant.y[0] == 463.26
 
 
-def test_wine_quality_takes_seven_values():
+def test_targets_and_constants_of_the_tables():
     assert np.unique(load_dataset("ww").y).tolist() == [3, 4, 5, 6, 7, 8, 9]
-
-
-def test_cid_is_zero_or_one_with_521_ones():
-    y = load_dataset("aids").y
-    assert np.unique(y).tolist() == [0, 1]
-    assert y.sum() == 521
-
-
-def test_zprior_is_the_one_constant_input():
-    for name in NAMES:
+    assert load_dataset("aids").y.sum() == 521
+    for name in DATASETS:
         data = load_dataset(name)
         constant = np.ptp(data.X, axis=0) == 0
         names = [n for n, c in zip(data.feature_names, constant, strict=True) if c]
         assert names == (["zprior"] if name == "aids" else [])
 
 
-def test_aids_inputs_in_documented_order():
-    expected = (
-        "time trt age wtkg hemo homo drugs karnof oprior z30 zprior preanti race gender str2 "
-        "strat symptom treat offtrt cd40 cd420 cd80 cd820"
-    )
-    assert load_dataset("aids").feature_names == tuple(expected.split())
-
-
 def test_parkinson_has_42_patients_who_are_a_label_and_not_an_input():
     data = load_dataset("pm")
     assert np.unique(data.groups).tolist() == list(range(1, 43))
-    assert data.groups.shape == data.y.shape
-    assert data.groups.dtype == np.int64
+    assert data.groups.shape == data.y.shape and data.groups.dtype == np.int64
     assert data.feature_names[:4] == ("age", "sex", "test_time", "Jitter(%)")
-    assert data.feature_names[-1] == "PPE"
     assert not {"subject", "subject#", "total_UPDRS"} & set(data.feature_names)
+    assert [name for name in DATASETS if load_dataset(name).groups is not None] == ["pm"]
 
 
-def test_only_parkinson_has_groups():
-    assert [name for name in NAMES if load_dataset(name).groups is not None] == ["pm"]
+# --------------------------------------------------------------------- loading
 
 
-@pytest.mark.parametrize(("name", "count"), [("ww", 937), ("pp", 41), ("pm", 0), ("aids", 0)])
-def test_rows_that_repeat_an_earlier_one(name, count):
-    assert surplus_rows(load_dataset(name)) == count
+@pytest.fixture
+def data_copy(tmp_path, monkeypatch):
+    """A data folder of its own, holding a good copy of ww, that the loader reads."""
+    shutil.copy(data_path("ww.csv.gz"), tmp_path)
+    monkeypatch.setattr(datasets, "data_path", tmp_path.joinpath)
+    return tmp_path / "ww.csv.gz"
 
 
-# Loading
-
-
-def test_loading_twice_gives_independent_arrays():
+def test_loading_twice_gives_independent_frozen_data():
     one, two = load_dataset("pm"), load_dataset("pm")
     kept = two.X.copy(), two.y.copy(), two.groups.copy()
     one.X[:], one.y[:], one.groups[:] = -1, -1, -1
     for array, copy in zip((two.X, two.y, two.groups), kept, strict=True):
         np.testing.assert_array_equal(array, copy)
-    assert not np.shares_memory(one.X, one.y)
-
-
-def test_a_dataset_is_frozen():
     with pytest.raises(FrozenInstanceError):
-        load_dataset("aids").name = "other"
+        one.name = "other"
 
 
 @pytest.mark.parametrize("name", ["wine", "WW", "", None, 3, "../data/ww"])
-def test_an_unknown_name_is_told_the_known_ones(name):
+def test_an_unknown_name_is_refused_with_the_known_ones(name):
     with pytest.raises(ValueError, match="'ww', 'pm', 'aids', 'pp', got"):
         load_dataset(name)
 
 
-def test_a_good_copy_loads(data_copy):
+def flip(packed, at):
+    return packed[:at] + bytes([packed[at] ^ 0xFF]) + packed[at + 1 :]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda packed: gzip.compress(gzip.decompress(packed).replace(b"0.27", b"0.28", 1)),
+        *(lambda packed, n=n: packed[:n] for n in (0, 5, 100, -1)),
+        *(lambda packed, at=at: flip(packed, at) for at in (10, 1000, -6)),
+        lambda packed: b"fixed acidity,quality\n7,6\n",
+    ],
+)
+def test_a_damaged_file_is_found(data_copy, damage):
     assert load_dataset("ww").X.shape == (4898, 11)
-
-
-def test_one_changed_digit_is_found(data_copy):
-    content = gzip.decompress(data_copy.read_bytes())
-    data_copy.write_bytes(gzip.compress(content.replace(b"0.27", b"0.28", 1)))
-    with pytest.raises(DataError, match=r"ww\.csv\.gz has SHA-256 .* should be .*extract\.py"):
-        load_dataset("ww")
-
-
-def test_a_truncated_file_is_found(data_copy):
-    packed = data_copy.read_bytes()
-    for size in (0, 5, 100, len(packed) // 2, len(packed) - 1):
-        data_copy.write_bytes(packed[:size])
-        with pytest.raises(DataError, match=r"ww\.csv\.gz .*: remake it"):
-            load_dataset("ww")
-
-
-def test_a_flipped_byte_anywhere_in_the_packed_data_is_found(data_copy):
-    packed = data_copy.read_bytes()
-    for at in (10, 1000, len(packed) // 2, len(packed) - 6):  # after the 10 bytes of header
-        data_copy.write_bytes(packed[:at] + bytes([packed[at] ^ 0xFF]) + packed[at + 1 :])
-        with pytest.raises(DataError, match=r"ww\.csv\.gz"):
-            load_dataset("ww")
-
-
-def test_a_file_that_is_not_gzip_is_found(data_copy):
-    data_copy.write_text("fixed acidity,quality\n7,6\n")
-    with pytest.raises(DataError, match=r"ww\.csv\.gz cannot be read \(Not a gzipped file"):
+    data_copy.write_bytes(damage(data_copy.read_bytes()))
+    with pytest.raises(DataError, match=r"ww\.csv\.gz .*extract\.py"):
         load_dataset("ww")
 
 
@@ -189,3 +139,238 @@ def test_data_lies_beside_the_package_in_a_checkout_and_inside_it_when_installed
     assert data_path("ww.csv.gz") == tmp_path / "data" / "ww.csv.gz"
     (package / "data").mkdir()
     assert data_path("ww.csv.gz") == package / "data" / "ww.csv.gz"
+
+
+# --------------------------------------------------------------------- scaling
+
+
+def test_scaler_by_hand():
+    scaler = Scaler.fit([[0.0, 7.0], [4.0, 7.0]], [1.0, 3.0])
+    assert scaler.x_mean.tolist() == [2, 7]
+    assert scaler.x_std.tolist() == [2, 1]  # ddof 0; 1 for a constant
+    assert (scaler.y_mean, scaler.y_std) == (2, 1)
+    assert scaler.transform_X([[6.0, 9.0]]).tolist() == [[2, 2]]
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, 1 / 3, -2.7e8, 1e-300, 1e-310])
+def test_a_constant_column_gets_std_exactly_1_and_becomes_exactly_0(value):
+    column = np.full(1000, value)
+    scaler = Scaler.fit(column[:, None], column)
+    assert scaler.x_std.tolist() == [1] and scaler.y_std == 1
+    assert not scaler.transform_X(column[:, None]).any()
+    assert not scaler.transform_y(column).any()
+    assert np.full(1000, 0.1).std() > 0  # rounding: hence constants are found by value
+    varying = np.array([[1.0], [1.0 + 1e-9]])
+    assert Scaler.fit(varying, [0.0, 1.0]).x_std[0] == pytest.approx(5e-10, rel=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (3, 1), (2, 3, 4)])
+@pytest.mark.parametrize("kind", [Scaler, LogScaler])
+def test_inverse_y_undoes_transform_y_in_any_shape(kind, shape):
+    scaler = kind.fit([[1.0], [2.0], [3.0]], [10.0, 20.0, 60.0])
+    y = 1.0 + np.arange(np.prod(shape, dtype=int)).reshape(shape)
+    back = scaler.inverse_y(scaler.transform_y(y))
+    assert np.shape(back) == shape
+    np.testing.assert_allclose(back, y, rtol=1e-12)
+
+
+def test_a_log_scaler_learns_logarithms():
+    y = np.array([1.0, 10.0, 100.0])
+    X = np.arange(3.0)[:, None]
+    scaler, plain = LogScaler.fit(X, y), Scaler.fit(X, np.log(y))
+    np.testing.assert_array_equal(scaler.transform_y(y), plain.transform_y(np.log(y)))
+    assert scaler.without_transform().y_std == plain.y_std
+    assert type(scaler.without_transform()) is Scaler and plain.without_transform() is plain
+    assert (scaler.learned_name("y"), plain.learned_name("y")) == ("log(y)", "y")
+    bounds = np.array([-np.inf, 0.0, np.inf])
+    assert scaler.inverse_bounds(bounds)[[0, 2]].tolist() == [0.0, np.inf]
+    assert plain.inverse_bounds(bounds)[[0, 2]].tolist() == [-np.inf, np.inf]
+    with pytest.raises(ValueError, match=r"y must be above 0 .* got 0 in row 1"):
+        LogScaler.fit(X, [1.0, 0.0, 2.0])
+    with pytest.raises(ValueError, match="coverage"):
+        scaler.inverse_bounds(np.array([1e3]))
+
+
+def test_invalid_arguments_of_a_scaler_are_refused():
+    scaler = Scaler.fit([[1.0, 2.0], [3.0, 4.0]], [0.0, 1.0])
+    with pytest.raises(ValueError, match="X must have 2 columns"):
+        scaler.transform_X([[1.0, 2.0, 3.0]])
+    with pytest.raises(ValueError, match="y must"):
+        Scaler.fit([[1.0], [2.0]], [1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match="X contains NaN"):
+        Scaler.fit([[1.0], [np.nan]], [1.0, 2.0])
+
+
+def test_numbers_of_any_size_are_scaled_to_the_same_digits():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(150, 2)), rng.normal(size=150)
+    plain = Scaler.fit(X, y)
+    for power in (600, -600):
+        odd = Scaler.fit(np.ldexp(X, power), np.ldexp(y, power))
+        np.testing.assert_array_equal(odd.x_std, np.ldexp(plain.x_std, power))
+        np.testing.assert_array_equal(odd.transform_X(np.ldexp(X, power)), plain.transform_X(X))
+        assert odd.y_std == np.ldexp(plain.y_std, power)
+    both = Scaler.fit(np.column_stack([X, 1e200 * X[:, 0]]), y)
+    np.testing.assert_array_equal(both.x_std[:2], plain.x_std)
+    assert both.x_std[2] == pytest.approx(1e200 * both.x_std[0])
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda X, y: Scaler.fit(np.where(X.mean() < X, 1e308, X), y), "column 0 of X .*1e\\+308"),
+        (lambda X, y: Scaler.fit(X, 1e308 * y), "y holds numbers beyond"),
+        (lambda X, y: Scaler.fit(1e-310 * X, y), "column 0 of X varies by less"),
+        (lambda X, y: Scaler.fit(X, y).transform_X(-1e200 * X), r"column 0 of X .*-1e\+200"),
+        (lambda X, y: Scaler.fit(X, y).transform_y(1e200 * y), r"y holds -1e\+200"),
+        (lambda X, y: Scaler.fit(X, 1e299 * y).inverse_y([1e20]), "y is so large"),
+    ],
+)
+def test_numbers_too_large_or_too_close_to_compute_with_are_refused(call, words):
+    with pytest.raises(ValueError, match=words):
+        call(np.array([[0.0], [1.0]]), np.array([-1.0, 1.0]))
+
+
+# ---------------------------------------------------------------------- splits
+
+
+def sizes(parts):
+    return len(parts.train), len(parts.calibration), len(parts.test)
+
+
+def all_rows(parts):
+    return np.concatenate([parts.train, parts.calibration, parts.test])
+
+
+@pytest.mark.parametrize(
+    ("n", "expected"),
+    [
+        (4898, (3429, 734, 735)),
+        (5875, (4112, 882, 881)),
+        (2139, (1497, 321, 321)),
+        (9568, (6698, 1435, 1435)),
+        (100, (70, 15, 15)),
+        (6, (4, 1, 1)),
+    ],
+)
+def test_train_and_test_are_rounded_and_calibration_is_the_rest(n, expected):
+    parts = split(n, seed=0)
+    assert sizes(parts) == expected
+    assert sorted(all_rows(parts).tolist()) == list(range(n))
+
+
+def test_a_seed_gives_the_same_split_again_and_another_seed_another():
+    for groups in (None, np.repeat(np.arange(20), 25)):
+        one, same, other = (split(500, seed, groups=groups) for seed in (1, 1, 2))
+        np.testing.assert_array_equal(all_rows(one), all_rows(same))
+        assert set(one.test) != set(other.test)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *({"n": n} for n in (-1, 0, 5, 10.0, True)),
+        *({"seed": seed} for seed in (None, -1, 0.5)),
+        *({"groups": groups} for groups in ([0, 1] * 5, np.arange(9))),
+    ],
+    ids=str,
+)
+def test_invalid_arguments_of_a_split_are_refused(arguments):
+    with pytest.raises(ValueError, match=f"{next(iter(arguments))} must"):
+        split(**({"n": 10, "seed": 0} | arguments))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_group_split_keeps_patients_apart_with_shares_within_half_a_patient(seed):
+    groups = load_dataset("pm").groups
+    plain, parts = split(len(groups), seed), split(len(groups), seed, groups=groups)
+    assert set(groups[plain.train]) == set(groups[plain.test]) == set(range(1, 43))
+    patients = [set(groups[rows]) for rows in (parts.train, parts.calibration, parts.test)]
+    assert sum(map(len, patients)) == len(set.union(*patients)) == 42
+    assert sorted(all_rows(parts).tolist()) == list(range(len(groups)))
+    half = np.bincount(groups).max() / 2
+    assert abs(len(parts.train) - 4112) <= half
+    assert abs(len(parts.test) - 881) <= half
+
+
+def test_a_group_split_does_not_favour_large_groups():
+    groups = load_dataset("pm").groups
+    drawn = np.zeros(43)
+    for seed in range(300):
+        drawn[np.unique(groups[split(len(groups), seed, groups=groups).test])] += 1
+    large = np.bincount(groups)[1:] > 140
+    assert drawn[1:][large].mean() == pytest.approx(drawn[1:][~large].mean(), rel=0.15)
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [
+        ((15, 70, 15), {(70, 15, 15)}),
+        ((1, 1, 98), {(98, 1, 1)}),
+        ((40, 30, 30), {(40, 30, 30)}),
+        ((10,) * 10, {(70, 10, 20), (70, 20, 10)}),
+        ((1,) * 100, {(70, 15, 15)}),
+    ],
+)
+def test_shares_come_as_near_as_whole_groups_allow(counts, expected):
+    labels = np.array([f"group {i}" for i in range(len(counts))])
+    for seed in range(10):
+        assert sizes(split(100, seed, groups=np.repeat(labels, counts))) in expected, seed
+
+
+# --------------------------------------------------------------------- prepare
+
+
+@pytest.fixture(scope="module")
+def wine():
+    return load_dataset("ww")
+
+
+def test_prepared_parts_are_the_scaled_rows_of_the_split(wine):
+    done, rows = prepare(wine, seed=4), split(4898, seed=4)
+    for X, y, part in (
+        (done.X_train, done.y_train, rows.train),
+        (done.X_cal, done.y_cal, rows.calibration),
+        (done.X_test, done.y_test, rows.test),
+    ):
+        np.testing.assert_array_equal(X, done.scaler.transform_X(wine.X[part]))
+        np.testing.assert_allclose(done.scaler.inverse_y(y), wine.y[part])
+    np.testing.assert_array_equal(done.split.test, rows.test)
+
+
+def test_scaling_uses_the_training_set_only(wine):
+    rows = split(4898, seed=0)
+    X, y = wine.X.copy(), wine.y.copy()
+    unseen = np.concatenate([rows.calibration, rows.test])
+    X[unseen], y[unseen] = 1e6, -1e6
+    before, after = prepare(wine, 0), prepare(replace(wine, X=X, y=y), 0)
+    np.testing.assert_array_equal(before.scaler.x_mean, after.scaler.x_mean)
+    np.testing.assert_array_equal(before.scaler.x_std, after.scaler.x_std)
+    assert (before.scaler.y_mean, before.scaler.y_std) == (after.scaler.y_mean, after.scaler.y_std)
+    np.testing.assert_allclose(before.X_train.mean(axis=0), 0, atol=1e-10)
+    np.testing.assert_allclose(before.X_train.std(axis=0), 1)
+
+
+def test_authors_scaling_uses_every_row_and_keeps_the_split(wine):
+    ours, theirs = prepare(wine, 0), prepare(wine, 0, scaling="authors")
+    np.testing.assert_array_equal(theirs.scaler.x_mean, wine.X.mean(axis=0))
+    assert theirs.scaler.y_mean == wine.y.mean() != ours.scaler.y_mean
+    np.testing.assert_array_equal(theirs.split.train, ours.split.train)
+    np.testing.assert_allclose(theirs.X_test, ours.X_test, atol=0.3)  # the leak is small
+
+
+def test_by_group_keeps_patients_apart():
+    data = load_dataset("pm")
+    rows = prepare(data, 0, by_group=True).split
+    assert not set(data.groups[rows.train]) & set(data.groups[rows.test])
+    assert not set(data.groups[rows.train]) & set(data.groups[rows.calibration])
+
+
+def test_prepare_changes_no_data_and_refuses_invalid_arguments(wine):
+    X = wine.X.copy()
+    prepare(wine, 0).X_train[:] = 0
+    np.testing.assert_array_equal(wine.X, X)
+    with pytest.raises(ValueError, match="scaling must"):
+        prepare(wine, 0, scaling="test")
+    with pytest.raises(ValueError, match="by_group"):
+        prepare(wine, 0, by_group=True)

@@ -1,20 +1,217 @@
-"""Facts about learning: Algorithm 1, step by step and as a whole."""
+"""Training: the recipe, start values, Algorithm 1 step by step, what is kept and when it stops."""
 
 from __future__ import annotations
 
+import ctypes
+import itertools
+import math
 import pickle
+import threading
+import warnings
+from dataclasses import FrozenInstanceError
 
 import numpy as np
 import pytest
 from autograd import grad
-from learners import Recorder, a_table, assert_same
+from learners import Recorder, a_table, assert_same, full_loss
 
 from gt2lite import training
 from gt2lite.losses import loss
-from gt2lite.system import Planes, reference_ends
-from gt2lite.training import Adam, DivergenceError, Recipe, init_params, train
+from gt2lite.memberships import log_firing
+from gt2lite.system import Planes, constrain, reference_ends
+from gt2lite.training import (
+    Adam,
+    DivergenceError,
+    InterruptedTrainingWarning,
+    Recipe,
+    RunningMean,
+    init_params,
+    train,
+)
 
-# The loop
+# ---------------------------------------------------------------------- recipe
+
+
+def test_the_default_recipe_is_the_papers():
+    assert Recipe() == Recipe(
+        n_rules=10,
+        coverage=0.99,
+        alphas=None,
+        objective="dual",
+        smf="per_input",
+        epochs=100,
+        batch_size=64,
+        learning_rate=1e-3,
+        keep="last",
+        bias_correction="steps",
+        schedule="constant",
+        weight_decay=0.0,
+        averaging=0.0,
+        start="per_input",
+        sigma_scale=1.0,
+        validation=0.2,
+        patience=None,
+    )
+    np.testing.assert_array_equal(Recipe().planes.alphas, [0.01, 0.5, 1])
+    with pytest.raises(FrozenInstanceError):
+        Recipe().epochs = 3
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("n_rules", (0, 2.5, 10**400, np.array([3, 4]))),
+        ("epochs", (0,)),
+        ("batch_size", (-1,)),
+        ("coverage", (1, "0.9", np.array([0.5, 0.9]), np.nextafter(1, 0))),
+        ("learning_rate", (0, 1e300, math.inf, math.nan, np.array([0.1, 0.2]))),
+        ("objective", ("triple",)),
+        ("smf", (None,)),
+        ("keep", ("first",)),
+        ("bias_correction", ("none",)),
+        ("schedule", ("linear",)),
+        ("weight_decay", (-0.1, 1001, np.array([0.0, 0.1]))),  # 1001 times the rate: above 1
+        ("averaging", (1, -0.1, "0.5")),
+        ("start", ("random",)),
+        ("sigma_scale", (0, 1e-300, 1e300)),
+        ("validation", (0, 1)),
+        ("patience", (0, 2.5, True, "long", 5)),  # 5 needs a `keep` that compares epochs
+        ("alphas", ((0.5, 1.0), (0.01, 2.0), 0.01, "0.5", ((0.01, 0.5), (1.0,)))),
+    ],
+)
+def test_an_invalid_recipe_is_refused_by_name(name, values):
+    for value in values:
+        with pytest.raises((TypeError, ValueError), match=f"^{name} must"):
+            Recipe(**{name: value})
+    assert Recipe(patience=np.int64(5), keep="best").patience == 5
+
+
+# ---------------------------------------------------------------- start values
+
+
+def test_start_values_lie_in_their_ranges():
+    X = np.random.default_rng(0).normal(2.0, 3.0, size=(200, 4))
+    params = init_params(X, 50, np.random.default_rng(1))
+    for name, high in (("raw_l", 0.1), ("raw_r", 0.1), ("a", 0.01), ("a0", 0.01)):
+        assert ((params[name] >= 0) & (params[name] <= high)).all(), name
+        assert np.ptp(params[name]) > 0.3 * high, name
+    assert (params["c"] >= X.min(axis=0) - 1e-12).all()
+    assert (params["c"] <= X.max(axis=0) + 1e-12).all()
+    np.testing.assert_allclose(params["raw_sigma"], np.tile(X.std(axis=0), (50, 1)), rtol=1e-12)
+    half = init_params(X, 50, np.random.default_rng(1), sigma_scale=0.5)["raw_sigma"]
+    np.testing.assert_array_equal(half, params["raw_sigma"] / 2)
+
+
+def test_same_generator_same_start_other_generator_other_start():
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    one, same, other = (init_params(X, 5, np.random.default_rng(s)) for s in (3, 3, 4))
+    for name in one:
+        np.testing.assert_array_equal(one[name], same[name])
+        assert name == "raw_sigma" or (one[name] != other[name]).any()
+
+
+def test_centres_are_given_to_the_rules_in_random_order():
+    X = np.random.default_rng(0).normal(size=(100, 8))
+    c = init_params(X, 6, np.random.default_rng(1))["c"]
+    assert len({tuple(np.argsort(column)) for column in c.T}) > 4
+
+
+def test_well_separated_clusters_are_found():
+    rng = np.random.default_rng(0)
+    clusters = [rng.normal(at, 0.1, size) for at, size in ((-50, 5), (0, 40), (3, 20), (90, 1))]
+    X = rng.permutation(np.concatenate(clusters))[:, None]
+    for seed in range(10):
+        c = np.sort(init_params(X, 4, np.random.default_rng(seed))["c"][:, 0])
+        np.testing.assert_allclose(c, [cluster.mean() for cluster in clusters], rtol=0, atol=1e-12)
+
+
+def test_joint_clusters_are_found_and_every_rule_stands_in_one():
+    rng = np.random.default_rng(0)
+    at = np.array([[-9.0, 9.0], [0.0, 0.0], [9.0, 9.0], [9.0, -9.0]])
+    X = np.concatenate([place + 0.1 * rng.normal(size=(30, 2)) for place in at])
+    for seed in range(5):
+        c = init_params(X, 4, np.random.default_rng(seed), start="joint")["c"]
+        means = X.reshape(4, 30, 2).mean(axis=1)
+        order = [int(np.argmin(((means - centre) ** 2).sum(axis=1))) for centre in c]
+        assert sorted(order) == [0, 1, 2, 3]
+        np.testing.assert_allclose(c, means[order], rtol=0, atol=1e-12)
+
+
+def test_repeated_values_weigh_as_often_as_they_occur():
+    # 0 thrice and 1 once make one cluster with mean 1/4, 10 and 10 another
+    X = np.array([[0.0], [1.0], [0.0], [10.0], [0.0], [10.0]])
+    c = init_params(X, 2, np.random.default_rng(0))["c"]
+    np.testing.assert_allclose(np.sort(c[:, 0]), [0.25, 10], rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("start", "M"), [("per_input", 1), ("joint", 3)])
+def test_every_centre_is_the_mean_of_the_rows_nearest_to_it(start, M, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.gamma(1.0, 2.0, (300, M)).round(2)
+    c = init_params(X, 7, rng, start=start)["c"]
+    nearest = ((X[:, None] - c) ** 2).sum(axis=2).argmin(axis=1)
+    means = [X[nearest == j].mean(axis=0) for j in range(7)]
+    np.testing.assert_allclose(c, means, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("start", ["per_input", "joint"])
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [[2.0, -1.0]],
+        [[0.0, 1.0], [2.0, 3.0], [0.0, 1.0]],
+        [[0.0, 0.1], [1.0, 0.1], [2.0, 0.1]],
+        [[0.0, 1e-170], [1e-170, 0.0], [2e-170, 3e-170], [3e-170, 0.0]],
+        [[1.0, -1e-310], [1.0 + 2**-52, 1e-310]],
+    ],
+    ids=["one row", "two distinct rows", "a constant", "squares underflow", "last bits"],
+)
+def test_start_values_exist_for_degenerate_rows(rows, start):
+    X = np.array(rows)
+    params = init_params(X, 5, np.random.default_rng(0), start=start)
+    assert (params["raw_sigma"] > 0).all()
+    assert (params["c"] >= X.min(axis=0)).all() and (params["c"] <= X.max(axis=0)).all()
+    assert np.isfinite(Planes(params, X).ends((0.01, 0.5, 1.0))).all()
+
+
+def test_centres_do_not_suffer_from_an_outlier():
+    # running sums that start at the outlier would leave nothing of the rest
+    x = np.concatenate([[-1e17], np.linspace(9.5, 11.5, 21)])
+    c = np.sort(init_params(x[:, None], 3, np.random.default_rng(0))["c"][:, 0])
+    assert c[0] == -1e17
+    assert ((c[1:] >= 9.5) & (c[1:] <= 11.5)).all()
+
+
+def test_sigma_over_the_root_of_the_inputs_is_the_plain_product():
+    X = np.random.default_rng(0).normal(size=(50, 9))
+    params = init_params(X, 4, np.random.default_rng(1), sigma_scale=1 / 3)
+    z = (X[:, None] - params["c"]) / X.std(axis=0)  # (N, P, M)
+    product = np.exp(-0.5 * z**2).prod(axis=2)
+    theta = constrain(params)
+    _, upper = log_firing(X, theta.c, theta.sigma, theta.s_l, theta.s_r, 0.0)
+    np.testing.assert_allclose(np.exp(upper), product, rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("X", np.zeros(3)),
+        ("X", np.array([[1.0], [np.nan]])),
+        ("X", np.array([[-1e200], [1e200]])),
+        ("n_rules", 0),
+        ("smf", "both"),
+        ("start", "anywhere"),
+        ("sigma_scale", -1),
+    ],
+)
+def test_invalid_arguments_of_the_start_are_refused(name, value):
+    good = {"X": np.zeros((3, 1)), "n_rules": 2, "rng": np.random.default_rng(0), "smf": "scalar"}
+    with pytest.raises(ValueError, match=f"^{name} "):
+        init_params(**{**good, name: value})
+
+
+# -------------------------------------------------------------------- the loop
 
 
 def textbook(X, y, recipe, seed):
@@ -109,26 +306,16 @@ def test_the_trained_envelope_covers_about_what_it_was_asked_to():
     assert np.mean((lower <= y) & (y <= upper)) == pytest.approx(0.8, abs=0.05)
 
 
-@pytest.mark.parametrize("smf", ["per_input", "scalar"])
-def test_same_seed_same_bits(smf):
+def test_same_seed_same_bits_other_seed_other_numbers():
     X, y = a_table(N=150)
-    recipe = Recipe(n_rules=4, epochs=4, smf=smf)
-    one, same = train(X, y, recipe, seed=3), train(X, y, recipe, seed=3)
+    before = X.copy(), y.copy()
+    recipe = Recipe(n_rules=4, epochs=4)
+    one, same, other = (train(X, y, recipe, seed=s) for s in (3, np.random.default_rng(3), 4))
     assert_same(same.params, one.params, atol=0)
     np.testing.assert_array_equal(one.history, same.history)
-
-
-def test_other_seed_other_numbers():
-    X, y = a_table(N=150)
-    one, other = (train(X, y, Recipe(n_rules=4, epochs=2), seed=seed) for seed in (3, 4))
     assert all((one.params[name] != other.params[name]).any() for name in one.params)
-
-
-def test_a_generator_is_as_good_as_a_seed():
-    X, y = a_table(N=30)
-    recipe = Recipe(n_rules=2, epochs=2)
-    by_seed = train(X, y, recipe, seed=3)
-    assert_same(train(X, y, recipe, seed=np.random.default_rng(3)).params, by_seed.params, atol=0)
+    np.testing.assert_array_equal(X, before[0])  # the data is not changed
+    np.testing.assert_array_equal(y, before[1])
 
 
 def test_training_can_start_anywhere():
@@ -145,18 +332,15 @@ def test_training_can_start_anywhere():
         init_params(X, 3, np.random.default_rng(9), smf="scalar"),
         {name: start[name] for name in ("c", "a")},
     ):
-        with pytest.raises(ValueError, match=r"^start must have the parameters"):
+        with pytest.raises(ValueError, match=r"^start must"):
             train(X, y, recipe, start=wrong)
 
 
 def test_rows_come_in_another_order_every_epoch():
-    # nothing moves, and 40 of the 64 rows make up an epoch: its loss tells which ones they were
+    # nothing moves, and 40 of the 64 rows make up an epoch: its loss shows which ones they were
     X, y = a_table(N=64)
     trained = train(X, y, Recipe(n_rules=2, epochs=5, batch_size=40, learning_rate=1e-12))
     assert len(set(trained.history.round(6))) == 5
-
-
-# Batches
 
 
 def steps_of_first_epoch(N, batch_size):
@@ -176,15 +360,6 @@ def test_an_incomplete_last_batch_is_dropped_unless_it_is_the_only_one(N, batch_
     assert steps_of_first_epoch(N, batch_size) == pytest.approx(steps, abs=0.05)
 
 
-def test_fewer_rows_than_a_batch_are_one_batch():
-    X, y = a_table(N=7)
-    small, exact = (train(X, y, Recipe(n_rules=2, epochs=5, batch_size=b)) for b in (64, 7))
-    assert_same(small.params, exact.params, atol=0)
-
-
-# Small and awkward data
-
-
 @pytest.mark.parametrize("objective", ["dual", "aligned"])
 @pytest.mark.parametrize("smf", ["per_input", "scalar"])
 @pytest.mark.parametrize(
@@ -192,21 +367,12 @@ def test_fewer_rows_than_a_batch_are_one_batch():
     [
         (np.array([[0.3, -1.0]]), 3),
         (np.linspace(-1, 1, 9)[:, None], 1),
-        (np.linspace(-1, 1, 9)[:, None], 4),
         (np.column_stack([np.linspace(-1, 1, 9), np.full(9, 0.1)]), 3),
         (np.column_stack([np.linspace(-1, 1, 9), np.arange(9) % 2]), 5),
         (np.zeros((9, 2)), 3),
         (np.concatenate([np.linspace(-1, 1, 9), [1e6]])[:, None], 3),
     ],
-    ids=[
-        "one sample",
-        "one rule",
-        "one input",
-        "constant input",
-        "two values",
-        "constant inputs only",
-        "outlier",
-    ],
+    ids=["one sample", "one rule", "constant input", "two values", "constant inputs", "outlier"],
 )
 def test_awkward_data_trains(X, n_rules, smf, objective):
     y = np.linspace(-1, 1, len(X))
@@ -217,102 +383,342 @@ def test_awkward_data_trains(X, n_rules, smf, objective):
     assert np.isfinite(Planes(trained.params, X).ends(recipe.planes.alphas)).all()
 
 
-def test_a_target_that_ties_trains():
-    X, _ = a_table()
-    trained = train(X, np.arange(60) % 2.0, Recipe(n_rules=3, epochs=10, learning_rate=0.01))
-    assert trained.history[-1] < trained.history[0]
-
-
-def test_input_is_not_modified():
-    X, y = a_table()
-    before = X.copy(), y.copy()
-    train(X, y, Recipe(n_rules=2, epochs=2))
-    np.testing.assert_array_equal(X, before[0])
-    np.testing.assert_array_equal(y, before[1])
+@pytest.mark.parametrize("scale", [1.1e-6, 9e5])
+def test_memberships_of_a_point_or_of_everything_train(scale):
+    trained = train(*a_table(), Recipe(n_rules=3, epochs=3, sigma_scale=scale))
+    assert np.isfinite(trained.history).all()
 
 
 @pytest.mark.parametrize(
-    ("X", "y", "message"),
+    ("X", "y", "name"),
     [
-        (np.zeros(3), np.zeros(3), "X must be a table"),
-        (np.zeros((0, 2)), np.zeros(0), "X must be a table"),
-        (np.zeros((3, 1)), np.zeros(4), "y must be a row of 3 values"),
-        (np.zeros((3, 1)), np.zeros((3, 1)), "y must be a row of 3 values"),
-        (np.full((3, 1), np.nan), np.zeros(3), "X .*finite"),
-        (np.zeros((3, 1)), np.array([0, np.inf, 0]), "y .*finite"),
+        (np.zeros(3), np.zeros(3), "X"),
+        (np.zeros((0, 2)), np.zeros(0), "X"),
+        (np.zeros((3, 1)), np.zeros(4), "y"),
+        (np.zeros((3, 1)), np.zeros((3, 1)), "y"),
+        (np.full((3, 1), np.nan), np.zeros(3), "X"),
+        (np.zeros((3, 1)), np.array([0, np.inf, 0]), "y"),
     ],
 )
-def test_bad_data_is_named(X, y, message):
-    with pytest.raises(ValueError, match=message):
+def test_invalid_data_is_refused(X, y, name):
+    with pytest.raises(ValueError, match=f"^{name} "):
         train(X, y, Recipe(epochs=1))
 
 
-# Callback and history
-
-
-def test_the_callback_hears_every_epoch_in_turn():
+def test_the_callback_is_called_after_every_epoch_and_changes_nothing():
     X, y = a_table()
-    heard = Recorder()
-    trained = train(X, y, Recipe(n_rules=2, epochs=6), callback=heard)
+    recipe, heard = Recipe(n_rules=2, epochs=6), Recorder()
+    trained = train(X, y, recipe, callback=heard)
     assert heard.epochs == [1, 2, 3, 4, 5, 6]
     np.testing.assert_array_equal(heard.losses, trained.history)
     assert_same(trained.params, heard.params[-1], atol=0)
-    assert trained.history.shape == (6,)
+    assert_same(trained.params, train(X, y, recipe).params, atol=0)
 
 
-def test_the_callback_does_not_change_the_outcome():
+def test_inputs_can_be_drawn_anew_for_every_epoch():
     X, y = a_table()
-    recipe = Recipe(n_rules=2, epochs=3)
-    assert_same(train(X, y, recipe, callback=Recorder()).params, train(X, y, recipe).params, atol=0)
+    drawn = []
+
+    def shifted(X, rng):
+        drawn.append(rng.normal())
+        return X + drawn[-1]
+
+    trained = train(X, y, Recipe(n_rules=2, epochs=3), draw_inputs=shifted)
+    assert len(set(drawn)) == 4  # for start values and for each epoch
+    start = train(X + drawn[0], y, Recipe(n_rules=2, epochs=1, learning_rate=1e-12)).params
+    np.testing.assert_allclose(trained.params["raw_sigma"], start["raw_sigma"], atol=0.1)
 
 
-def test_bias_correction_by_epochs_is_another_training():
-    X, y = a_table(N=200)
-    settings = {"n_rules": 3, "epochs": 3}
-    steps, epochs = (
-        train(X, y, Recipe(**settings, bias_correction=b)) for b in ("steps", "epochs")
-    )
-    assert np.abs(steps.params["c"] - epochs.params["c"]).max() > 1e-4
+# ---------------------------------------------------------------- what is kept
 
 
-# Divergence
+def test_keep_best_returns_the_epoch_with_the_smallest_loss_over_all_rows():
+    X, y = a_table()
+    settings = {"n_rules": 3, "epochs": 30, "batch_size": 16, "learning_rate": 0.3}
+    recipe, heard = Recipe(**settings, keep="best"), Recorder()
+    trained = train(X, y, recipe, callback=heard)
+    losses = [full_loss(params, X, y, recipe) for params in heard.params]
+    best = int(np.argmin(losses))
+    assert 0 < best < 29  # otherwise this test is weak
+    assert_same(trained.params, heard.params[best], atol=0)
+    np.testing.assert_array_equal(train(X, y, Recipe(**settings)).history, trained.history)
+
+
+def test_keep_validation_returns_the_epoch_with_the_smallest_loss_over_rows_set_aside():
+    X, y = a_table(N=40)
+    recipe = Recipe(n_rules=6, epochs=40, batch_size=8, learning_rate=0.1, keep="validation")
+    heard = Recorder()
+    trained = train(X, y, recipe, callback=heard)
+    best = int(np.argmin(heard.losses))
+    assert 0 < best < 39  # otherwise this test is weak
+    assert_same(trained.params, heard.params[best], atol=0)
+    rows = np.random.default_rng(0).permutation(40)[:8]
+    losses = [full_loss(params, X[rows], y[rows], recipe) for params in heard.params]
+    np.testing.assert_allclose(heard.losses, losses, rtol=0, atol=1e-12)
+    # these rows decide what is kept, and nothing is learned from them
+    changed, other = y.copy(), Recorder()
+    changed[rows] += 100
+    train(X, changed, recipe, callback=other)
+    for one, two in zip(heard.params, other.params, strict=True):
+        assert_same(one, two, atol=0)
+
+
+@pytest.mark.parametrize(("share", "n"), [(0.2, 2), (0.001, 1), (0.999, 9)])
+def test_at_least_one_row_is_set_aside_and_one_is_left(share, n):
+    X, y = a_table(N=10)
+    heard = Recorder()
+    recipe = Recipe(n_rules=1, epochs=1, keep="validation", validation=share)
+    train(X, y, recipe, callback=heard)
+    rows = np.random.default_rng(0).permutation(10)[:n]
+    assert heard.losses[0] == pytest.approx(full_loss(heard.params[0], X[rows], y[rows], recipe))
+    with pytest.raises(ValueError, match="at least 2 rows, got 1"):
+        train(X[:1], y[:1], recipe)
+
+
+def test_the_cosine_ends_in_small_steps():
+    heard = Recorder()
+    recipe = Recipe(n_rules=3, epochs=40, learning_rate=0.01, schedule="cosine")
+    train(*a_table(N=64), recipe, callback=heard)
+    moves = [np.abs(b["c"] - a["c"]).max() for a, b in itertools.pairwise(heard.params)]
+    assert moves[-1] < 0.01 * max(moves)
+
+
+def test_weight_decay_shrinks_the_consequents_only():
+    # with one rule the loss does not depend on the other parameters, and they stay as they were
+    X, y, settings = np.full((4, 1), 3.0), np.zeros(4), {"n_rules": 1, "epochs": 1}
+    start = init_params(X, 1, np.random.default_rng(0))
+    plain, decayed = (train(X, y, Recipe(**settings, weight_decay=w)).params for w in (0, 500))
+    for name in ("c", "raw_sigma", "raw_l", "raw_r"):
+        np.testing.assert_array_equal(decayed[name], start[name])
+    for name in ("a", "a0"):  # half of it, before the same step
+        np.testing.assert_allclose(decayed[name], plain[name] - start[name] / 2, atol=1e-15)
+
+
+def test_a_running_mean_by_hand_in_its_first_steps_and_later():
+    mean = RunningMean(np.array([7.0]), memory=0.5)
+    expected = 0.0
+    for step in range(1, 31):
+        share = 10 / (9 + step) if step < 11 else 0.5  # of the newest value
+        expected += share * (step - expected)
+        mean.update(np.array([float(step)]))
+        assert mean.mean[0] == pytest.approx(expected, rel=1e-14)
+    assert mean.mean[0] == pytest.approx(29, abs=1e-5)  # of 30, 29, 28 ... by halves
+
+
+def test_the_mean_of_parameters_is_kept_and_does_not_change_training():
+    X, y = a_table()
+    settings = {"n_rules": 3, "epochs": 10, "learning_rate": 0.05}
+    plain, mean = (train(X, y, Recipe(**settings, averaging=a)) for a in (0.0, 0.9))
+    np.testing.assert_array_equal(plain.history, mean.history)
+    assert np.abs(plain.params["a"] - mean.params["a"]).max() > 1e-4
+
+
+# ------------------------------------------------------------------ divergence
 
 
 def test_divergence_in_the_first_epoch_leaves_the_start_values():
     X, _ = a_table()
     recipe = Recipe(n_rules=3, epochs=5, batch_size=60)
-    with pytest.raises(DivergenceError, match=r"epoch 1 of 5.*learning_rate.*scaled") as caught:
+    with pytest.raises(DivergenceError, match=r"epoch 1 of 5.*learning_rate") as caught:
         train(X, np.full(60, 1e308), recipe, seed=2)
     assert_same(caught.value.params, init_params(X, 3, np.random.default_rng(2)), atol=0)
     assert caught.value.history.shape == (0,)
 
 
-class _Bolting(Adam):
-    """An optimiser whose seventh step leads nowhere."""
+class After(Adam):
+    """An optimiser that does something after a given step."""
+
+    step, act = 0, None
 
     def update(self, g, count=None):
         super().update(g, count)
-        if self.steps == 7:
-            self.vector[0] = np.inf
+        if self.steps == self.step:
+            self.act()
 
 
-def test_divergence_later_leaves_the_last_sound_epoch(monkeypatch):
+class Infinite(After):
+    step = 7
+
+    def act(self):
+        self.vector[0] = np.inf
+
+
+class Leaping(After):
+    step = 5
+
+    def act(self):
+        self.vector *= 1e4  # far away, though not to infinity
+
+
+class Interrupted(After):
+    step = 23  # in epoch 5, of 5 steps each
+
+    def act(self):
+        raise KeyboardInterrupt
+
+
+def test_divergence_later_leaves_the_last_finite_epoch(monkeypatch):
     X, y = a_table()
     heard = Recorder()
-    monkeypatch.setattr(training, "Adam", _Bolting)
-    with pytest.raises(DivergenceError, match=r"epoch 7 of 50.*learning_rate than 0.01") as caught:
+    monkeypatch.setattr(training, "Adam", Infinite)
+    with pytest.raises(DivergenceError, match=r"epoch 7 of 50") as caught:
         train(X, y, Recipe(n_rules=3, epochs=50, learning_rate=0.01), callback=heard)
     assert len(heard.epochs) == 6
     assert_same(caught.value.params, heard.params[-1], atol=0)
     np.testing.assert_array_equal(caught.value.history, heard.losses)
-    assert all(np.isfinite(value).all() for value in caught.value.params.values())
-    assert np.isfinite(caught.value.history).all()
 
 
-def test_a_divergence_error_survives_pickling():
+@pytest.mark.parametrize("rate", [50.0, 900.0])
+@pytest.mark.parametrize("epochs", [1, 3])
+def test_a_loss_far_above_that_of_the_start_is_divergence(rate, epochs):
+    X, y = a_table()
+    for scale in (1.0, 1e-3):
+        with pytest.raises(DivergenceError, match="learning_rate"):
+            train(X, scale * y, Recipe(n_rules=3, epochs=epochs, learning_rate=rate))
+    train(X, np.zeros(60), Recipe(n_rules=3, epochs=5))  # a constant target is not
+
+
+def test_a_divergence_error_can_be_pickled():
     # a parallel run sends it from one process to another
     error = DivergenceError("no", {"c": np.ones((2, 1))}, np.array([1.0, 2.0]))
     again = pickle.loads(pickle.dumps(error))
     assert str(again) == "no"
     assert_same(again.params, error.params, atol=0)
     np.testing.assert_array_equal(again.history, error.history)
+
+
+# -------------------------------------------------------------------- stopping
+
+SCORED = {"n_rules": 6, "epochs": 60, "batch_size": 8, "learning_rate": 0.1}
+each_keep = pytest.mark.parametrize("keep", ["last", "best", "validation"])
+averaged = pytest.mark.parametrize("averaging", [0.0, 0.9])
+
+
+class Stopping(Recorder):
+    """A callback that returns an answer after some epoch, or raises an exception then."""
+
+    def __init__(self, epoch, answer=None, error=None):
+        super().__init__()
+        self.epoch, self.answer, self.error = epoch, answer, error
+
+    def __call__(self, epoch, loss, params):
+        super().__call__(epoch, loss, params)
+        if epoch < self.epoch:
+            return None
+        if self.error is not None:
+            raise self.error
+        return self.answer
+
+
+def stops_at(losses, patience):
+    """Return where training must stop, and what is best then, by going through the losses."""
+    for epoch in range(1, len(losses) + 1):
+        best = int(np.argmin(losses[:epoch]))
+        if epoch - (best + 1) >= patience:
+            return epoch, best
+    return len(losses), int(np.argmin(losses))
+
+
+@pytest.mark.parametrize("keep", ["validation", "best"])
+def test_patience_stops_after_this_many_epochs_without_a_better_one(keep):
+    X, y = a_table(N=40)
+    full = Recorder()
+    train(X, y, Recipe(**SCORED, keep=keep), callback=full)
+    stopped = set()
+    for patience in (1, 2, 5, 59, 1000):
+        short = Recorder()
+        trained = train(X, y, Recipe(**SCORED, keep=keep, patience=patience), callback=short)
+        epoch, best = stops_at(full.losses, patience)
+        assert len(trained.history) == epoch == short.epochs[-1]
+        assert_same(trained.params, full.params[best], atol=0)
+        np.testing.assert_array_equal(short.losses, full.losses[:epoch])
+        stopped.add(epoch)
+    assert min(stopped) < 60 == max(stopped)  # both cases occur
+
+
+@each_keep
+@averaged
+def test_a_callback_that_returns_true_ends_training_there(keep, averaging):
+    X, y = a_table(N=40)
+    recipe = Recipe(**SCORED, keep=keep, averaging=averaging)
+    heard = Stopping(7, np.True_)
+    trained = train(X, y, recipe, callback=heard)
+    best = 6 if keep == "last" else int(np.argmin(heard.losses))
+    assert heard.epochs == [1, 2, 3, 4, 5, 6, 7] and len(trained.history) == 7
+    assert_same(trained.params, heard.params[best], atol=0)
+
+
+@pytest.mark.parametrize("answer", [None, False, 1, 0.3, "stop", np.array([True])])
+def test_no_other_answer_ends_training(answer):
+    trained = train(*a_table(), Recipe(n_rules=2, epochs=4), callback=Stopping(1, answer))
+    assert len(trained.history) == 4
+
+
+def test_divergence_is_found_if_training_is_ended_early(monkeypatch):
+    X, y = a_table()
+    monkeypatch.setattr(training, "Adam", Leaping)
+    recipe, heard = Recipe(n_rules=3, epochs=50), Stopping(5, True)
+    with pytest.raises(DivergenceError, match="epoch 5 of 50") as caught:
+        train(X, y, recipe, callback=heard)
+    assert_same(caught.value.params, heard.params[3], atol=0)
+    np.testing.assert_array_equal(caught.value.history, heard.losses[:4])
+    with pytest.raises(KeyboardInterrupt):  # nothing to keep: raised as usual
+        train(X, y, recipe, callback=Stopping(5, error=KeyboardInterrupt), on_interrupt="keep")
+
+
+@each_keep
+@averaged
+def test_ctrl_c_keeps_what_the_last_complete_epoch_would_keep(keep, averaging, monkeypatch):
+    X, y = a_table(N=50 if keep == "validation" else 40)  # 40 to learn from
+    recipe = Recipe(**SCORED, keep=keep, averaging=averaging)
+    ended = train(X, y, recipe, callback=Stopping(4, True))
+    stop = Stopping(4, error=KeyboardInterrupt)
+    with pytest.warns(InterruptedTrainingWarning, match="epoch 4 of 60") as seen:
+        after = train(X, y, recipe, callback=stop, on_interrupt="keep")
+    assert seen[0].filename == __file__
+    monkeypatch.setattr(training, "Adam", Interrupted)
+    with pytest.warns(InterruptedTrainingWarning, match="epoch 4 of 60"):
+        within = train(X, y, recipe, on_interrupt="keep")  # within epoch 5
+    for found in (after, within):
+        assert_same(found.params, ended.params, atol=0)
+        np.testing.assert_array_equal(found.history, ended.history)
+
+
+def test_ctrl_c_is_raised_by_default_and_before_the_end_of_the_first_epoch(monkeypatch):
+    with pytest.raises(KeyboardInterrupt):
+        train(*a_table(), Recipe(n_rules=2), callback=Stopping(3, error=KeyboardInterrupt))
+    monkeypatch.setattr(training, "Adam", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        train(*a_table(N=400), Recipe(**SCORED), on_interrupt="keep")
+    with pytest.raises(ValueError, match="on_interrupt must"):
+        train(*a_table(), on_interrupt="hm")
+
+
+def test_ctrl_c_at_any_moment_keeps_a_whole_epoch_and_leaves_numpy_as_it_was():
+    X, y = a_table(N=400)
+    settings = {"n_rules": 2, "averaging": 0.9, "keep": "validation"}
+    heard = Recorder()
+    train(X, y, Recipe(**settings, epochs=300), callback=heard)
+    before, kept = (np.geterr(), np.getbufsize()), 0
+    strike = ctypes.pythonapi.PyThreadState_SetAsyncExc
+    here = ctypes.c_ulong(threading.get_ident())
+    for i in range(40):
+        timer = threading.Timer(
+            0.01 + 3e-4 * i, strike, (here, ctypes.py_object(KeyboardInterrupt))
+        )
+        try:
+            with warnings.catch_warnings(record=True) as seen:
+                warnings.simplefilter("always")
+                timer.start()
+                found = train(X, y, Recipe(**settings, epochs=100_000), on_interrupt="keep")
+        except KeyboardInterrupt:  # too early
+            continue
+        finally:
+            timer.join()
+            assert (np.geterr(), np.getbufsize()) == before
+        assert [warning.category for warning in seen] == [InterruptedTrainingWarning]
+        if (n := len(found.history)) <= 300:
+            kept += 1
+            best = int(np.argmin(heard.losses[:n]))
+            assert_same(found.params, heard.params[best], atol=0)
+    assert kept >= 10

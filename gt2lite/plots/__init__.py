@@ -1,43 +1,46 @@
-"""Every figure of the book: a function takes `ax`, draws on it and returns it.
+"""Figures of fuzzy sets, inference, training, calibration and fitted estimators.
 
-A figure carries no title: its caption stands on the page. `use_style` sets the look that all
-of them share (`style`); the functions are grouped by what they show. Those called `plot_...`
-take a fitted `GT2Regressor` and rows in the user's units. This is the only part of the package
-that needs matplotlib.
+A figure function takes `ax`, draws on it and returns it. A figure has no title: its caption is on
+the page. `use_style` sets the look that all share (`style`). Functions called `plot_...` take a
+fitted `GT2Regressor` and rows in the user's units. This is the only part of the package that
+needs matplotlib.
 """
 
-from gt2lite.plots.along import bands_along, points_along
 from gt2lite.plots.calibration import (
+    bin_coverage,
     calibration_curves,
     coverage_curves,
+    critical_ranks,
+    interval_bands,
+)
+from gt2lite.plots.chapters import (
+    coverage_by_size,
+    coverage_histogram,
     coverage_laws,
+    factor_steps,
+    family_ends,
+    firing_ranges,
+    group_coverage,
     interpolations,
+    power_curves,
+    promises,
+    row_shares,
     search_misses,
     search_path,
     step_tradeoff,
+    tail_misses,
+    width_by_level,
 )
-from gt2lite.plots.comparisons import (
-    factor_steps,
+from gt2lite.plots.comparison import (
     forest,
+    growth_curves,
+    level_costs,
+    log_curves,
     paired_dots,
-    power_curves,
-    row_shares,
     rule_curves,
     strips,
     target_histogram,
-)
-from gt2lite.plots.costs import growth_curves, level_costs, time_bars
-from gt2lite.plots.coverage import (
-    bin_coverage,
-    coverage_by_size,
-    coverage_histogram,
-    critical_ranks,
-    family_ends,
-    group_coverage,
-    interval_bands,
-    promises,
-    tail_misses,
-    width_by_level,
+    time_bars,
 )
 from gt2lite.plots.estimator import (
     plot_calibration,
@@ -47,7 +50,24 @@ from gt2lite.plots.estimator import (
     plot_rules,
     plot_sets,
 )
-from gt2lite.plots.interactive import Interactive, alpha_slider, set_3d, switch_point
+from gt2lite.plots.inference import (
+    bands_along,
+    chosen_weights,
+    plane_bands,
+    points_along,
+    rule_lines,
+    rule_sets,
+    switch_means,
+)
+from gt2lite.plots.interactive import (
+    Interactive,
+    alpha_slider,
+    calibration_play,
+    rank_play,
+    set_3d,
+    switch_drag,
+    switch_point,
+)
 from gt2lite.plots.learning import (
     accuracy_losses,
     by_epoch,
@@ -57,20 +77,9 @@ from gt2lite.plots.learning import (
     sets_moved,
     start_sets,
 )
-from gt2lite.plots.play import calibration_play, rank_play, switch_drag
-from gt2lite.plots.rules import (
-    chosen_weights,
-    firing_ranges,
-    log_curves,
-    plane_bands,
-    rule_lines,
-    rule_sets,
-    switch_means,
-)
 from gt2lite.plots.sets import (
     alpha_planes,
     kappa_curve,
-    primary_membership,
     secondary_membership,
     z_gt2_set,
     z_gt2_surface,
@@ -78,71 +87,16 @@ from gt2lite.plots.sets import (
 from gt2lite.plots.style import BLUE, STYLE, VERMILION, use_style
 
 __all__ = [
-    "BLUE",
-    "STYLE",
-    "VERMILION",
-    "Interactive",
-    "accuracy_losses",
-    "alpha_planes",
-    "alpha_slider",
-    "bands_along",
-    "bin_coverage",
-    "by_epoch",
-    "calibration_curves",
-    "calibration_play",
-    "chosen_weights",
-    "coverage_by_size",
-    "coverage_curves",
-    "coverage_histogram",
-    "coverage_laws",
-    "critical_ranks",
-    "factor_steps",
-    "family_ends",
-    "firing_ranges",
-    "forest",
-    "group_coverage",
-    "growth_curves",
-    "interpolations",
-    "interval_bands",
-    "kappa_curve",
-    "level_costs",
-    "log_curves",
-    "paired_dots",
-    "pinball_losses",
-    "pinball_risk",
-    "plane_bands",
-    "plot_calibration",
-    "plot_coverage_by",
-    "plot_history",
-    "plot_intervals",
-    "plot_rules",
-    "plot_sets",
-    "points_along",
-    "power_curves",
-    "primary_membership",
-    "promises",
-    "rank_play",
-    "row_shares",
-    "rule_curves",
-    "rule_lines",
-    "rule_sets",
-    "rules_along",
-    "search_misses",
-    "search_path",
-    "secondary_membership",
-    "set_3d",
-    "sets_moved",
-    "start_sets",
-    "step_tradeoff",
-    "strips",
-    "switch_drag",
-    "switch_means",
-    "switch_point",
-    "tail_misses",
-    "target_histogram",
-    "time_bars",
-    "use_style",
-    "width_by_level",
-    "z_gt2_set",
+    "BLUE", "STYLE", "VERMILION", "Interactive", "accuracy_losses", "alpha_planes", "alpha_slider",
+    "bands_along", "bin_coverage", "by_epoch", "calibration_curves", "calibration_play",
+    "chosen_weights", "coverage_by_size", "coverage_curves", "coverage_histogram", "coverage_laws",
+    "critical_ranks", "factor_steps", "family_ends", "firing_ranges", "forest", "group_coverage",
+    "growth_curves", "interpolations", "interval_bands", "kappa_curve", "level_costs", "log_curves",
+    "paired_dots", "pinball_losses", "pinball_risk", "plane_bands", "plot_calibration",
+    "plot_coverage_by", "plot_history", "plot_intervals", "plot_rules", "plot_sets", "points_along",
+    "power_curves", "promises", "rank_play", "row_shares", "rule_curves", "rule_lines", "rule_sets",
+    "rules_along", "search_misses", "search_path", "secondary_membership", "set_3d", "sets_moved",
+    "start_sets", "step_tradeoff", "strips", "switch_drag", "switch_means", "switch_point",
+    "tail_misses", "target_histogram", "time_bars", "use_style", "width_by_level", "z_gt2_set",
     "z_gt2_surface",
-]
+]  # fmt: skip

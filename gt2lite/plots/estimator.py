@@ -15,8 +15,10 @@ from gt2lite._validation import between, read_table, read_target, vector, whole
 from gt2lite.calibration import CoverageError
 from gt2lite.memberships import ALPHA_0, kappa_of, secondary
 from gt2lite.metrics import covers, picp
-from gt2lite.plots.coverage import bin_coverage, interval_bands
-from gt2lite.plots.style import BLUE, COLORS, GREY, LINES, MARKS, labelled, nth
+from gt2lite.plots.calibration import bin_coverage, interval_bands
+from gt2lite.plots.learning import by_epoch
+from gt2lite.plots.sets import bell
+from gt2lite.plots.style import BAND, BLUE, COLORS, GREY, LINES, MARKS, labelled, legend_above, nth
 from gt2lite.rules import input_names
 from gt2lite.system import constrain
 
@@ -25,9 +27,8 @@ if TYPE_CHECKING:
 
     from gt2lite.regressor import GT2Regressor
 
-_BAND = "#e4e4e4"  # what chance alone explains
 _LEVELS = np.arange(1, 20) / 20
-_CATEGORIES = 10  # a column of so many different numbers is not cut into bins
+_CATEGORIES = 10  # a column with at most so many distinct numbers is not cut into bins
 
 
 def plot_intervals(
@@ -48,8 +49,8 @@ def plot_intervals(
         X: inputs (N, M).
         y: targets (N,).
         coverage: a level, or up to three.
-        groups: the group of each row (N,), where the calibration was by groups.
-        target: what the target is called.
+        groups: the group of each row (N,), if the calibration was by groups.
+        target: name of the target.
     """
     levels = np.sort(vector("coverage", np.atleast_1d(coverage)))[::-1]  # the widest first
     if levels.size > 3:
@@ -66,18 +67,18 @@ def plot_intervals(
 def plot_calibration(
     ax: Axes, reg: GT2Regressor, X: Any, y: Any, *, levels: Any = None, groups: Any = None
 ) -> Axes:
-    """Draw the share of rows covered against the level asked for, and what chance explains.
+    """Draw the share of rows covered against the level asked for.
 
-    The band is two standard deviations of the share, from the number of these rows and of the
-    calibration rows. Levels that the calibration cannot answer are left out.
+    The band shows sampling variation: two standard deviations of the share, from the numbers of
+    these rows and of the calibration rows. Levels beyond the reach of the calibration are left out.
 
     Args:
         ax: where to draw.
         reg: a calibrated estimator.
         X: inputs (N, M) that took no part in training or calibration.
         y: their targets (N,).
-        levels: the levels; 5 %, 10 %, ..., 95 % where None.
-        groups: the group of each row (N,), where the calibration was by groups.
+        levels: the levels; 5%, 10%, ..., 95% if None.
+        groups: the group of each row (N,), if the calibration was by groups.
     """
     y = read_target(y, len(read_table(X)[0]))
     answered, shares = [], []
@@ -96,7 +97,7 @@ def plot_calibration(
     n_calibrated = reg.calibrator_.n_samples
     spread = 2 * np.sqrt(level * (1 - level) * (1 / y.size + 1 / n_calibrated))
     ax.fill_between(
-        100 * level, 100 * (level - spread), 100 * (level + spread), color=_BAND, linewidth=0,
+        100 * level, 100 * (level - spread), 100 * (level + spread), color=BAND, linewidth=0,
         label="explained by chance",
     )  # fmt: skip
     ax.plot([0, 100], [0, 100], color=GREY, linestyle=":", linewidth=1.2, label="as asked")
@@ -124,13 +125,13 @@ def plot_sets(
         ax: where to draw.
         reg: a fitted estimator.
         input: its name, or its number counted from 0.
-        X: rows (N, M), to draw the rules that weigh most on them, and as far as they reach;
-            without them rules that fire most in training, over mean -+ 2.5 spreads.
-        top: how many rules.
+        X: rows (N, M): draws the rules that weigh most on them, over their range. If None, the
+            rules that fire most in training, over mean -+ 2.5 standard deviations.
+        top: number of rules.
         alpha: the plane whose width is drawn; the widest is 0.01.
     """
     chosen = [rule.number - 1 for rule in reg.rules(X, top=top)]
-    m, name = find_input(reg, input)
+    m, name = _find_input(reg, input)
     kappa = kappa_of(between("alpha", alpha, ALPHA_0, 1, closed=True))
     mean, spread = float(reg.scaler_.x_mean[m]), float(reg.scaler_.x_std[m])
     ends = mean - 2.5 * spread, mean + 2.5 * spread
@@ -140,23 +141,20 @@ def plot_sets(
     x = np.linspace(*ends, 301)
     c, sigma, s_l, s_r, _ = constrain(reg.params_)
     for i, p in enumerate(chosen):
-        z = ((x - mean) / spread - c[p, m]) / sigma[p, m]
-        mu = np.exp(-(z**2) / (2 * c.shape[1]))
+        mu = bell((x - mean) / spread, c[p, m], sigma[p, m], c.shape[1])
         color = nth(COLORS, i)
         lower, upper = secondary(mu, kappa, s_l[m], s_r[m])
         ax.fill_between(x, lower, upper, color=color, alpha=0.2, linewidth=0)
         ax.plot(x, mu, color=color, linestyle=nth(LINES, i), label=f"rule {p + 1}")
     ax.set_ylim(0, 1.02)
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=5, columnspacing=1.2)
+    legend_above(ax, 5, columnspacing=1.2)
     return labelled(ax, name, "membership")
 
 
 def plot_history(ax: Axes, reg: GT2Regressor) -> Axes:
     """Draw the mean loss of each epoch of training."""
-    _check_fitted(reg)
-    history = np.asarray(reg.history_, dtype=float)
-    ax.plot(np.arange(1, history.size + 1), history, color=BLUE, linestyle="-")
-    return labelled(ax, "epoch", "mean loss")
+    reg._check_fitted()
+    return by_epoch(ax, {"": np.asarray(reg.history_, dtype=float)}, "mean loss")
 
 
 def plot_rules(
@@ -168,22 +166,22 @@ def plot_rules(
     top: int = 5,
     target: str = "prediction",
 ) -> Axes:
-    """Draw a map of the rules: rows over two inputs, in the colour of the rule that leads there.
+    """Draw rows over two inputs, each in the colour of the rule that weighs most there.
 
     Args:
         ax: where to draw.
         reg: a fitted estimator.
         X: rows (N, M).
-        inputs: two inputs by name or number; those that the rules shown depend on most where
-            None. A system of one input is drawn over its prediction.
-        top: how many rules have a colour of their own, up to 5; grey are the others.
-        target: what the prediction is called, where there is one input.
+        inputs: two inputs by name or number; those that the rules shown depend on most if
+            None. For a system with one input, the prediction is the vertical axis.
+        top: number of rules with a colour of their own, up to 5; the others are grey.
+        target: name of the prediction, for a system with one input.
     """
     rules = reg.rules(X, top=min(whole("top", top), len(COLORS)))
     leader = np.argmax(reg.rule_weights(X), axis=1)
     values = read_table(X)[0]
     if values.shape[1] == 1:
-        (_, name), label = find_input(reg, 0), target
+        (_, name), label = _find_input(reg, 0), target
         place, height = values[:, 0], reg.predict(X)
     else:
         if inputs is None:
@@ -194,7 +192,7 @@ def plot_rules(
             if isinstance(inputs, str) or len(inputs) != 2:
                 raise ValueError(f"inputs must be two names or numbers, got {inputs!r}")
             first, second = inputs
-        (i, name), (j, label) = find_input(reg, first), find_input(reg, second)
+        (i, name), (j, label) = _find_input(reg, first), _find_input(reg, second)
         place, height = values[:, i], values[:, j]
     named = [rule.number - 1 for rule in rules]
     others = ~np.isin(leader, named)
@@ -207,7 +205,7 @@ def plot_rules(
                 place[rows], height[rows], nth(MARKS, k), color=nth(COLORS, k), markersize=3.5,
                 alpha=0.6, linestyle="none", label=f"rule {rule.number}: {100 * rows.mean():.0f} %",
             )  # fmt: skip
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, columnspacing=1.2)
+    legend_above(ax, 3, columnspacing=1.2)
     return labelled(ax, name, label)
 
 
@@ -222,9 +220,9 @@ def plot_coverage_by(
     bins: int = 5,
     groups: Any = None,
 ) -> Axes:
-    """Draw the share of rows covered in each bin of an input, or of anything else.
+    """Draw the share of rows covered in each bin of an input, or of any other column.
 
-    The band is two standard deviations of a share of so many rows whose chance is the level.
+    The band shows two standard deviations of such a share if the coverage is the level.
 
     Args:
         ax: where to draw.
@@ -232,17 +230,16 @@ def plot_coverage_by(
         X: inputs (N, M).
         y: targets (N,).
         by: an input by name or number, or a value or name for each row (N,). Numbers are cut
-            into bins of about equal size; text and up to 10 different numbers are not cut.
+            into bins of about equal size; text and up to 10 distinct numbers are not.
         coverage: the level.
-        bins: how many bins.
-        groups: the group of each row (N,), where the calibration was by groups.
+        bins: number of bins.
+        groups: the group of each row (N,), if the calibration was by groups.
     """
     level = between("coverage", coverage, 0, 1)
     lower, upper = reg.predict_interval(X, coverage=level, groups=groups)
     covered = covers(read_target(y, len(lower)), lower, upper)
-    name = "bins"
     if isinstance(by, (str, int, np.integer)):
-        m, name = find_input(reg, by)
+        m, name = _find_input(reg, by)
         column: NDArray[Any] = read_table(X)[0][:, m]
     else:
         column, name = np.asarray(by), str(getattr(by, "name", None) or "bins")
@@ -258,9 +255,9 @@ def plot_coverage_by(
     return labelled(ax, name, "rows covered (%)")
 
 
-def find_input(reg: GT2Regressor, which: Any) -> tuple[int, str]:
-    """Return number and name of an input, from either."""
-    _check_fitted(reg)
+def _find_input(reg: GT2Regressor, which: Any) -> tuple[int, str]:
+    """Return the number and the name of an input, given either."""
+    reg._check_fitted()
     names = input_names(reg)
     if isinstance(which, str):
         if which not in names:
@@ -270,13 +267,8 @@ def find_input(reg: GT2Regressor, which: Any) -> tuple[int, str]:
     return m, names[m]
 
 
-def _check_fitted(reg: GT2Regressor) -> None:
-    if not hasattr(reg, "params_"):
-        raise ValueError(f"this {type(reg).__name__} is not fitted yet: call fit(X, y) first")
-
-
 def _cut(column: NDArray[Any], bins: int) -> tuple[NDArray[np.intp], list[str]]:
-    """Return the bin of each value and what the bins are called, from the left."""
+    """Return the bin (N,) of each value, and the names of the bins from the left."""
     if column.dtype.kind not in "biuf":
         column = np.array([str(value) for value in column])
     values, code = np.unique(column, return_inverse=True)

@@ -1,4 +1,4 @@
-"""Figures of learning: the losses, where training starts, what it moves and how it goes."""
+"""Figures of learning: losses, start values, trained rules, and curves by epoch."""
 
 from __future__ import annotations
 
@@ -9,15 +9,27 @@ import numpy as np
 
 from gt2lite._validation import Array
 from gt2lite.losses import log_cosh, pinball
-from gt2lite.memberships import primary
-from gt2lite.plots.style import BLACK, BLUE, GREEN, GREY, LINES, ORANGE, SKY, VERMILION, labelled
+from gt2lite.plots.sets import bell
+from gt2lite.plots.style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    LINES,
+    ORANGE,
+    SKY,
+    STRONG,
+    VERMILION,
+    labelled,
+    nth,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 def accuracy_losses(ax: Axes, error: Array, *, slope: bool = False) -> Axes:
-    """Draw log cosh between the two losses that it blends, or the slopes of the three.
+    """Draw log cosh, half the square and the absolute value of errors, or their slopes.
 
     Args:
         ax: where to draw.
@@ -56,7 +68,8 @@ def pinball_risk(ax: Axes, y: Array, z: Array, taus: Sequence[float]) -> Axes:
         z: constants to try (n,).
         taus: quantiles; one curve for each.
     """
-    for tau, color in zip(taus, (BLUE, VERMILION, GREEN, ORANGE), strict=False):
+    for i, tau in enumerate(taus):
+        color = nth((BLUE, VERMILION, GREEN, ORANGE), i)
         ax.plot(z, pinball(y[:, None] - z, tau).mean(axis=0), color=color, label=rf"$\tau={tau:g}$")
         quantile = float(np.quantile(y, tau, method="inverted_cdf"))
         height = float(pinball(y - quantile, tau).mean())
@@ -83,11 +96,9 @@ def start_sets(
     ax.stairs(counts / counts.max(), edges, fill=True, color=SKY, alpha=0.35)
     ax.plot(c, np.full_like(c, 0.04), "|", color=BLACK, markersize=9, label="centres")
     grid = np.linspace(x.min(), x.max(), 201)
-    for rule, color, line in zip(rules, (BLUE, VERMILION, GREEN), LINES, strict=False):
-        X = np.tile(grid[:, None], (1, n_inputs))  # only the number of columns matters
-        wide = np.full((1, n_inputs), 1.0)
-        mu = primary(X, c[rule] * wide, sigma[rule] * wide)[:, 0, 0]
-        ax.plot(grid, mu, color=color, linestyle=line, label=f"rule {rule + 1}")
+    for i, rule in enumerate(rules):
+        color, mu = nth(STRONG, i), bell(grid, c[rule], sigma[rule], n_inputs)
+        ax.plot(grid, mu, color=color, linestyle=nth(LINES, i), label=f"rule {rule + 1}")
         ax.plot(c[rule], 1, "o", color=color, markersize=5)
     ax.set_ylim(0, 1.08)
     return labelled(ax, "input", r"membership $\mu$")
@@ -115,13 +126,13 @@ def sets_moved(ax: Axes, before: tuple[Array, Array], after: tuple[Array, Array]
 def rules_along(
     ax: Axes, t: Array, y_rules: Array, ends: tuple[Array, Array], cloud: tuple[Array, Array]
 ) -> Axes:
-    """Draw consequents and the interval that they make along a line through the inputs.
+    """Draw consequents and the resulting interval along a line through the inputs.
 
     Args:
         ax: where to draw.
         t: places on the line (n,).
         y_rules: consequents (n, P).
-        ends: lower and upper end of the interval, each (n,).
+        ends: lower and upper bound of the interval, each (n,).
         cloud: places and targets of some samples, each (N,).
     """
     ax.plot(*cloud, ".", color=BLACK, markersize=1.5, alpha=0.35, rasterized=True)
@@ -143,13 +154,13 @@ def by_epoch(
         ax: where to draw.
         curves: values (epochs,) by name; a single one needs no legend.
         what: what they are, for the axis.
-        first: number of the first epoch; 0 where the start is among the values.
-        level: a value to aim at, drawn as a thin line, if any.
+        first: number of the first epoch; 0 if the values include the start.
+        level: a target value to mark by a thin line, if any.
     """
-    colors = (BLUE, VERMILION, GREEN, BLACK)
-    for (name, values), color, line in zip(curves.items(), colors, LINES, strict=False):
+    for i, (name, values) in enumerate(curves.items()):
+        color = nth((BLUE, VERMILION, GREEN, BLACK), i)
         epochs = np.arange(first, first + len(values))
-        ax.plot(epochs, values, color=color, linestyle=line, label=name)
+        ax.plot(epochs, values, color=color, linestyle=nth(LINES, i), label=name)
     if level is not None:
         ax.axhline(level, color=GREY, linestyle=":", linewidth=1.2)
     if len(curves) > 1:

@@ -1,8 +1,8 @@
-"""Figures of fuzzy sets: memberships, planes, the set as a body."""
+"""Figures of fuzzy sets: secondary memberships, alpha-planes and the set in three dimensions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,26 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def primary_membership(
-    ax: Axes, x: Array, c: float, sigma: float, n_inputs: Sequence[int] = (1,)
-) -> Axes:
-    """Draw a primary membership as it is among so many inputs, one curve for each number.
-
-    Args:
-        ax: where to draw.
-        x: points (n,).
-        c: centre of the set.
-        sigma: width of the set.
-        n_inputs: numbers M of inputs of the system that the set belongs to.
-    """
-    for m in n_inputs:
-        ax.plot(x, _mu(x, c, sigma, m), label=f"$M = {m}$")
-    ax.legend(title="inputs")
-    return labelled(ax, "input $x$", r"membership $\mu$")
-
-
 def secondary_membership(
-    ax: Axes, mu: float, s_l: float, s_r: float, alpha: float | None = None, upright: bool = False
+    ax: Axes, mu: float, s_l: float, s_r: float, alpha: float | None = None
 ) -> Axes:
     """Draw the secondary membership that stands on the primary membership `mu`.
 
@@ -44,30 +26,21 @@ def secondary_membership(
         s_l: share of the room below `mu` that the plane alpha_0 takes.
         s_r: share of the room above `mu` that the plane alpha_0 takes.
         alpha: a plane to mark, if any.
-        upright: membership upwards, as it is beside a plot of the set.
     """
     u = np.union1d(np.linspace(*_plane(mu, ALPHA_0, s_l, s_r), 401), [mu])
     grade = secondary_grade(u, mu, s_l, s_r)
-
-    def turned(along: Any, height: Any) -> tuple[Any, Any]:
-        return (height, along) if upright else (along, height)
-
-    fill = ax.fill_betweenx if upright else ax.fill_between
-    fill(u, 0, grade, color=SKY, alpha=0.3, linewidth=0)
-    ax.plot(*turned(u, grade), color=BLUE, linestyle="-")
-    ax.plot(*turned([mu], [1.0]), "o", color=BLACK)
+    ax.fill_between(u, 0, grade, color=SKY, alpha=0.3, linewidth=0)
+    ax.plot(u, grade, color=BLUE, linestyle="-")
+    ax.plot([mu], [1.0], "o", color=BLACK)
     if alpha is not None:
-        ends = np.array(_plane(mu, alpha, s_l, s_r))
-        ax.plot(*turned(ends, [alpha, alpha]), "|-" if not upright else "_-", color=VERMILION)
-        place = turned(ends[1], alpha)
+        lower, upper = _plane(mu, alpha, s_l, s_r)
+        ax.plot([lower, upper], [alpha, alpha], "|-", color=VERMILION)
         ax.annotate(
-            rf"$\alpha = {alpha:g}$", place, xytext=(6, 6), textcoords="offset points",
-            color=VERMILION,
+            rf"$\alpha = {alpha:g}$", (float(upper), alpha), xytext=(6, 6),
+            textcoords="offset points", color=VERMILION,
         )  # fmt: skip
-    names = turned("grade $u$", r"height $\alpha$")
-    (ax.set_xlim if upright else ax.set_ylim)(0, 1.1)
-    (ax.set_ylim if upright else ax.set_xlim)(0, 1)
-    return labelled(ax, *names)
+    ax.set(xlim=(0, 1), ylim=(0, 1.1))
+    return labelled(ax, "grade $u$", r"height $\alpha$")
 
 
 def kappa_curve(ax: Axes, alphas: Sequence[float] = ()) -> Axes:
@@ -84,7 +57,7 @@ def kappa_curve(ax: Axes, alphas: Sequence[float] = ()) -> Axes:
 def alpha_planes(
     ax: Axes, x: Array, *, c: float, sigma: float, s_l: float, s_r: float, alphas: Sequence[float]
 ) -> Axes:
-    """Draw the bands of some planes of one set, and the primary membership inside them all.
+    """Draw the bands of some planes of one set, and the primary membership inside them.
 
     Args:
         ax: where to draw.
@@ -95,12 +68,8 @@ def alpha_planes(
         s_r: share of the room above the primary membership that alpha_0 takes.
         alphas: the planes.
     """
-    mu = _mu(x, c, sigma)
-    for alpha, shade in zip(sorted(alphas), np.linspace(0.25, 0.95, len(alphas)), strict=True):
-        lower, upper = _plane(mu, alpha, s_l, s_r)
-        ax.fill_between(
-            x, lower, upper, color=FADE(shade), linewidth=0, label=rf"$\alpha = {alpha:g}$"
-        )
+    mu = bell(x, c, sigma)
+    shade_planes(ax, x, {alpha: _plane(mu, alpha, s_l, s_r) for alpha in sorted(alphas)})
     ax.plot(x, mu, color=BLACK, linestyle="-", label=r"$\mu$")
     ax.set_ylim(0, 1.02)
     ax.legend(loc="upper left")
@@ -117,7 +86,7 @@ def z_gt2_set(
     `x_cut` where `secondary_membership` looks at the set from the side. The other
     arguments are those of `alpha_planes`.
     """
-    mu = _mu(x, c, sigma)
+    mu = bell(x, c, sigma)
     u = np.linspace(0, 1, 301)
     grade = secondary_grade(u[:, None], mu, s_l, s_r)  # (u, x)
     shown = np.ma.masked_less(grade, ALPHA_0)
@@ -137,14 +106,15 @@ def z_gt2_surface(
     ax: Any, x: Array, *, c: float, sigma: float, s_l: float, s_r: float, alpha: float,
     x_cut: float,
 ) -> Any:  # fmt: skip
-    """Draw a general type-2 set as the body that it is, with one plane and one cut.
+    """Draw a general type-2 set in three dimensions, with one plane and one cut.
 
     `ax` is three-dimensional; the other arguments are those of `z_gt2_set`.
     """
-    mu = _mu(x, c, sigma)
-    for place in np.linspace(x[0], x[-1], 25):
-        _slice(ax, place, _mu(np.array([place]), c, sigma)[0], s_l, s_r, SKY, 0.25)
-    _slice(ax, x_cut, _mu(np.array([x_cut]), c, sigma)[0], s_l, s_r, BLUE, 0.8)
+    mu = bell(x, c, sigma)
+    places = np.linspace(x[0], x[-1], 25)
+    for place, mu_there in zip(places, bell(places, c, sigma), strict=True):
+        _slice(ax, place, mu_there, s_l, s_r, SKY, 0.25)
+    _slice(ax, x_cut, bell(np.array([x_cut]), c, sigma)[0], s_l, s_r, BLUE, 0.8)
     lower, upper = _plane(mu, alpha, s_l, s_r)
     ax.fill_between(x, lower, alpha, x, upper, alpha, color=VERMILION, alpha=0.45, linewidth=0)
     ax.plot(x, mu, 1.0, color=BLACK, linestyle="-")
@@ -166,8 +136,16 @@ def _slice(
     ax.plot(x, u, grade, color=BLUE, linestyle="-", linewidth=0.8)
 
 
-def _mu(x: Array, c: float, sigma: float, n_inputs: int = 1) -> Array:
-    """Return the primary membership of one set (n,) in a system of `n_inputs` inputs."""
+def shade_planes(ax: Axes, x: Array, planes: Mapping[float, tuple[Array, Array]]) -> None:
+    """Draw nested bands over `x` (n,), the lower and upper bounds (n,) of each plane alpha."""
+    for (alpha, ends), shade in zip(
+        planes.items(), np.linspace(0.25, 0.95, len(planes)), strict=True
+    ):
+        ax.fill_between(x, *ends, color=FADE(shade), linewidth=0, label=rf"$\alpha = {alpha:g}$")
+
+
+def bell(x: Array, c: float, sigma: float, n_inputs: int = 1) -> Array:
+    """Return the primary membership (n,) of a set at `x` (n,), in a system of `n_inputs` inputs."""
     X = np.tile(x[:, None], (1, n_inputs))  # (n, M): only the number of columns matters
     shape = (1, n_inputs)
     mu: Array = primary(X, np.full(shape, c), np.full(shape, sigma))[:, 0, 0]

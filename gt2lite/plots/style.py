@@ -1,4 +1,4 @@
-"""The one look that all figures share.
+"""The look that all figures share.
 
 The colours are those of Okabe and Ito, which people with a colour vision deficiency can
 tell apart, and no figure relies on colour alone.
@@ -26,6 +26,7 @@ Look = TypeVar("Look")
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 BLUE, VERMILION, PURPLE = "#0072B2", "#D55E00", "#CC79A7"
 GREY = "#777777"  # for what only helps to read: a level, an axis
+BAND = "#e4e4e4"  # for what sampling variation alone explains
 
 STYLE: dict[Any, Any] = {
     "figure.figsize": (7.0, 3.6),
@@ -58,7 +59,7 @@ FADE = LinearSegmentedColormap.from_list("gt2lite", ["#ffffff", SKY, BLUE])
 
 
 def use_style() -> None:
-    """Give all figures that follow the look of the book."""
+    """Set the look of the book for all figures that follow."""
     mpl.rcParams.update(STYLE)
 
 
@@ -66,6 +67,11 @@ def labelled(ax: Axes, x: str, y: str) -> Axes:
     """Name both axes."""
     ax.set(xlabel=x, ylabel=y)
     return ax
+
+
+def legend_above(ax: Axes, n_columns: int = 3, **options: Any) -> None:
+    """Place the legend above the axes, where it covers no curve."""
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=n_columns, **options)
 
 
 def nth(looks: Sequence[Look], i: int) -> Look:

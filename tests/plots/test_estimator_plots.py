@@ -204,7 +204,7 @@ def test_coverage_by_bins_counts_the_rows_of_each(ax, reg, new, kind):
         (lambda ax, r, X, y: plots.plot_sets(ax, r, 2), "input must be a whole number of at most"),
         (lambda ax, r, X, y: plots.plot_sets(ax, r, 0, alpha=2), "alpha must be a number"),
         (lambda ax, r, X, y: plots.plot_rules(ax, r, X, inputs="ab"), "inputs must be two names"),
-        (lambda ax, r, X, y: plots.plot_intervals(ax, r, X, y[:-1]), "y must be a row of 200"),
+        (lambda ax, r, X, y: plots.plot_intervals(ax, r, X, y[:-1]), "y must"),
         (lambda ax, r, X, y: plots.plot_intervals(ax, r, X, y, [0.1, 0.2, 0.3, 0.4]), "at most 3"),
         (lambda ax, r, X, y: plots.plot_coverage_by(ax, r, X, y, X), "by must be an input, or 200"),
         (lambda ax, r, X, y: plots.plot_history(ax, GT2Regressor()), "is not fitted yet"),

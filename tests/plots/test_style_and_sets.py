@@ -22,9 +22,7 @@ X = np.linspace(-3, 3, 31)
 SET = {"c": 0.0, "sigma": 1.0, "s_l": 0.6, "s_r": 0.4}
 CUT = {"alpha": 0.3, "x_cut": 0.8}
 FLAT = {
-    "primary_membership": lambda ax: plots.primary_membership(ax, X, 0.0, 1.0, (1, 4)),
     "secondary_membership": lambda ax: plots.secondary_membership(ax, 0.7, 0.6, 0.4, 0.3),
-    "upright": lambda ax: plots.secondary_membership(ax, 0.7, 0.6, 0.4, upright=True),
     "at the centre": lambda ax: plots.secondary_membership(ax, 1.0, 0.6, 0.4, 0.3),
     "kappa_curve": lambda ax: plots.kappa_curve(ax, [0.01, 1.0]),
     "alpha_planes": lambda ax: plots.alpha_planes(ax, X, **SET, alphas=[0.01, 0.5]),
@@ -49,11 +47,6 @@ def test_the_marked_plane_ends_where_the_formula_says(ax):
     ends = secondary(0.7, kappa_of(0.3), 0.6, 0.4)
     assert_allclose(ax.lines[-1].get_xdata(), ends)
     assert_allclose(ax.lines[-1].get_ydata(), 0.3)
-
-
-def test_one_curve_is_drawn_for_each_number_of_inputs(ax):
-    plots.primary_membership(ax, np.array([1.0]), 0.0, 1.0, (1, 4))
-    assert_allclose([line.get_ydata()[0] for line in ax.lines], np.exp([-1 / 2, -1 / 8]))
 
 
 def test_without_matplotlib_the_error_says_what_to_install():

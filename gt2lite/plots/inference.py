@@ -1,4 +1,4 @@
-"""Figures of rules: their sets, their firing, and what type reduction makes of both."""
+"""Figures of inference: rules, the weights of type reduction, and intervals over one input."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ import numpy as np
 
 from gt2lite._validation import Array, one_of
 from gt2lite.memberships import kappa_of, primary, secondary
+from gt2lite.plots.sets import shade_planes
 from gt2lite.plots.style import (
     BLACK,
     BLUE,
     COLORS,
     FADE,
+    GREY,
     LINES,
-    MARKS,
-    STRONG,
     VERMILION,
     labelled,
+    legend_above,
     nth,
 )
 from gt2lite.reduction import type_reduce
@@ -28,8 +29,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+_SHADES = (0.2, 0.5, 0.8, 0.95)  # of the widest band, the next one, ...
+
+
 def rule_sets(ax: Axes, x: Array, params: Params, alpha: float) -> Axes:
-    """Draw the sets of a system with one input, one for each rule: a plane and what it surrounds.
+    """Draw the sets of a system with one input: each rule's primary membership inside a plane.
 
     Args:
         ax: where to draw.
@@ -46,7 +50,7 @@ def rule_sets(ax: Axes, x: Array, params: Params, alpha: float) -> Axes:
         ax.fill_between(x, lower[:, p], upper[:, p], color=color, alpha=0.25, linewidth=0)
         ax.plot(x, mu[:, p], color=color, linestyle=nth(LINES, p), label=f"rule {p + 1}")
     ax.set_ylim(0, 1.02)
-    _legend_above(ax, len(c))
+    legend_above(ax, min(len(c), 5), columnspacing=1.2, handlelength=1.6)
     return labelled(ax, "input $x$", "grade $u$")
 
 
@@ -76,42 +80,14 @@ def plane_bands(ax: Axes, x: Array, params: Params, alphas: Sequence[float]) -> 
     """
     _refuse_more_inputs("plane_bands", params)
     planes = Planes(params, x[:, None])
-    for alpha, shade in zip(sorted(alphas), np.linspace(0.25, 0.95, len(alphas)), strict=True):
-        band = rf"$\alpha = {alpha:g}$"
-        ax.fill_between(x, *planes(alpha), color=FADE(shade), linewidth=0, label=band)
+    shade_planes(ax, x, {alpha: planes(alpha) for alpha in sorted(alphas)})
     ax.plot(x, planes(1.0)[0], color=BLACK, linestyle="-", label=r"$\alpha = 1$", zorder=3)
-    _legend_above(ax, len(alphas) + 1)
+    legend_above(ax, min(len(alphas) + 1, 5), columnspacing=1.2, handlelength=1.6)
     return labelled(ax, "input $x$", "output $y$")
 
 
-def firing_ranges(
-    ax: Axes, n_inputs: Sequence[int], groups: Mapping[str, Sequence[Array]], label: str
-) -> Axes:
-    """Draw how some quantity is spread over the samples of data sets with so many inputs.
-
-    A mark stands at the median, a bar reaches from the 5 % to the 95 % quantile.
-
-    Args:
-        ax: where to draw.
-        n_inputs: number of inputs of each data set.
-        groups: for each name the values (N,) of each data set.
-        label: what the values are.
-    """
-    place = np.arange(len(n_inputs))
-    for i, (name, values) in enumerate(groups.items()):
-        low, middle, high = np.array([np.quantile(v, [0.05, 0.5, 0.95]) for v in values]).T
-        ax.errorbar(
-            place + 0.16 * (i - (len(groups) - 1) / 2), middle, [middle - low, high - middle],
-            fmt=nth(MARKS, i), color=nth(STRONG, i),
-            capsize=3, label=name,
-        )  # fmt: skip
-    ax.set_xticks(place, [str(m) for m in n_inputs])
-    ax.set_xlim(-0.5, len(n_inputs) - 0.5)
-    return labelled(ax, "inputs $M$", label)
-
-
 def chosen_weights(ax: Axes, f_lower: Array, f_upper: Array, y: Array, end: str = "lower") -> Axes:
-    """Draw the weight that each rule takes for one end, and the mean that comes of it.
+    """Draw the weight that each rule takes for one endpoint, and the resulting mean.
 
     Args:
         ax: where to draw.
@@ -137,7 +113,7 @@ def chosen_weights(ax: Axes, f_lower: Array, f_upper: Array, y: Array, end: str 
 
 
 def switch_means(ax: Axes, f_lower: Array, f_upper: Array, y: Array) -> Axes:
-    """Draw the weighted mean for every switch point, in both orders, with the two ends marked.
+    """Draw the weighted mean for every switch point, in both orders, and mark the endpoints.
 
     Args:
         ax: where to draw.
@@ -168,25 +144,43 @@ def switch_means(ax: Axes, f_lower: Array, f_upper: Array, y: Array) -> Axes:
     return labelled(ax, "rules before the switch", "weighted mean")
 
 
-def log_curves(ax: Axes, x: Array, curves: Mapping[str, Array], x_label: str, y_label: str) -> Axes:
-    """Draw some curves over the same `x`, on a logarithmic scale upwards.
+def points_along(
+    ax: Axes, x: Array, y: Array, curves: Mapping[str, tuple[Array, Array]] | None = None
+) -> Axes:
+    """Draw targets over one input, and named curves.
 
     Args:
         ax: where to draw.
-        x: places (n,).
-        curves: for each name its values (n,), positive; NaN where there is none.
-        x_label: name of the axis to the right.
-        y_label: name of the axis upwards.
+        x: inputs (n,).
+        y: targets (n,).
+        curves: for each name places (m,) and heights (m,) or, for several curves, (m, k).
     """
-    for i, (name, values) in enumerate(curves.items()):
-        mark = nth(MARKS, i)
-        color = nth(STRONG, i)
-        ax.plot(
-            x, values, marker=mark, markersize=4, color=color, linestyle=nth(LINES, i), label=name
-        )
-    ax.set_yscale("log")
-    ax.legend()
-    return labelled(ax, x_label, y_label)
+    ax.plot(x, y, ".", color=BLACK, markersize=6, label="target")
+    for i, (name, (place, height)) in enumerate((curves or {}).items()):
+        lines = ax.plot(place, height, color=GREY, linestyle=("--", "-", ":")[i % 3], linewidth=1.5)
+        lines[0].set_label(name)
+    legend_above(ax)
+    return labelled(ax, "input $x$", "target $y$")
+
+
+def bands_along(
+    ax: Axes, x: Array, bands: Mapping[str, tuple[Array, Array]], middle: Array | None = None
+) -> Axes:
+    """Draw intervals over one input as nested bands, the widest first.
+
+    Args:
+        ax: where to draw.
+        x: places (m,), in rising order.
+        bands: for each name the lower and upper bounds (m,).
+        middle: an estimate (m,) to draw inside, if any.
+    """
+    for i, (name, ends) in enumerate(bands.items()):
+        shade = FADE(_SHADES[min(i, len(_SHADES) - 1)])
+        ax.fill_between(x, *ends, color=shade, linewidth=0, label=name)
+    if middle is not None:
+        ax.plot(x, middle, color=BLACK, linestyle="-", linewidth=1.5, label="estimate")
+    legend_above(ax)
+    return labelled(ax, "input $x$", "target $y$")
 
 
 def _refuse_more_inputs(name: str, params: Params) -> None:
@@ -196,14 +190,6 @@ def _refuse_more_inputs(name: str, params: Params) -> None:
             f"{name} draws systems with one input, and this one has {n_inputs}: for an estimator "
             "there are plot_sets(ax, reg, input) and plot_rules(ax, reg, X)"
         )
-
-
-def _legend_above(ax: Axes, n: int) -> None:
-    """Put a legend of `n` entries above the axes, where it covers no curve."""
-    ax.legend(
-        loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=min(n, 5), columnspacing=1.2,
-        handlelength=1.6,
-    )  # fmt: skip
 
 
 def _switched(first: Array, rest: Array, y: Array) -> Array:

@@ -1,0 +1,157 @@
+"""BLAS threads and NumPy's state: limited while a training runs, restored however it ends."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+from learners import a_table
+
+import gt2lite.system
+from gt2lite import _threads
+from gt2lite._fast.state import apart, quiet
+from gt2lite._threads import one_blas_thread
+from gt2lite.system import Planes
+from gt2lite.training import Recipe, init_params, train
+
+THREADS = """
+import hashlib
+import numpy as np
+from gt2lite import GT2Regressor
+rng = np.random.default_rng(0)
+X = rng.normal(size=(3000, 6))
+y = X[:, 0] * X[:, 1] + rng.normal(size=3000)
+reg = GT2Regressor(n_rules=50, epochs=4, batch_size=256, learning_rate=0.02).fit(X, y)
+reg.calibrate(X, y, method="conformal")
+found = [reg.predict(X), *reg.predict_interval(X, coverage=0.9)]
+print(hashlib.sha256(np.array(found).tobytes()).hexdigest())
+"""
+
+
+def blas_threads():
+    from threadpoolctl import threadpool_info
+
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+
+@pytest.fixture
+def two_threads():
+    """BLAS with two threads, for one test."""
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
+        if blas_threads() != {2}:
+            pytest.skip("BLAS has no threads here")
+        yield
+
+
+def test_the_limit_holds_until_the_last_context_ends(two_threads):
+    first, second = one_blas_thread(), one_blas_thread()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert blas_threads() == {1}
+    second.__exit__(None, None, None)
+    assert blas_threads() == {2}
+
+
+def test_a_context_ended_by_the_collector_does_not_wait_for_the_lock(two_threads):
+    left = one_blas_thread()  # as Ctrl-C may leave it
+    left.__enter__()
+    with _threads._lock:
+        del left
+        gc.collect()
+    assert blas_threads() == {2}
+
+
+def test_planes_and_start_values_are_computed_by_one_thread(two_threads, monkeypatch):
+    seen = []
+
+    def watch(module, name):
+        original = getattr(module, name)
+
+        def watched(*args, **kwargs):
+            seen.append(blas_threads())
+            return original(*args, **kwargs)
+
+        monkeypatch.setattr(module, name, watched)
+
+    X, _ = a_table()
+    params = init_params(X, 3, np.random.default_rng(0))
+    watch(gt2lite.system, "reduce_planes")
+    Planes(params, X)(0.5)
+    watch(np, "argmin")
+    init_params(X, 3, np.random.default_rng(0), start="joint")
+    assert len(seen) > 2 and all(threads == {1} for threads in seen)
+    assert blas_threads() == {2}
+
+
+def test_without_threadpoolctl_nothing_is_limited(monkeypatch):
+    monkeypatch.setitem(sys.modules, "threadpoolctl", None)
+    monkeypatch.setattr(_threads, "_controller", _threads._controller.__wrapped__)
+    with one_blas_thread():
+        assert _threads._limits == []
+
+
+@pytest.mark.slow
+def test_the_number_of_blas_threads_changes_no_bit(monkeypatch):
+    pytest.importorskip("threadpoolctl")
+    found = set()
+    for n in ("1", "2", "4"):
+        for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+            monkeypatch.setenv(name, n)
+        run = subprocess.run(
+            [sys.executable, "-c", THREADS], capture_output=True, text=True, check=True
+        )
+        found.add(run.stdout)
+    assert len(found) == 1
+
+
+def state():
+    return np.geterr(), np.getbufsize()
+
+
+def interrupted(delay):
+    """Train in this thread, raise a KeyboardInterrupt in it after a while; return if it came."""
+    X, y = a_table(N=200)
+    strike = ctypes.pythonapi.PyThreadState_SetAsyncExc
+    here = ctypes.c_ulong(threading.get_ident())
+    timer = threading.Timer(delay, strike, (here, ctypes.py_object(KeyboardInterrupt)))
+    try:
+        try:
+            timer.start()
+            train(X, y, Recipe(n_rules=2, epochs=100_000), progress=False)
+        finally:
+            timer.cancel()
+            timer.join()
+    except KeyboardInterrupt:
+        return True
+    return False
+
+
+def test_ctrl_c_at_any_moment_leaves_numpy_as_it_was():
+    train(*a_table(), Recipe(n_rules=2, epochs=1), progress=False)  # fills caches
+    before = state()
+    for i in range(40):
+        assert interrupted(0.002 + 1e-4 * i)
+        assert state() == before
+
+
+def test_an_interrupt_between_two_lines_cannot_leave_the_state_changed():
+    @apart
+    def struck():
+        np.setbufsize(16)
+        np.seterr(all="raise")
+        raise KeyboardInterrupt
+
+    before = state()
+    with pytest.raises(KeyboardInterrupt):
+        struck()
+    assert state() == before
+    with quiet():
+        assert state() != before
+    assert state() == before

@@ -1,0 +1,246 @@
+"""Checks of arguments and data frames: good values pass as they are, bad ones are named."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import warnings
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from gt2lite._validation import (
+    between,
+    match_table,
+    matrix,
+    n_axes,
+    numbers,
+    one_of,
+    read_seed,
+    read_table,
+    read_target,
+    take_rows,
+    vector,
+    whole,
+)
+
+DAY = datetime.datetime(2024, 1, 1)
+TINY = Fraction(1, 10**400)  # above 0, though the nearest float is 0
+
+
+# --------------------------------------------------------------- single values
+
+
+def test_a_known_name_passes():
+    assert one_of("smf", "scalar", iter(("per_input", "scalar"))) == "scalar"
+
+
+@pytest.mark.parametrize("value", [3, np.int64(3), np.uint8(3)])
+def test_whole_numbers_of_any_kind_become_int(value):
+    assert type(whole("n_rules", value)) is int
+    assert whole("n_rules", value, low=3) == 3
+
+
+@pytest.mark.parametrize("value", [0.5, np.float16(0.5), np.float32(0.5), Fraction(1, 2)])
+def test_numbers_of_any_kind_become_float(value):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # half precision against a bound of 1e6
+        found = between("sigma_scale", value, 1e-6, 1e6)
+    assert type(found) is float and found == 0.5
+
+
+@pytest.mark.parametrize("end", [0, 1])
+def test_bounds_are_allowed_only_if_closed(end):
+    assert between("alpha", end, 0, 1, closed=True) == end
+    with pytest.raises(ValueError, match="alpha must"):
+        between("alpha", end, 0, 1)
+
+
+@pytest.mark.parametrize("value", ["both", "", None, 1, ["scalar"], np.array(["scalar", "x"])])
+def test_unknown_names_are_refused(value):
+    with pytest.raises(ValueError, match="smf must be one of 'per_input', 'scalar', got"):
+        one_of("smf", value, ("per_input", "scalar"))
+
+
+@pytest.mark.parametrize("value", [0, -1, 2.0, True, "3", None, math.nan, 10**400])
+def test_invalid_whole_numbers_are_refused(value):
+    with pytest.raises(ValueError, match="epochs must"):
+        whole("epochs", value)
+
+
+@pytest.mark.parametrize(
+    "value", [-1, 2, math.nan, math.inf, True, "0.5", None, 0.5j, TINY, 1 - TINY, np.ones(2) / 2]
+)
+def test_invalid_numbers_are_refused(value):
+    with pytest.raises(ValueError, match="coverage must"):
+        between("coverage", value, 0, 1)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "a", 2**64 + 1, 10**400])
+def test_invalid_seeds_are_refused(seed):
+    with pytest.raises(ValueError, match="random_state must"):
+        read_seed(seed)
+
+
+def test_a_random_state_of_scikit_learns_kind_is_drawn_from():
+    one, same, other = (read_seed(np.random.RandomState(seed)) for seed in (3, 3, 4))
+    assert one == same != other
+    assert read_seed(np.int64(7)) == 7
+
+
+# ---------------------------------------------------------------------- arrays
+
+
+def test_tables_and_rows_become_float_arrays():
+    X = matrix("X", [[1, 2], [3, 4]])
+    assert X.dtype == np.float64 and X.shape == (2, 2)
+    np.testing.assert_array_equal(vector("y", (1, 2, 3), 3), [1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.ma.array([[1.0, 2.0]]),  # nothing masked
+        [[Fraction(1, 2), Decimal("0.25")]],
+        np.array([[True, False]]),
+        np.array([[1, 2]], dtype=np.uint8),
+        np.array([[1, 2.5]], dtype=object),
+    ],
+)
+def test_numbers_of_any_kind_are_accepted_in_arrays(value):
+    assert numbers("X", value).dtype == float
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (0, 2), (2, 0), (1, 2, 3)])
+def test_a_matrix_has_two_axes_and_data(shape):
+    with pytest.raises(ValueError, match=r"X must .* got shape \("):
+        matrix("X", np.zeros(shape))
+
+
+@pytest.mark.parametrize(("shape", "length"), [((), None), ((0,), None), ((3, 1), None), ((3,), 4)])
+def test_a_vector_has_one_axis_and_its_length(shape, length):
+    with pytest.raises(ValueError, match=r"y must .* got shape \("):
+        vector("y", np.zeros(shape), length)
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, None])
+def test_values_that_are_not_finite_are_refused_with_their_index(bad):
+    X = np.zeros((3, 2)).astype(object)
+    X[1, 1] = X[2, 0] = bad
+    with pytest.raises(ValueError, match=r"^X .* at index \(1, 1\) \(2 "):
+        matrix("X", X)
+    with pytest.raises(ValueError, match=r"^y .* at index 1 \(1 "):
+        vector("y", X[:, 1])
+
+
+masked_object = np.empty((1, 2), dtype=object)
+masked_object[0] = 1.0, np.ma.masked
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (np.ma.masked_invalid([[1.0, np.nan]]), r"1 masked .* \(0, 1\)"),
+        (np.ma.array([[1.0, 2.0]], mask=[[False, True]]), r"1 masked .* \(0, 1\)"),
+        (masked_object, r"\(0, 1\).* masked"),
+        (np.array([["2024-01-01"]], dtype="datetime64[D]"), "dates"),
+        (np.array([["NaT"]], dtype="datetime64[D]"), "dates"),
+        (np.array([[3]], dtype="timedelta64[s]"), "time spans"),
+        ([["1.5", "2.5"]], "text"),
+        (np.array([[1.5, "2.5"]], dtype=object), r"'2.5' at index \(0, 1\).* text"),
+        (np.array([[1.5, b"2.5"]], dtype=object), "text"),
+        (np.array([[1.5, DAY]], dtype=object), "dates"),
+        (np.array([[1.5, np.timedelta64(3, "s")]], dtype=object), "time spans"),
+        (np.zeros((2, 2), dtype=[("a", float)]), "records"),
+        ([[10**400, 1.0]], "numbers"),
+        ([[1.0, 2.0], [3.0]], "numbers"),
+        ([[1.0, {}]], "numbers"),
+        ([[1 + 2j]], "real numbers"),
+    ],
+)
+def test_arrays_of_anything_but_numbers_are_refused(value, words):
+    with pytest.raises((TypeError, ValueError), match=f"X .*{words}"):
+        matrix("X", value)
+
+
+def test_a_number_too_large_for_a_float_is_refused_without_a_warning():
+    if np.finfo(np.longdouble).max == np.finfo(float).max:
+        pytest.skip("long numbers are not longer here")
+    with pytest.raises(ValueError, match=r"X contains infinity at index \(0, 0\)"):
+        matrix("X", np.array([["1e400"]]).astype(np.longdouble))
+
+
+def test_ragged_levels_are_refused():
+    with pytest.raises(ValueError, match="coverage must"):
+        n_axes("coverage", [0.1, [0.2]])
+
+
+# ----------------------------------------------------------------- data frames
+
+
+@pytest.fixture
+def pd():
+    return pytest.importorskip("pandas")
+
+
+def names(*given):
+    return np.array(given, dtype=object)
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        (["a", "b"], "text .*'a' in row 0"),
+        ([None, 1.0], "1 missing value, the first in row 0"),
+        ([1.0, math.inf], "1 infinite value, the first in row 1"),
+        ([DAY, DAY], "dates .*2024"),
+        ([DAY - DAY, DAY - DAY], "time spans"),
+        ([{}, 1], "objects"),
+    ],
+)
+def test_a_column_without_numbers_is_named_with_its_row(pd, column, words):
+    frame = pd.DataFrame({"good": [1.0, 2.0], "bad": column})
+    with pytest.raises(ValueError, match=f"column 'bad' .*{words}"):
+        read_table(frame)
+    if not isinstance(column[0], dict):
+        with pytest.raises(ValueError, match="y "):
+            read_target(frame["bad"], 2)
+
+
+def test_sparse_and_lazy_tables_are_refused_with_the_way_out():
+    sparse = pytest.importorskip("scipy.sparse")
+    with pytest.raises(TypeError, match=r"X\.toarray\(\)"):
+        read_table(sparse.eye(3).tocsr())
+    with pytest.raises(TypeError, match=r"X\.collect\(\)"):
+        read_table(type("LazyFrame", (), {})())
+
+
+def test_names_that_come_or_go_are_warned_of(pd):
+    frame = pd.DataFrame(np.zeros((3, 2)), columns=["a", "b"])
+    with pytest.warns(UserWarning, match="X does not have valid feature names, but R was fitted"):
+        match_table(frame.to_numpy(), 2, names("a", "b"), "R")
+    with pytest.warns(UserWarning, match="X has feature names, but R was fitted without"):
+        match_table(frame, 2, None, "R")
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        (["b", "a"], "same order"),
+        (["a", "c"], "unseen at fit time:\n- c\n.*now missing:\n- b"),
+        ([f"x{i}" for i in range(9)], r"- x4\n- \.\.\."),
+        (["a", 3], "Feature names"),
+    ],
+)
+def test_names_that_do_not_match_are_refused(pd, columns, words):
+    frame = pd.DataFrame(np.zeros((3, len(columns))), columns=columns)
+    with pytest.raises((TypeError, ValueError), match=f"(?s){words}"):
+        match_table(frame, len(columns), names("a", "b"), "R")
+
+
+def test_rows_are_taken_from_tables_of_any_kind(pd):
+    rows = np.array([2, 0])
+    assert take_rows(pd.DataFrame({"a": [1, 2, 3]}), rows)["a"].tolist() == [3, 1]
+    assert take_rows(np.array([1, 2, 3]), rows).tolist() == [3, 1]
