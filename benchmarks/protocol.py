@@ -90,7 +90,7 @@ def main(words: Sequence[str] | None = None) -> None:
     args = parser.parse_args(words)
 
     recipe = Recipe(epochs=args.epochs)
-    results = {
+    results: dict[str, Any] = {
         "protocol": whole(recipe, args.jobs, args.first),
         "training": shares(recipe),
         "share_after_training": calibrated(recipe),

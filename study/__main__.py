@@ -7,6 +7,8 @@ ablation     the settings of the authors' mode one by one
 widths       calibrated and trained intervals at equal coverage
 sensitivity  the systems for practice with perturbed rounding
 comparison   all methods on all data sets
+aligned      aligned planes, and one system for each level, on the splits of the protocol
+sqr          simultaneous quantile regression beside aligned training
 study        all of these but `reproduce` and `check`
 
 All but the first two write data/results/ and print what moved beyond tolerance. Finished runs
@@ -128,12 +130,26 @@ def comparison(run: Run) -> None:
     """Run the method comparison."""
     from study import comparison as methods
 
-    methods.run(**run.keywords)  # type: ignore[attr-defined]
+    _print("Rows that moved", methods.run(**run.keywords))  # type: ignore[attr-defined]
+
+
+def aligned(run: Run) -> None:
+    """Run aligned planes, and one system for each level."""
+    from study import aligned as planes
+
+    planes.run(**run.keywords)  # type: ignore[attr-defined]
+
+
+def sqr(run: Run) -> None:
+    """Run simultaneous quantile regression beside aligned training."""
+    from study import sqr as quantiles
+
+    quantiles.run(**run.keywords)  # type: ignore[attr-defined]
 
 
 def study(run: Run) -> None:
     """Recompute all files of data/results."""
-    for command in (protocol, ablations, width, sensitive, comparison):
+    for command in (protocol, ablations, width, sensitive, comparison, aligned, sqr):
         command(run)
 
 
@@ -146,6 +162,8 @@ COMMANDS = {
     "widths": width,
     "sensitivity": sensitive,
     "comparison": comparison,
+    "aligned": aligned,
+    "sqr": sqr,
     "study": study,
 }
 

@@ -279,12 +279,13 @@ def compare(dataset: str, seed: int, model: str, recipe: Recipe | None = None) -
         n, error = len(data.y_train), None
         clock = time.process_time()
         if model == "sqr":
-            found = train_sqr(data.X_train, data.y_train, recipe, seed=seed)
-            params, best_epoch, error = found.params, found.best_epoch, float(found.history.min())
+            own = train_sqr(data.X_train, data.y_train, recipe, seed=seed)
+            params, epochs, best_epoch = own.params, len(own.history), own.best_epoch
+            error = float(own.history.min())
             n -= round(recipe.validation * n)
         else:
             found = train(data.X_train, data.y_train, recipe, seed=seed, progress=False)
-            params, best_epoch = found.params, len(found.history)
+            params, epochs, best_epoch = found.params, len(found.history), len(found.history)
         seconds = time.process_time() - clock
         rows = []
         for form, (at, median) in _forecasts(model, params, data).items():
@@ -304,9 +305,9 @@ def compare(dataset: str, seed: int, model: str, recipe: Recipe | None = None) -
                         "crps": crps(quantile, data.y_test),
                         "calibration_error": calibration_error(quantile, data.y_test),
                         "crossed": crossed(quantile),
-                        "epochs": len(found.history),
+                        "epochs": epochs,
                         "best_epoch": best_epoch,
-                        "steps": len(found.history) * max(n // recipe.batch_size, 1),
+                        "steps": epochs * max(n // recipe.batch_size, 1),
                         "train_cpu_seconds": seconds,
                         "aside_error": error,
                     }

