@@ -544,7 +544,7 @@ class ErrorRule:
         return self.rule.number
 
     def __str__(self) -> str:
-        heading = self.rule.weight()
+        heading = self.rule.heading()
         if self.width is not None and self.times is not None:
             width = self.rule.units.output(self.width)
             heading = f"width {width}, {self.times:.2f} of the mean; {heading}"
