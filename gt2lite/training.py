@@ -403,10 +403,10 @@ DIVERGED = 10.0
 
 
 class Trained(NamedTuple):
-    """A trained system and the mean loss of each epoch (of its batches, as they came)."""
+    """A trained system and the mean loss of each epoch, over its batches."""
 
     params: Params
-    history: Array  # (epochs,), or fewer where training stopped early
+    history: Array  # (epochs,), or fewer if training stopped early
 
 
 class InterruptedTrainingWarning(UserWarning):
@@ -447,7 +447,7 @@ def train(
     Args:
         X: scaled inputs (N, M).
         y: scaled targets (N,).
-        recipe: how; None for the paper's.
+        recipe: the settings; None for the paper's.
         seed: a seed or a generator; decides start values and the order of the rows.
         start: start values; None draws them by `init_params`.
         loss: the loss of the planes; None for that of the recipe's objective.
@@ -480,9 +480,9 @@ def train(
     X = matrix("X", X)
     y = vector("y", y, len(X))
     rng = np.random.default_rng(seed)
-    X_judge, y_judge = X, y
+    X_score, y_score = X, y
     if recipe.keep == "validation":
-        X, y, X_judge, y_judge = _set_aside(X, y, recipe.validation, rng)
+        X, y, X_score, y_score = _set_aside(X, y, recipe.validation, rng)
     draw_inputs = draw_inputs or (lambda X, rng: X)
     if start is None:
         start = init_params(
@@ -503,7 +503,7 @@ def train(
         ):
             for epoch in range(1, recipe.epochs + 1):
                 training.learn(draw_inputs(X, rng), y, rng, epoch)
-                value = training.end_epoch(epoch, X_judge, y_judge)
+                value = training.end_epoch(epoch, X_score, y_score)
                 answer = None
                 if callback is not None:
                     answer = callback(epoch, value, training.kept.params)
@@ -530,7 +530,7 @@ class _Complete(NamedTuple):
 
     epoch: int
     moving: Array
-    keeping: Array  # what would be kept if training ended here
+    keeping: Array  # the parameters to keep if training ended here
 
 
 class _Training:
@@ -562,11 +562,10 @@ class _Training:
         count = epoch if self.recipe.bias_correction == "epochs" else None
         rows = _batches(len(y), self.recipe.batch_size, rng)  # (batches, B)
         X_rows, y_rows = X[rows], y[rows]
+        batches = np.ascontiguousarray(X_rows.transpose(0, 2, 1))  # (batches, M, B)
         found = []  # the ends of every batch
         with quiet():  # errors show in the loss
-            for X_t, y_t in zip(
-                np.ascontiguousarray(X_rows.transpose(0, 2, 1)), y_rows, strict=True
-            ):
+            for X_t, y_t in zip(batches, y_rows, strict=True):
                 g, ends = self.gradient(X_t, y_t)
                 self.adam.update(g, count)
                 if self.average is not None:
@@ -586,7 +585,7 @@ class _Training:
             self.check_end(epoch)
         loss, keeping = self._mean, self.kept.vector.copy()
         if self.recipe.keep != "last":
-            loss = self._judge(epoch, X, y)
+            loss = self._score(epoch, X, y)
             keeping = self._best
         self._history.append(self._mean)
         self.complete = _Complete(epoch, self.moving.vector.copy(), keeping)
@@ -630,7 +629,7 @@ class _Training:
         losses = np.array(self._history[: epoch - 1])
         return DivergenceError(_advice(epoch, self.recipe), self.moving.params, losses)
 
-    def _judge(self, epoch: int, X: Array, y: Array) -> float:
+    def _score(self, epoch: int, X: Array, y: Array) -> float:
         """Return the loss of the kept parameters on some rows, and remember the best."""
         with quiet():
             ends = Planes(self.kept.params, X).ends(self.recipe.planes.alphas)
