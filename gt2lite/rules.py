@@ -287,9 +287,15 @@ def read_antecedents(params: Params, units: Units, X: Array | None) -> list[tupl
         return "rather low" if place < 1 / 3 else "rather high"
 
     def antecedent(p: int, m: int) -> Antecedent:
-        places = (in_units(m, z) for z in (start[p, m], stop[p, m], peak[p, m]))
-        measures = float(least[p, m]), float(footprint[p, m])
-        return Antecedent(units.names[m], words(p, m), *places, *measures)
+        return Antecedent(
+            input=units.names[m],
+            tends=words(p, m),
+            low=in_units(m, start[p, m]),
+            high=in_units(m, stop[p, m]),
+            peak=in_units(m, peak[p, m]),
+            least=float(least[p, m]),
+            footprint=float(footprint[p, m]),
+        )
 
     return [tuple(antecedent(p, m) for m in range(M)) for p in range(P)]
 
