@@ -131,7 +131,7 @@ def comparison(run: Run) -> None:
     """Run the method comparison."""
     from study import comparison as methods
 
-    _print("Rows that moved", methods.run(**run.keywords))  # type: ignore[attr-defined]
+    _report("The comparison", methods.run(**run.keywords))  # type: ignore[attr-defined]
 
 
 def aligned(run: Run) -> None:

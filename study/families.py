@@ -62,8 +62,8 @@ def score_halves(
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # few rows calibrate, on purpose
                 own.calibrate(X[cal], y[cal])
-            bounds = own.predict_interval(X[new], coverage=level)
-            score = interval_score(y[new], *bounds, level)  # type: ignore[arg-type]
+            lower, upper = own.predict_interval(X[new], coverage=level)
+            score = interval_score(y[new], lower, upper, level)
             found.append({"kind": kind, "half": half, "score": score})
     return pd.DataFrame(found)
 
