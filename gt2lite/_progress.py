@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 @contextlib.contextmanager
 def progress_bar(
-    total: int, what: str, unit: str, *, done: int = 0, show: bool | None = None
+    total: int, what: str, unit: str, *, show: bool | None = None
 ) -> Iterator[Callable[[str], None]]:
     """Yield a function to call after each of `total` steps, with a few words to show.
 
@@ -17,7 +17,6 @@ def progress_bar(
         total: number of steps.
         what: the name of the work.
         unit: the name of a step.
-        done: number of steps already done.
         show: None decides by whether standard error is a terminal.
     """
     if show is None:
@@ -27,7 +26,7 @@ def progress_bar(
         with contextlib.suppress(ImportError):
             from tqdm import tqdm
 
-            bar = tqdm(total=total, initial=done, desc=what, unit=unit, leave=False)
+            bar = tqdm(total=total, desc=what, unit=unit, leave=False)
 
     def step(words: str) -> None:
         if bar is not None:

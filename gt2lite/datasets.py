@@ -84,11 +84,6 @@ def data_path(*parts: str) -> Path:
     return folder.joinpath(*parts)
 
 
-def checksum(name: str) -> str:
-    """Return the SHA-256 that the uncompressed bytes of a data set must have."""
-    return _RECORDS[one_of("name", name, DATASETS)][2]
-
-
 def load_dataset(name: str) -> Dataset:
     """Return the data set "ww", "pm", "aids" or "pp", in fresh arrays.
 

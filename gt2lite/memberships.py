@@ -1,4 +1,4 @@
-r"""Fuzzy sets: from a point to its memberships, and from memberships to the firing of a rule.
+r"""Fuzzy sets: memberships of a point, and the firing of a rule.
 
 A general type-2 set of the Zadeh kind is a Gaussian `mu` over the input (the
 *primary* membership, a type-1 set) with a second Gaussian standing upright on
@@ -7,7 +7,7 @@ height alpha leaves a band around `mu`: the alpha-plane, an interval type-2 set.
 
 The sets, the exponent divided by the number of inputs and the widths as shares of
 the room that is left, through a sigmoid, are those of the authors' papers and public
-code. Writing them in kappa, and what is proved with it, is this project's.
+code. The form in kappa, and the proofs that use it, are this project's.
 
 Heights enter every formula through ``kappa = sqrt(ln(alpha) / ln(0.01))``. It
 is 0 at alpha = 1, where the band has no width and the set is of type 1, and 1

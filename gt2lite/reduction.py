@@ -11,7 +11,7 @@ round. (The paper prints the same form for both ends: a misprint.)
 batch at once (`_fast.switching` does the work). It is a sort and running sums; up to 128 rules
 the sums are a matrix product, which is P^2 and yet faster. Beside it stand the two forms
 that the literature knows, for teaching and for the tests: `karnik_mendel` (the iteration)
-and `enumerate_weights` (all 2^P choices, which is what is meant by exact).
+and `enumerate_weights` (all 2^P choices, the definition).
 """
 
 from __future__ import annotations

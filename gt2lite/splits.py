@@ -29,7 +29,7 @@ def group_parts(
 ) -> list[IntArray]:
     """Return three parts of the rows in which no group is torn apart, in rising order.
 
-    A random order of groups is cut nearest to the sizes asked for. The first order is taken if
+    A random order of groups is cut nearest to the given sizes. The first order is taken if
     both cuts miss by no more than half the largest group. They miss by more only because no part
     may be empty (one huge group in the middle); then the best of 200 orders is taken. Taking the
     best always would favour large groups for the last part.

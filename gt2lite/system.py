@@ -218,7 +218,7 @@ class Planes:
 
         Every end lies between the type-1 output, which all planes contain, and the outermost
         consequent. Far from all data, and where consequents hardly differ, ends come so near
-        to a bound that only rounding tells planes apart, and may swap them. So an end that
+        to a bound that only rounding separates planes, and may swap them. So an end that
         is at a bound to within rounding is put there.
         """
         y = fired.y[0]  # (P, B)

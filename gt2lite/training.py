@@ -480,9 +480,9 @@ def train(
     X = matrix("X", X)
     y = vector("y", y, len(X))
     rng = np.random.default_rng(seed)
-    X_judge, y_judge = X, y
+    X_score, y_score = X, y
     if recipe.keep == "validation":
-        X, y, X_judge, y_judge = _set_aside(X, y, recipe.validation, rng)
+        X, y, X_score, y_score = _set_aside(X, y, recipe.validation, rng)
     draw_inputs = draw_inputs or (lambda X, rng: X)
     if start is None:
         start = init_params(
@@ -503,7 +503,7 @@ def train(
         ):
             for epoch in range(1, recipe.epochs + 1):
                 training.learn(draw_inputs(X, rng), y, rng, epoch)
-                value = training.end_epoch(epoch, X_judge, y_judge)
+                value = training.end_epoch(epoch, X_score, y_score)
                 answer = None
                 if callback is not None:
                     answer = callback(epoch, value, training.kept.params)
@@ -586,7 +586,7 @@ class _Training:
             self.check_end(epoch)
         loss, keeping = self._mean, self.kept.vector.copy()
         if self.recipe.keep != "last":
-            loss = self._judge(epoch, X, y)
+            loss = self._score(epoch, X, y)
             keeping = self._best
         self._history.append(self._mean)
         self.complete = _Complete(epoch, self.moving.vector.copy(), keeping)
@@ -630,7 +630,7 @@ class _Training:
         losses = np.array(self._history[: epoch - 1])
         return DivergenceError(_advice(epoch, self.recipe), self.moving.params, losses)
 
-    def _judge(self, epoch: int, X: Array, y: Array) -> float:
+    def _score(self, epoch: int, X: Array, y: Array) -> float:
         """Return the loss of the kept parameters on some rows, and remember the best."""
         with quiet():
             ends = Planes(self.kept.params, X).ends(self.recipe.planes.alphas)

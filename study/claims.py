@@ -214,7 +214,7 @@ def reaches(runs: Runs, cells: Sequence[tuple[str, str, float, str]]) -> Finding
         n_test, n_cal = (runs.values(name, *cell).astype(int) for name in ("n_test", "n_cal"))
         for seed, share, n, q in zip(runs.seeds, picp, n_test, n_cal, strict=True):
             law = [int(n)], [int(q)] if model == "calibrated" else None
-            name = f"{row} seed {seed} ({100 * share:.2f} %)"
+            name = f"{row} seed {seed} ({100 * share:.2f}%)"
             alone.append((name, coverage_p_value(float(share), level, *law)))
     rows = pd.DataFrame(lines, columns=["row", "value", "p of near", "p of far", "off"])
     shown = rows.row[rows["p of near"] < SIGNIFICANCE]
@@ -251,8 +251,8 @@ def comparable(excess: Mapping[str, Array]) -> Finding:
     shown, beyond = rows.row[rows.upper <= allowed], rows.row[over < SIGNIFICANCE]
     worst = rows.loc[rows.value.idxmax()]
     text = (
-        f"Shown to be within {allowed:g} % in {len(shown)} of {len(rows)} rows; the worst is "
-        f"{worst.row} with {worst.value:+.1f} %, at most {worst.upper:+.1f} %"
+        f"Shown to be within {allowed:g}% in {len(shown)} of {len(rows)} rows; the worst is "
+        f"{worst.row} with {worst.value:+.1f}%, at most {worst.upper:+.1f}%"
     )
     verdict, end = _by_row(rows.row, shown, beyond, "worse beyond chance")
     return Finding(verdict, text + end, {}, rows)
@@ -263,9 +263,9 @@ def matters(differences: Mapping[str, Array], scale: float) -> Finding:
 
     >>> few = {"a": np.array([0.9, 1.0, 1.1]), "b": np.array([-0.01, 0.0, 0.02])}
     >>> matters(few, 10.0).explanation
-    'The mean changes by more than 5 % with a (+10 %).'
+    'The mean changes by more than 5% with a (+10%).'
     >>> matters({"b": few["b"]}, 10.0).explanation
-    'Every alternative is shown to change the mean by less than 5 %.'
+    'Every alternative is shown to change the mean by less than 5%.'
     """
     margin, gaps = MARGIN * scale, list(differences.values())
     rows = pd.DataFrame({"row": list(differences)})
@@ -274,10 +274,10 @@ def matters(differences: Mapping[str, Array], scale: float) -> Finding:
     rows["p of equal"] = [equal_p(gap, margin, TEST_OVER_TRAIN) for gap in gaps]
     clear = rows[holm(rows.p) < SIGNIFICANCE]
     numbers: dict[str, float] = {"alternatives": len(rows), "that matter": len(clear)}
-    by = f"{100 * MARGIN:g} %"
+    by = f"{100 * MARGIN:g}%"
     if len(clear):
         which = ", ".join(
-            f"{row} ({v:+.0f} %)" for row, v in zip(clear.row, clear.value, strict=True)
+            f"{row} ({v:+.0f}%)" for row, v in zip(clear.row, clear.value, strict=True)
         )
         text = f"The mean changes by more than {by} with {which}."
         return Finding(HOLDS, text, numbers, rows)
@@ -322,7 +322,7 @@ def table_rows(
 
 
 def _label(dataset: str, level: float) -> str:
-    return f"{dataset} {100 * level:g} %"
+    return f"{dataset} {100 * level:g}%"
 
 
 def _calibrated(
@@ -478,7 +478,7 @@ def _no_retraining(evidence: Evidence) -> Finding:
         )
         right.append(~_out_of_reach(runs, dataset, LEVELS[-1]) & (high < low))
     ok = np.concatenate(right)
-    return counted(int(ok.sum()), ok.size, "One training has a plane for 90 % and one for 95 %")
+    return counted(int(ok.sum()), ok.size, "One training has a plane for 90% and one for 95%")
 
 
 def _needs_retraining(evidence: Evidence) -> Finding:
@@ -495,7 +495,7 @@ def _needs_retraining(evidence: Evidence) -> Finding:
 def _any_level(evidence: Evidence) -> Finding:
     """The exact calibrator, which considers all planes, must find one of the envelope."""
     ok = np.concatenate([~_out_of_reach(evidence.runs, *row) for row in table_rows()])
-    what = "Tried at 90 % and 95 % only. A plane of the envelope covers the level"
+    what = "Tried at 90% and 95% only. A plane of the envelope covers the level"
     return counted(int(ok.sum()), ok.size, what)
 
 
@@ -517,7 +517,7 @@ def _plane_sets_coverage(evidence: Evidence) -> Finding:
             reached.append(share)
         right.append((places[1] < places[0]) & (reached[1] > reached[0]))
     ok = np.concatenate(right)
-    return counted(int(ok.sum()), ok.size, "The plane for 95 % is lower and covers more")
+    return counted(int(ok.sum()), ok.size, "The plane for 95% is lower and covers more")
 
 
 def _search_beats_table(evidence: Evidence) -> Finding:

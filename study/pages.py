@@ -1,11 +1,9 @@
-r"""How numbers and tables reach the pages of the book.
+r"""Numbers and tables on the pages of the book.
 
-`glue_facts` gives prose its numbers: a field of what a function returned is written into a sentence
-with the role `` {glue:text}`prefix_field:.1f` ``, so that no number is typed by hand. `table`
-shows rows as a numbered table where its cell stands. The rest helps sentences that are filled
-in to read well at every value: `count`, `percent`, `compared`, `p_value` and `power_of_ten`.
-
-What the numbers mean is computed elsewhere: this module only writes them down.
+`glue_facts` gives prose its numbers: a fact is written into a sentence with the role
+`` {glue:text}`prefix_field:.1f` ``, so that no number is typed by hand. `table` shows a DataFrame,
+or other rows, as a numbered table. The other functions format a number so that a sentence reads
+well at every value.
 """
 
 from __future__ import annotations
@@ -44,14 +42,14 @@ def glue_facts(prefix: str, facts: Any = None, **more: Any) -> None:
         more: Further facts by name.
 
     Raises:
-        TypeError: A fact is neither text nor a number nor true or false.
+        TypeError: A fact is neither text nor a number nor a bool.
         ValueError: A fact is given twice.
-        ImportError: myst-nb is not installed.
     """
-    glue = _glue()
+    from myst_nb import glue
+
     known = {} if facts is None else _values(facts)
     if twice := sorted(known.keys() & more.keys()):
-        raise ValueError(f"facts and keywords both tell {', '.join(twice)}: name a fact once")
+        raise ValueError(f"a fact must be given once; {', '.join(twice)} is in facts and keywords")
     plain = {f"{prefix}_{field}": _plain(field, value) for field, value in (known | more).items()}
     for name, value in plain.items():
         glue(name, value, display=False)
@@ -72,9 +70,6 @@ def table(
             of a DataFrame as they are.
         caption: One sentence or more, in Markdown.
 
-    Raises:
-        ImportError: IPython is not installed. A script can print `markdown_table` instead.
-
     >>> shown = table("tiny", [{"data": "ww", "rmse": 80.92}], {"RMSE": "{rmse:.1f}"}, "One row.")
     >>> print(shown.data)
     :::{table} One row.
@@ -86,13 +81,8 @@ def table(
     <BLANKLINE>
     :::
     """
-    try:
-        from IPython.display import Markdown
-    except ImportError as error:
-        raise ImportError(
-            "a table on a page needs IPython, which is not installed: work in Jupyter, or "
-            "print(markdown_table(rows, columns)) from the same module"
-        ) from error
+    from IPython.display import Markdown
+
     if name.startswith("tab-"):
         raise ValueError(f'name must come without "tab-", which is added to it; got "{name}"')
     head = [f":::{{table}} {_one_line(caption)}", f":name: tab-{name}"]
@@ -152,12 +142,12 @@ def p_value(p: float) -> str:
 
 
 def percent(value: float, digits: int = 0) -> str:
-    r"""Return a number of per cent with its sign %, on one line and without a minus before 0.
+    """Return a percentage with its sign, without a minus before 0.
 
     >>> percent(24.3), percent(-0.04, digits=1)
-    ('24\xa0%', '0.0\xa0%')
+    ('24%', '0.0%')
     """
-    return f"{value:z.{digits}f}{NO_BREAK}%"
+    return f"{value:z.{digits}f}%"
 
 
 def count(n: int, one: str, many: str) -> str:
@@ -185,10 +175,10 @@ def duration(seconds: float) -> str:
 
 
 def compared(difference: float, less: str, more: str, digits: int = 0) -> str:
-    r"""Return a difference in per cent as a comparison, or "equal" where it rounds to 0.
+    """Return a difference in percent as a comparison, or "equal" if it rounds to 0.
 
     >>> [compared(d, "narrower", "wider") for d in (-24.2, 3.1, 0.4)]
-    ['24\xa0% narrower', '3\xa0% wider', 'equal']
+    ['24% narrower', '3% wider', 'equal']
     """
     size = percent(abs(difference), digits)
     if size == percent(0, digits):
@@ -222,26 +212,15 @@ def mean_sd(values: Iterable[float], digits: int = 2) -> str:
 
 
 def case(dataset: str, level: float) -> str:
-    r"""Return the name of a row of the tables: a data set at a level.
+    """Return the name of a row of the tables: a data set at a level.
 
     >>> case("ww", 0.9)
-    'WW 90\xa0%'
+    'WW 90%'
     """
-    return f"{dataset.upper()} {100 * level:.0f}{NO_BREAK}%"
+    return f"{dataset.upper()} {100 * level:.0f}%"
 
 
 # ------------------------------------------------------------------------------ details
-
-
-def _glue() -> Any:
-    try:
-        from myst_nb import glue
-    except ImportError as error:
-        raise ImportError(
-            "telling numbers to a page needs myst-nb, which is not installed: "
-            "install it with \"pip install 'gt2lite[book]'\""
-        ) from error
-    return glue
 
 
 def _records(rows: pd.DataFrame | Iterable[Any]) -> tuple[list[dict[str, Any]], list[str]]:
@@ -274,9 +253,7 @@ def _values(row: Any) -> dict[str, Any]:
 def _plain(field: str, value: Any) -> str | float | bool:
     value = value.item() if isinstance(value, np.generic) else value
     if not isinstance(value, str | int | float):  # an int or a bool is what it should be too
-        raise TypeError(
-            f"{field} must be text, a number, or true or false, got {type(value).__name__}"
-        )
+        raise TypeError(f"{field} must be text, a number or a bool, got {type(value).__name__}")
     return value
 
 
@@ -304,7 +281,7 @@ def _one_line(text: str) -> str:
 
 def _is_numeric(column: Iterable[str]) -> bool:
     bare = [cell.replace("*", "") for cell in column]  # the best is often set in bold
-    told = [cell for cell in bare if cell not in _ABSENT]
-    return bool(told) and all(
-        _NUMBER.fullmatch(part.strip()) for cell in told for part in cell.split("±")
+    filled = [cell for cell in bare if cell not in _ABSENT]
+    return bool(filled) and all(
+        _NUMBER.fullmatch(part.strip()) for cell in filled for part in cell.split("±")
     )

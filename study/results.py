@@ -42,8 +42,8 @@ RECORD = ("dataset", "seed", "mode", "model", "level", "method", "step", "interp
 def load(name: str) -> pd.DataFrame:
     """Return the rows of `data/results/<name>.csv`; an empty cell is NaN.
 
-    >>> load("reference").loc[0, ["dataset", "seed", "method"]].tolist()
-    ['ww', 0, 'trained']
+    >>> print(*load("reference").loc[0, ["dataset", "seed", "method"]])
+    ww 0 trained
     """
     path = data_path("results", f"{name}.csv")
     if not path.exists():

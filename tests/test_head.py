@@ -201,6 +201,7 @@ def test_predict_is_that_of_the_base_if_a_correction_does_not_help():
     head = IntervalHead(LinearRegression(), SMALL).fit(X, y)
     assert not head.corrects_
     np.testing.assert_array_equal(head.predict(X), head.base_.predict(X))
+    assert head.explain(X[0], alpha=0.5).prediction == pytest.approx(head.predict(X[:1])[0])
 
 
 # ----------------------------------------------------------------------------- guarantee

@@ -337,6 +337,12 @@ def test_every_kind_of_calibration_checks_the_envelope(data, fitted, options):
         fitted.calibrate(X, y + 1e6, **options)
 
 
+def test_margins_are_not_taken_for_the_trained_envelope(data):
+    X, y = data
+    reg = GT2Regressor(n_rules=2, epochs=1, margins=0.5).fit(X[:500], y[:500])
+    assert not messages(lambda: reg.calibrate(X[500:], y[500:] + 1e6), NarrowEnvelopeWarning)
+
+
 def test_overfitting_is_reported():
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(320, 30)), rng.normal(size=320)

@@ -357,6 +357,15 @@ def test_each_bound_may_have_its_own_plane(data, fitted):
     assert str(why).count("fires at") == 2
 
 
+def test_a_one_sided_interval_is_open_on_the_other_side(data, fitted):
+    X, y = data
+    why = fitted.calibrate(X[500:700], y[500:700], sides="upper").explain(X[3], 0.8)
+    assert why.lower == -np.inf
+    assert "lower end: none" in str(why)
+    assert_allclose(why.upper_end.weights @ why.consequents, why.upper, rtol=1e-10)
+    assert why.lower_end.alpha == why.upper_end.alpha < 1  # shown for comparison
+
+
 @pytest.mark.parametrize("sides", ["both", "each"])
 def test_each_group_has_its_own_plane(data, fitted, sides):
     X, y = data

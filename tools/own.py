@@ -1,10 +1,11 @@
-"""Run the chapter "Your own data" on a table of yours, by papermill.
+"""Run the chapter "Your own data" on your own table, by papermill.
 
 CSV=houses.csv TARGET=price LEVELS="0.8 0.9 0.95" python tools/own.py
 
-GROUP and TIME name a column each, where rows come in families or in an order. The variables are
-how make hands on what a user wrote, whatever characters it holds. Out come the executed chapter
-under _build/runs/, and a page, predictions and a model under _build/own/.
+GROUP and TIME name a column each, if rows belong together or come in an order. Environment
+variables pass on what the user wrote after `make own`, whatever characters it has. The executed
+chapter goes to _build/runs/; page, predictions and model go to _build/own/. Without the chapter
+the command is ``python -m gt2lite report``.
 """
 
 from __future__ import annotations
@@ -21,35 +22,33 @@ CHAPTER = "own_data"
 
 
 def parameters(given: Mapping[str, str], root: Path) -> Parameters:
-    """Return the parameters of the chapter that the variables stand for.
+    """Return the parameters of the chapter from environment variables.
 
-    >>> told = {"CSV": "houses.csv", "TARGET": "price", "LEVELS": "0.9"}
-    >>> parameters(told, Path("/x"))["levels"]
+    >>> given = {"CSV": "houses.csv", "TARGET": "price", "LEVELS": "0.9"}
+    >>> parameters(given, Path("/x"))["levels"]
     [0.9]
 
     Raises:
-        BookError: a variable is absent, or is not what it should be.
+        BookError: a variable is missing or invalid.
     """
     for name in ("CSV", "TARGET"):
         if not given.get(name):
-            raise BookError(f"which {name}? For example: make own CSV=houses.csv TARGET=price")
+            raise BookError(f"{name} is missing; for example: make own CSV=houses.csv TARGET=price")
     table = Path(given["CSV"]).expanduser().absolute()
-    result: Parameters = {
+    words = given.get("LEVELS", "").replace(",", " ").split()
+    try:
+        levels = [float(word) for word in words]
+    except ValueError:
+        raise BookError(f'LEVELS must be numbers such as "0.8 0.9", got {words}') from None
+    wanted = {
         "csv": str(table),
         "target": given["TARGET"],
+        "levels": levels,
+        "groups": given.get("GROUP"),
+        "time": given.get("TIME"),
         "out": str(root / "_build" / "own" / table.stem),
     }
-    try:
-        levels = [float(word) for word in given.get("LEVELS", "").replace(",", " ").split()]
-    except ValueError:
-        raise BookError(
-            f'LEVELS must be numbers such as "0.8 0.9", got {given["LEVELS"]!r}'
-        ) from None
-    result |= {"levels": levels} if levels else {}
-    for variable, name in (("GROUP", "groups"), ("TIME", "time")):
-        if given.get(variable):
-            result[name] = given[variable]
-    return result
+    return {name: value for name, value in wanted.items() if value}
 
 
 def run_own(root: Path) -> None:
@@ -61,10 +60,5 @@ def run_own(root: Path) -> None:
     print(f"own: {Path(given['out']) / 'report.html'}")
 
 
-def main(root: Path = ROOT) -> int:
-    """Run the chapter; return 0 if all went well."""
-    return finish("own", lambda: run_own(root))
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(finish("own", lambda: run_own(ROOT)))

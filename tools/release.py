@@ -75,6 +75,7 @@ def release(root: Path, solutions: bool) -> None:
     lab = read_notebook(root / "chapters" / "lab.ipynb")
     # for students, so without solutions: the book has them
     write_notebook(dist / f"{name}-lab.ipynb", move_solutions(lab, keep=False))
+    shutil.copy(root / "study" / "lab.py", dist)  # its checks, for students without the repository
     made = sorted(path for path in dist.iterdir() if path.is_file())
     for path in [*made, write_sums(dist, made)]:
         print(f"release: {path.relative_to(root)}, {path.stat().st_size / 1e6:.2f} MB")

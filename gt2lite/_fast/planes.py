@@ -27,7 +27,7 @@ undercut, and ``prod_m (1 - t)`` are far from underflow; otherwise they come fro
 logarithms, relative to the largest in their row. Either way a sample at 1e6 standard
 deviations has finite ends.
 
-A training step handles so few numbers that what costs is less the arithmetic than the
+A training step handles so few numbers that its cost is less the arithmetic than the
 calls, and in a call the start of every row. Therefore
 
 - memory is made once, with all its views, and used in every step (`Fired`, `Wide`);
@@ -35,7 +35,7 @@ calls, and in a call the start of every row. Therefore
   (scale, offset) and (x, -1), all by BLAS: a third of the price of two calls with short rows;
 - calls run inside `quiet`, which also keeps NumPy from copying short rows into its buffers.
 
-Numbers may underflow on the way, by design; `quiet` is also what silences that.
+Numbers may underflow on the way, by design; `quiet` also silences that.
 
 `plane_ends` hooks both passes into autograd, as a primitive that keeps what the
 backward pass needs.

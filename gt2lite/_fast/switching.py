@@ -1,9 +1,9 @@
 """All switch points of a batch at once: the core of type reduction, and its gradient.
 
-`gt2lite.reduction` says what is computed here and is the public face of it; `_fast.planes` builds
-on it. Arrays have K planes, then rules, then the batch, so that every step is one pass over
-contiguous memory. The upper end of y is minus the lower end of -y: the core knows lower ends
-only, in pairs (2, K, B), that of y and that of -y.
+`gt2lite.reduction` explains the method and is the public interface; `_fast.planes` builds on this
+module. Arrays have K planes, then rules, then the batch, so that every step is one pass over
+contiguous memory. The upper end of y is minus the lower end of -y: only lower ends are computed,
+in pairs (2, K, B), that of y and that of -y.
 """
 
 from __future__ import annotations

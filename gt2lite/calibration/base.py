@@ -136,7 +136,7 @@ class Calibration(ABC):
         return self._read_cuts(coverage, group, 0)
 
     def margin(self, coverage: Any, group: str | int | None = None) -> Any:
-        """Return what is added to the lowest plane for a level, 0 if a plane covers enough.
+        """Return the margin added to the lowest plane for a level, 0 if a plane covers enough.
 
         It has the units of the intervals; arguments and shapes are those of `alpha`.
         """

@@ -1,10 +1,10 @@
-r"""Nested families of intervals: their members, and where in them a sample is first covered.
+r"""Nested families of intervals: their members, and the first member that covers a sample.
 
 A family goes outward in three stages, each of which contains the one before:
 
 1. the planes from alpha = 1 to alpha_0 = 0.01, the envelope that was trained;
 2. the planes beyond it, down to the lowest that the system has, `alpha_min`;
-3. that lowest plane with a margin on both ends, as large as one likes. It is added and not
+3. that lowest plane with a margin of any size on both ends. It is added and not
    multiplied, because a width can be 0.
 
 A `Cut` is one member of the family. The `Scores` of samples are the cuts at which each of
@@ -32,7 +32,7 @@ Interval = Callable[[float | Array], tuple[Array, Array]]
 Three attributes are used where it has them, as `gt2lite.system.Planes` does: `alpha_min`, the
 lowest plane, without which the planes end at alpha_0; a method `ends`, which evaluates several
 planes at once; and a method `parts` that yields stretches of rows with intervals of
-their own, for sets too large to be dealt with at once.
+their own, for sets too large to be handled at once.
 """
 
 HALVINGS = 40
@@ -167,11 +167,11 @@ class Scores:
 def critical_scores(interval: Interval, y: ArrayLike) -> Scores:
     """Return where in its family each sample is first covered.
 
-    All samples are bisected in kappa at once, after a look at the envelope, alpha_0. A
-    sample outside it is looked at in the lowest plane next, and either bisected between the
-    two or told the margin that the lowest plane lacks. That makes `HALVINGS + 1`
-    evaluations. The end that covers is kept, so every sample was seen inside its
-    interval at the plane returned, and margins are rounded up.
+    The first evaluation is that of the envelope, alpha_0. Then all samples are bisected in kappa
+    at once; for a sample outside the envelope the lowest plane is tried first, and the margin is
+    computed if that misses, too. That makes `HALVINGS + 1` evaluations. The covering end of the
+    bracket is returned, so every sample was inside its interval at that plane, and margins are
+    rounded up.
 
     Args:
         interval: a nested family of intervals, of Q samples.
@@ -216,7 +216,7 @@ def _scores(interval: Interval, y: ArrayLike, lowest: float) -> Scores:
     parts: Callable[[], Iterable[tuple[slice, Interval]]] | None = getattr(interval, "parts", None)
     if parts is None:
         return _bisect(interval, y, lowest)
-    # what planes have in common is computed once for each stretch
+    # memberships, which all planes share, are computed once for each stretch
     found = [_bisect(part, y[rows], lowest) for rows, part in parts()]
     return Scores(
         np.concatenate([scores.alpha for scores in found]),
@@ -227,21 +227,21 @@ def _scores(interval: Interval, y: ArrayLike, lowest: float) -> Scores:
 
 
 def _bisect(interval: Interval, y: Array, lowest: float) -> Scores:
-    side, _ = _look(interval, y, ALPHA_0)
+    side, _ = _side_of(interval, y, ALPHA_0)
     outside = side != 0
     widest = kappa_of(lowest)
     missed = np.where(outside, 1.0, 0.0)  # kappa, the two ends of the bracket
     covered = np.where(outside, widest, 1.0)
     alpha = np.where(outside, 0.0, ALPHA_0)  # that of `covered`, once it was seen to cover
     margin = np.zeros(y.size)
-    # To stop above the last float leaves the sample a margin that is large against rounding:
-    # the plane still covers it when its ends are computed in another order.
+    # Stopping before the last bit leaves the sample a margin that is large against rounding: the
+    # plane still covers it when its ends are summed in another order.
     for halving in range(HALVINGS):
         kappa = (missed + covered) / 2
         tried = np.maximum(alpha_of(kappa), lowest)
-        if halving == 0:  # those outside look at the lowest plane first
+        if halving == 0:  # outside the envelope the lowest plane is tried first
             kappa, tried = np.where(outside, widest, kappa), np.where(outside, lowest, tried)
-        where, end = _look(interval, y, tried)
+        where, end = _side_of(interval, y, tried)
         hit = where == 0
         if halving == 0 and not hit[outside].all():
             margin = _lacking(y, end, where)
@@ -251,8 +251,8 @@ def _bisect(interval: Interval, y: Array, lowest: float) -> Scores:
     return Scores(alpha, np.where(alpha == 0, margin, 0.0), side, lowest)
 
 
-def _look(interval: Interval, y: Array, alpha: float | Array) -> tuple[Array, Array]:
-    """Return on which side of their intervals samples are, and the end that they passed."""
+def _side_of(interval: Interval, y: Array, alpha: float | Array) -> tuple[Array, Array]:
+    """Return the side (-1, 0, 1) of each target relative to its interval, and the nearer end."""
     lower, upper = interval(alpha)
     lower, upper = vector("lower", lower, y.size), vector("upper", upper, y.size)
     side = np.where(y < lower, -1.0, np.where(y > upper, 1.0, 0.0))
@@ -260,13 +260,13 @@ def _look(interval: Interval, y: Array, alpha: float | Array) -> tuple[Array, Ar
 
 
 def _lacking(y: Array, end: Array, side: Array) -> Array:
-    """Return the margin that takes each end over its target, the least on a grid of 2**-40.
+    """Return the smallest margin on a grid of 2**-40 with which each end reaches its target.
 
-    On a grid, because samples must be covered by just those margins that reach their own,
-    and because that leaves most of them room for rounding, as the bisection of planes does.
+    On a grid, so that a sample is covered by exactly those margins that are at least its own,
+    and with room for rounding, as with the bisection of planes.
     """
     _, exponent = np.frexp(max(np.abs(y).max(), np.abs(end).max(), np.finfo(float).tiny))
-    step = np.ldexp(1.0, int(exponent) - HALVINGS)  # relative to the largest number in sight
+    step = np.ldexp(1.0, int(exponent) - HALVINGS)  # relative to the largest number
     margin = np.maximum(np.ceil(np.abs(y - end) / step) - 1, 0.0) * step
     for _ in range(2):
         short = side * (y - (end + side * margin)) > 0

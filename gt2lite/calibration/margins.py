@@ -1,10 +1,9 @@
 r"""Intervals of one shape around an estimate: ``y_hat -+ t * w(x) ** power``.
 
-Between the planes of a system and one margin for all rows lies a family of compromises: a margin
-that follows the width ``w(x)`` of the trained envelope, to a power from 0 (the same margin
-everywhere) to 1 (in proportion). The power is one number for all levels, so that intervals of
-different levels are nested; then everything that calibrates planes calibrates these as well. Where
-rows are few, widths are known roughly, and a power below 1 trusts them less.
+The margin follows the width ``w(x)`` of the trained envelope, to a power from 0 (the same margin
+everywhere) to 1 (in proportion). The power is the same for all levels, so that intervals of
+different levels are nested and can be calibrated like planes. With few rows the widths are
+estimated roughly, and a power below 1 relies on them less.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 """The powers that are tried."""
 
 FLOOR = 0.05
-"""Widths count at least so much of the usual one: an interval without width has no multiple."""
+"""Smallest width that counts, relative to the usual one: a width of 0 has no multiple."""
 
 
 class Envelope(Protocol):
-    """What is asked of a system, or of the mean of several."""
+    """The planes of a system, or the mean of several."""
 
     def __call__(self, alpha: float) -> tuple[Array, Array]:
         """Return the ends (N,) of a plane."""
@@ -37,14 +36,14 @@ class Envelope(Protocol):
 
 @dataclass(frozen=True)
 class Margins:
-    """A power, and the usual width of the envelope, from which widths are counted.
+    """A power, and the usual width of the envelope, the unit of widths.
 
     ``Margins(power, usual).around(planes, alphas)`` are intervals as a function of alpha: half
     the usual width times ``kappa(alpha) * (w / usual) ** power`` on both sides of the output.
 
     Attributes:
         power: from 0, where the margin is the same everywhere, to 1.
-        usual: the mean width of the envelope on the rows of training, in scaled units.
+        usual: the mean width of the envelope on the training rows, in scaled units.
 
     >>> def envelope(alpha):
     ...     return np.array([-1.0, -3.0]), np.array([1.0, 3.0])
@@ -61,7 +60,7 @@ class Margins:
     def around(self, planes: Envelope, alphas: Sequence[float] | Array) -> MarginFamily:
         """Return the intervals at the rows of `planes`, around the output of the `alphas`."""
         centre = planes.output(alphas)
-        if self.power == 0:  # widths do not matter: spare their computation
+        if self.power == 0:  # widths are not needed
             return self.given(centre, np.full(centre.shape, self.usual))
         lower, upper = planes(ALPHA_0)
         return self.given(centre, upper - lower)

@@ -170,8 +170,9 @@ class TableCalibrator(_PlaneCalibrator):
         return float(np.clip(plane, ALPHA_0, 1))  # rounding must not leave the range
 
 
-# A step that begins at 1 and is shrunk by no less than a tenth falls below the smallest
-# `min_step` after 131 times: the search ends, see `SearchCalibrator.most_evaluations`.
+# A step that begins at 1 and is shrunk by no less than a tenth falls below the smallest `min_step`
+# after 132 times, so that every search ends: it makes at most Q moves (see `path`), and each move
+# and each shrinking looks at two planes.
 _SEARCH_RANGES = {
     "step": (1e-6, 1.0),
     "shrink": (0.01, 0.9),
@@ -245,16 +246,6 @@ class SearchCalibrator(_PlaneCalibrator):
             else:
                 step *= self.shrink
         return path
-
-    def most_evaluations(self) -> int:
-        """Return a bound on the planes that a search for one level looks at.
-
-        A move brings coverage strictly nearer to the level, and coverage has Q + 1 values:
-        at most Q moves. Between two moves the step is shrunk, and it never grows: in all at most
-        as often as it takes from `step` to below `min_step`. Each of these looks at two planes.
-        """
-        shrinks = math.ceil(math.log(self.min_step / self.step) / math.log(self.shrink)) + 1
-        return 2 + 2 * (self.n_samples + max(shrinks, 1))  # the start and the widest plane first
 
     def converged(self, coverage: float) -> bool:
         """Return whether the search for a level ended within its tolerance."""

@@ -24,8 +24,9 @@ source = importlib.import_module("builder.source")
 @pytest.fixture
 def project(tmp_path, monkeypatch):
     """A project whose book, PDF and wheel are small files, made in an instant."""
-    (tmp_path / "chapters").mkdir()
-    shutil.copy(ROOT / "chapters" / "lab.ipynb", tmp_path / "chapters")
+    for name in ("chapters/lab.ipynb", "study/lab.py"):
+        (tmp_path / name).parent.mkdir()
+        shutil.copy(ROOT / name, tmp_path / name)
 
     def try_out(root, dist):
         dist.mkdir()
@@ -48,7 +49,7 @@ def test_a_release_holds_its_files_with_checksums_and_the_lab_without_solutions(
     assert release.main(project) == 0
     assert "no PDF" in capsys.readouterr().out
     names = {path.name.split("-", 2)[-1] for path in (project / "dist").iterdir()}
-    assert names == {"book.zip", "lab.ipynb", "py3-none-any.whl", release.SUMS}
+    assert names == {"book.zip", "lab.ipynb", "lab.py", "py3-none-any.whl", release.SUMS}
     lines = (project / "dist" / release.SUMS).read_text().splitlines()
     assert len(lines) == len(names) - 1
     for line in lines:

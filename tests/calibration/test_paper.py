@@ -241,7 +241,6 @@ def test_the_finest_table_has_a_thousand_planes():
 
 def test_no_search_looks_at_more_planes_than_its_bound():
     rng = np.random.default_rng(1)
-    most = 0.0
     for seed in range(100):
         family = Bands(int(rng.integers(100, 130)), seed)
         search = SearchCalibrator(
@@ -251,7 +250,5 @@ def test_no_search_looks_at_more_planes_than_its_bound():
             tolerance=rng.choice([0.0, 1e-9, 0.01]),
             min_step=10 ** rng.uniform(-6, 0),
         ).fit(family, family.y)
-        before = search.n_evaluations
         search.alpha(rng.uniform(0.05, search.max_coverage))
-        most = max(most, (search.n_evaluations - before) / search.most_evaluations())
-    assert 0.1 < most <= 1
+        assert search.n_evaluations <= 2 + 2 * (family.y.size + 132)

@@ -124,7 +124,7 @@ def test_a_mean_is_shown_to_be_within_1_point_by_two_one_sided_tests(sign):
     for p, word in ((0.0998, "holds"), (0.1002, "within chance")):  # one-sided 0.05
         off = sign * (1 - with_p(p, mean=0.4, ratio=0.0))  # 0.4 below 1 point
         found = reaches(*runs_at(off))
-        assert found.verdict == word and by_row(found)["pm 90 %"] == pytest.approx(90 + sign * 0.6)
+        assert found.verdict == word and by_row(found)["pm 90%"] == pytest.approx(90 + sign * 0.6)
         assert found.rows["p of near"][1] == pytest.approx(p / 2)
         assert found.numbers["shown"] == (2 if word == "holds" else 1)
 
@@ -148,7 +148,7 @@ def test_a_single_run_is_missed_by_its_law_with_holm_over_all_runs(model):
         found = reaches(*runs_at(off, model))
         assert (found.numbers["runs"], found.numbers["runs beyond chance"]) == (40, n_missed)
         assert (found.verdict == "does not hold") == bool(n_missed)
-    assert f"pm 90 % seed 3 ({(near - 1) / 10:.2f} %)" in found.explanation
+    assert f"pm 90% seed 3 ({(near - 1) / 10:.2f}%)" in found.explanation
 
 
 # ---------------------------------------------------------------------- comparable
@@ -367,8 +367,8 @@ def test_the_saving_counts_the_baseline_too():
 def test_the_text_on_pp_contradicts_its_own_claim():
     found = verdict("text-matches-tables", world())
     assert (found.numbers["cases"], found.numbers["as claimed"]) == (8, 6)
-    assert "aids 90 % (calibrated; by the text it wins)" in found.explanation
-    assert "pp 90 % (calibrated; by the text it loses)" in found.explanation
+    assert "aids 90% (calibrated; by the text it wins)" in found.explanation
+    assert "pp 90% (calibrated; by the text it loses)" in found.explanation
     text = paper.text_values()
     good = text[text.value == text.in_table]
     assert verdict("text-matches-tables", world(), text=good).verdict == "holds"
@@ -519,7 +519,7 @@ def test_a_search_comes_nearer_from_either_side(sign):
         return world(when(reached, dataset="pm", method="search"))
 
     near = verdict("search-beats-table", beside(0.004))
-    assert by_row(near)["pm 90 %"] == pytest.approx(0.6)  # points: 1 less 0.4
+    assert by_row(near)["pm 90%"] == pytest.approx(0.6)  # points: 1 less 0.4
     assert near.numbers["as claimed"] == 8
     assert verdict("search-beats-table", beside(0.03)).numbers["as claimed"] == 6
 

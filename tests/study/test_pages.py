@@ -1,10 +1,10 @@
-"""How numbers and tables reach the page: names, plain values, one shape of table."""
+"""Numbers and tables on pages: names, plain values, one shape of table."""
 
-import sys
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from study.pages import (
@@ -47,10 +47,10 @@ def told(monkeypatch):
     return seen
 
 
-# ------------------------------------------------------------------------------ tell
+# ----------------------------------------------------------------------------- facts
 
 
-def test_fields_and_keywords_are_told_under_the_prefix(told):
+def test_fields_and_keywords_are_glued_under_the_prefix(told):
     glue_facts("cost", Facts(1.5, 20), winner="aligned")
     assert told == {"cost_width": 1.5, "cost_seeds": 20, "cost_winner": "aligned"}
 
@@ -73,26 +73,21 @@ def test_numpy_scalars_become_plain_numbers(told):
 
 
 @pytest.mark.parametrize("value", [None, [1.0], np.ones(2), np.array(1.0), 1j])
-def test_what_is_no_number_or_text_is_refused_by_name_and_nothing_is_told(told, value):
-    with pytest.raises(TypeError, match="width must be text, a number, or true or false"):
+def test_what_is_no_number_or_text_is_refused_by_name(told, value):
+    with pytest.raises(TypeError, match="width"):
         glue_facts("cost", {"seeds": 3, "width": value})
     assert told == {}
 
 
-def test_a_fact_told_twice_is_an_error(told):
-    with pytest.raises(ValueError, match="both tell seeds"):
-        glue_facts("cost", Facts(1.5, 20), seeds=5)
+@pytest.mark.parametrize(("facts", "error"), [({"seeds": 1}, ValueError), ((1, 2), TypeError)])
+def test_facts_have_names_and_are_given_once(told, facts, error):
+    with pytest.raises(error):
+        glue_facts("cost", facts, seeds=5)
 
 
-def test_facts_need_names(told):
-    with pytest.raises(TypeError, match="got tuple"):
-        glue_facts("cost", (1.5, 20))
-
-
-def test_without_myst_nb_the_error_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "myst_nb", None)
-    with pytest.raises(ImportError, match=r"needs myst-nb.*pip install 'gt2lite\[book\]'"):
-        glue_facts("cost", width=1.0)
+def test_a_row_of_a_frame_gives_its_columns(told):
+    glue_facts("row", pd.DataFrame({"a": [1, 2], "b": ["x", "y"]}).iloc[1])
+    assert told == {"row_a": 2, "row_b": "y"}
 
 
 # ----------------------------------------------------------------------------- tables
@@ -100,10 +95,15 @@ def test_without_myst_nb_the_error_says_what_to_install(monkeypatch):
 
 def test_rows_of_every_kind_make_the_same_table():
     columns = {"row": "{dataset}", "PICP": "{picp:.2f}"}
-    made = {
-        markdown_table([row], columns) for row in (Cell("ww", 0.9), {"dataset": "ww", "picp": 0.9})
-    }
+    row = {"dataset": "ww", "picp": 0.9}
+    kinds = [[Cell(**row)], [row], pd.DataFrame([row]), pd.DataFrame([row]).set_index("dataset")]
+    made = {markdown_table(rows, columns) for rows in kinds}
     assert made == {"| row | PICP |\n|---|---:|\n| ww | 0.90 |"}
+
+
+def test_a_frame_without_formats_shows_its_columns_and_keeps_whole_numbers():
+    frame = pd.DataFrame({"a b": [1, 2], "c.d": [0.5, 1.5]})
+    assert markdown_table(frame).splitlines()[2:] == ["| 1 | 0.5 |", "| 2 | 1.5 |"]
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_bars_and_line_ends_do_not_break_a_row():
 
 
 def test_a_field_that_a_row_lacks_is_named_with_its_column():
-    with pytest.raises(ValueError, match='"PICP" asks for picp, which a row lacks; it has width'):
+    with pytest.raises(ValueError, match="PICP"):
         markdown_table([{"width": 1.0}], {"PICP": "{picp:.2f}"})
 
 
@@ -155,7 +155,7 @@ def test_a_table_has_its_caption_and_label_around_the_rows():
 
 
 def test_the_label_is_completed_once():
-    with pytest.raises(ValueError, match='without "tab-"'):
+    with pytest.raises(ValueError, match="tab-"):
         table("tab-cov", [], {"row": "{dataset}"}, "Coverage.")
 
 
@@ -169,22 +169,22 @@ def test_a_p_value_never_reads_zero(p, text):
     assert p_value(p).replace("\N{NO-BREAK SPACE}", " ") == text
 
 
-def test_per_cent_stands_on_the_line_of_its_number():
-    assert percent(-3.26, digits=1) == "-3.3\N{NO-BREAK SPACE}%"
-    assert percent(-0.4) == "0\N{NO-BREAK SPACE}%"
+def test_a_percentage_has_no_minus_before_0():
+    assert percent(-3.26, digits=1) == "-3.3%"
+    assert percent(-0.4) == "0%"
 
 
 def test_counts_fit_their_noun():
     assert [count(np.int64(n), "row", "rows") for n in (0, 1, 2)] == ["no rows", "1 row", "2 rows"]
-    with pytest.raises(ValueError, match="n must not be negative, got -1"):
+    with pytest.raises(ValueError, match="n "):
         count(-1, "row", "rows")
 
 
 def test_a_comparison_names_the_direction_and_not_the_sign():
     texts = [compared(d, "lower", "higher", digits=1) for d in (-0.06, 0.06, -0.04, 0.04, 0)]
     assert [text.replace("\N{NO-BREAK SPACE}", " ") for text in texts] == [
-        "0.1 % lower",
-        "0.1 % higher",
+        "0.1% lower",
+        "0.1% higher",
         "equal",
         "equal",
         "equal",

@@ -1,0 +1,601 @@
+"""Checks of the lab notebook: they test a student's code and name typical mistakes.
+
+A task is a function to write. Its check calls the student's function with small inputs and returns
+a `Verdict`, which a notebook shows when a cell ends in it. If a typical mistake explains a wrong
+answer, the sentence names the mistake. Beside gt2lite this module needs NumPy only.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import wraps
+from numbers import Real
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from gt2lite.calibration import rank
+from gt2lite.reduction import enumerate_weights
+
+_MOST_LINES = 1_000_000  # lines of Python in one call, after which a function counts as endless
+
+Function = Callable[..., Any]
+Check = Callable[[Function], str | None]  # returns what is wrong, or None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The result of a task.
+
+    Args:
+        task: its name.
+        wrong: a sentence for each mistake.
+        done: False if the function still raises `NotImplementedError`.
+    """
+
+    task: str
+    wrong: tuple[str, ...] = ()
+    done: bool = True
+
+    @property
+    def passed(self) -> bool:
+        """Whether the task is done and nothing is wrong."""
+        return self.done and not self.wrong
+
+    def __repr__(self) -> str:
+        if not self.done:
+            return f"{self.task}: not done yet"
+        if not self.wrong:
+            return f"{self.task}: right"
+        return "\n".join([f"{self.task}: not right yet", *(f"  - {line}" for line in self.wrong)])
+
+
+class _BlankError(Exception):
+    """The function still raises `NotImplementedError`."""
+
+
+class _UnfitError(Exception):
+    """The function returns something that no check can use, or does not return at all."""
+
+
+def _judge(task: str, function: Function, checks: Iterable[Check]) -> Verdict:
+    wrong: list[str] = []
+    for check in checks:
+        try:
+            sentence = check(_limited(function))
+        except _BlankError:
+            return Verdict(task, done=False)
+        except _UnfitError as error:
+            return Verdict(task, (*wrong, str(error)))
+        except Exception as error:  # whatever a student's code may raise
+            sentence = f"Your function stops with {type(error).__name__}: {error}"
+            if isinstance(error, TypeError) and re.search(r"\^|bitwise_xor", sentence):
+                sentence += ". A power is ** in Python, not ^."
+        if sentence and sentence not in wrong:
+            wrong.append(sentence)
+    return Verdict(task, tuple(wrong))
+
+
+def _limited(function: Function) -> Function:
+    """Return `function` with a limit on the lines of Python that a call may run."""
+
+    @wraps(function)
+    def limited(*arguments: Any) -> Any:
+        left = iter(range(_MOST_LINES))
+
+        def watch(frame: FrameType, event: str, argument: Any) -> Any:
+            if event == "line" and next(left, None) is None:
+                raise _UnfitError("Your function does not end: one of its loops never stops.")
+            return watch
+
+        before = sys.gettrace()
+        sys.settrace(watch)
+        try:
+            return function(*arguments)
+        except NotImplementedError:
+            raise _BlankError from None
+        finally:
+            sys.settrace(before)
+
+    return limited
+
+
+def _number(value: Any, what: str = "a number") -> float:
+    """Return `value` as a float, or raise `_UnfitError` if it is not a number."""
+    if value is None:
+        raise _UnfitError("Your function returns None: is `return` missing?")
+    if isinstance(value, str):
+        raise _UnfitError(f"Your function returns the text {value!r}: return {what}, no text.")
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value.item()
+    if isinstance(value, bool | np.bool) or not isinstance(value, Real):
+        kind = "an array" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
+        raise _UnfitError(f"Your function returns {kind}: return {what}.")
+    if math.isnan(value):
+        raise _UnfitError("Your function returns nan, not a number: does it divide 0 by 0?")
+    return float(value)
+
+
+def _same(found: Any, right: Any) -> bool:
+    """Return whether two numbers, or two arrays of one shape, are equal but for rounding."""
+    found = np.asarray(found, dtype=float)
+    return found.shape == np.shape(right) and np.allclose(found, right, rtol=1e-6, atol=1e-9)
+
+
+def _apart(right: Any, found: Any) -> tuple[str, ...]:
+    """Return two numbers, or two lists of them, with enough digits to tell them apart.
+
+    >>> _apart(0.60653, 0.60649), _apart([1.0, 2.0], [1.0, 2.5])
+    (('0.606530', '0.606490'), ('1.0000 and 2.0000', '1.0000 and 2.5000'))
+    """
+    digits = 4
+    while digits < 10 and (np.round(right, digits) == np.round(found, digits)).all():
+        digits += 2
+    sides = np.atleast_1d(right), np.atleast_1d(found)
+    return tuple(" and ".join(f"{x:.{digits}f}" for x in side) for side in sides)
+
+
+# ----------------------------------------------------------------------------- membership
+
+
+def check_membership(function: Function) -> Verdict:
+    """Check ``membership(x, c, sigma, M)``, the grade of a bell in a system with M inputs.
+
+    >>> check_membership(lambda x, c, sigma, M: np.exp(-((x - c) ** 2) / (2 * M * sigma**2)))
+    membership: right
+    >>> print(check_membership(lambda x, c, sigma, M: np.exp(-((x - c) ** 2) / (2 * sigma**2))))
+    membership: not right yet
+      - With 4 inputs the exponent must be divided by 4: M is missing.
+    """
+    return _judge("membership", function, [_at_centre, _one_input, _more_inputs, _arrays])
+
+
+def _bell(x: Any, c: float, sigma: float, M: int) -> Any:
+    return np.exp(-((x - c) ** 2) / (2 * M * sigma**2))
+
+
+def _at_centre(f: Function) -> str | None:
+    found = _number(f(2.0, 2.0, 0.5, 1))
+    return None if _same(found, 1.0) else f"At its centre the grade must be 1, yours is {found:g}."
+
+
+def _one_input(f: Function) -> str | None:
+    x, c, sigma = 3.0, 0.0, 3.0
+    found, right = _number(f(x, c, sigma, 1)), _bell(x, c, sigma, 1)
+    if _same(found, right):
+        return None
+    mistakes = {
+        "the 2 in the denominator is missing": math.exp(-((x / sigma) ** 2)),
+        "the whole denominator needs parentheses": math.exp(-(x**2) / 2 * sigma**2),
+        "sigma must be squared": math.exp(-(x**2) / (2 * sigma)),
+        "the distance x - c must be squared": math.exp(-x / (2 * sigma**2)),
+        "the minus sign is missing": math.exp(x**2 / (2 * sigma**2)),
+    }
+    why = next((f": {name}" for name, value in mistakes.items() if _same(found, value)), "")
+    theirs, yours = _apart(right, found)
+    return f"At x = 3 with c = 0, sigma = 3, M = 1 the grade is {theirs}, yours {yours}{why}."
+
+
+def _more_inputs(f: Function) -> str | None:
+    found, right = _number(f(1.0, 0.0, 1.0, 4)), _bell(1.0, 0.0, 1.0, 4)
+    if _same(found, right):
+        return None
+    if _same(found, _number(f(1.0, 0.0, 1.0, 1))):
+        return "With 4 inputs the exponent must be divided by 4: M is missing."
+    theirs, yours = _apart(right, found)
+    return f"At x = 1 with c = 0, sigma = 1, M = 4 the grade is {theirs}, yours {yours}."
+
+
+def _arrays(f: Function) -> str | None:
+    x = np.linspace(-1, 1, 5)
+    before = x.copy()
+    f(0.5, 0.5, 1.0, 1)  # an error that a number causes, too, is reported as such
+    try:
+        found = f(x, 0.5, 1.0, 1)
+    except TypeError as error:
+        return (
+            f"For an array of 5 points your function stops with TypeError: {error}. NumPy's exp "
+            "takes arrays, math.exp does not."
+        )
+    if not np.array_equal(x, before):
+        return "Your function changes the array x that it is given: write x - c, not x -= c."
+    if not isinstance(found, np.ndarray) or found.shape != x.shape:
+        shown = f"shape {found.shape}" if isinstance(found, np.ndarray) else repr(found)
+        return f"For an array of 5 points it must return an array of 5 grades, not {shown}."
+    right = _bell(x, 0.5, 1.0, 1)
+    if not _same(found, right) and _same(_number(f(x[0], 0.5, 1.0, 1)), right[0]):
+        return "For an array your grades differ from those that you return point by point."
+    return None
+
+
+# ------------------------------------------------------------------------- type reduction
+
+
+def check_type_reduction(function: Function) -> Verdict:
+    """Check ``type_reduce(f_lower, f_upper, y)``, the smallest and the largest weighted mean.
+
+    >>> from gt2lite.reduction import type_reduce
+    >>> check_type_reduction(type_reduce)
+    type reduction: right
+    """
+    return _judge("type reduction", function, [_in_order, _by_hand, _unsorted, _special, _many])
+
+
+_HAND = np.array([0.2, 0.4, 0.1]), np.array([0.6, 0.8, 0.5]), np.array([1.0, 2.0, 4.0])
+
+
+def _ends(f: Function, *rules: np.ndarray) -> np.ndarray:
+    """Return the two ends (2,) that a student's function finds for copies of `rules`."""
+    value = f(*(part.copy() for part in rules))
+    if value is None:
+        _number(value)
+    if not isinstance(value, tuple | list | np.ndarray) or len(np.atleast_1d(value)) != 2:
+        raise _UnfitError("It must return two numbers: the lower end and the upper end.")
+    return np.array([_number(part, "two numbers") for part in value])
+
+
+def _in_order(f: Function) -> str | None:
+    lower, upper = _ends(f, *_HAND)
+    if lower > upper and not _same(lower, upper):
+        return "The lower end must come first; yours is above the upper end."
+    return None
+
+
+def _by_hand(f: Function) -> str | None:
+    found, right = _ends(f, *_HAND), enumerate_weights(*_HAND)
+    if _same(found, right):
+        return None
+    held = [_same(*pair) for pair in zip(found, right, strict=True)]
+    if held[1] and _misprinted(found[0]):
+        why = (
+            "The upper end is right. For the lower end the SMALLEST consequents take the UPPER "
+            "firing; yours take the lower one, as the paper misprints it."
+        )
+    elif (found[0] < right[0] and not held[0]) or (found[1] > right[1] and not held[1]):
+        why = (
+            "No choice of weights between lower and upper firing gives yours. Divide by the sum "
+            "of the same weights that you multiply with."
+        )
+    elif not any(held):
+        why = (
+            "Yours lie too far inside. For the lower end the smallest consequents take the "
+            "UPPER firing and the others the lower one; for the upper end the other way round."
+        )
+    else:
+        why = "One end is right. Try ALL switch points for the other one."
+    lower, upper, y = _HAND
+    theirs, yours = _apart(right, found)
+    return (
+        f"For firings {lower} to {upper} and consequents {y} the ends are {theirs}, yours "
+        f"{yours}. {why}"
+    )
+
+
+def _misprinted(end: float) -> bool:
+    """Return whether `end` is the smallest mean with the lower firings first."""
+    lower, upper, y = _HAND
+    means = [np.average(y, weights=[*lower[:k], *upper[k:]]) for k in range(len(y) + 1)]
+    return any(_same(end, min(some)) for some in (means, means[1:], means[:-1], means[1:-1]))
+
+
+def _unsorted(f: Function) -> str | None:
+    given = [part[[2, 0, 1]] for part in _HAND]
+    if not _same(_ends(f, *given), _ends(f, *_HAND)):
+        return (
+            "The order in which rules are listed must not matter. Sort the consequents first, and "
+            "put both firings into the same order."
+        )
+    f(*given)  # the arrays themselves, not copies
+    if all(np.array_equal(part, hand[[2, 0, 1]]) for part, hand in zip(given, _HAND, strict=True)):
+        return None
+    return (
+        "Your function changes the arrays that it is given: take y[np.argsort(y)], not y.sort(), "
+        "and assign to no part of them."
+    )
+
+
+def _special(f: Function) -> str | None:
+    w, y = np.array([1.0, 3.0]), np.array([0.0, 4.0])
+    one = np.array([0.2]), np.array([0.7]), np.array([5.0])
+    cases = {
+        "Where lower and upper firing are equal, both ends must be the weighted mean": (w, w, y),
+        "With a single rule both ends must be its consequent": one,
+    }
+    for sentence, rules in cases.items():
+        found, right = _ends(f, *rules), enumerate_weights(*rules)
+        if not _same(found, right):
+            return f"{sentence}, here {right[0]:g}; yours are {found[0]:.4g} and {found[1]:.4g}."
+    return None
+
+
+def _cases() -> Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray]]:
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        lower = rng.uniform(0, 0.5, 5)
+        yield "random cases", lower, lower + rng.uniform(0.01, 0.5, 5), rng.normal(size=5)
+    for _ in range(10):
+        lower = rng.uniform(0, 0.5, 5)
+        y = np.array([1.0, 1.0, 2.0, 2.0, 2.0])[rng.permutation(5)]
+        yield "cases with equal consequents", lower, lower + rng.uniform(0.01, 0.5, 5), y
+    for _ in range(20):  # an iteration needs several rounds here
+        lower = rng.uniform(1e-4, 1e-3, 10)
+        y = rng.exponential(size=10) ** 3
+        yield "cases with small lower firings", lower, rng.uniform(0.01, 1, 10), y
+
+
+def _many(f: Function) -> str | None:
+    for kind, *rules in _cases():
+        found, right = _ends(f, *rules), enumerate_weights(*rules)
+        if not _same(found, right):
+            theirs, yours = _apart(right, found)
+            y = rules[-1]
+            return (
+                f"Among {kind}, with {len(y)} rules, one is wrong: for the consequents "
+                f"{np.round(y, 2)} all {2 ** len(y)} choices of weights give the ends {theirs}, "
+                f"yours are {yours}."
+            )
+    return None
+
+
+# ------------------------------------------------------------------------ split conformal
+
+
+def check_split_conformal(function: Function) -> Verdict:
+    """Check ``split_conformal(scores, level)``, the score up to which a set is calibrated.
+
+    >>> def quantile(scores, level):
+    ...     return np.quantile(scores, level)
+    >>> check_split_conformal(quantile).passed
+    False
+    """
+    checks = [_nine, _too_few, _any_order, _ties, _is_a_score, _on_average]
+    return _judge("split conformal", function, checks)
+
+
+_NINE = np.arange(1.0, 10.0)  # their k-th smallest is k
+_LEVELS = 0.7, 0.75, 0.9, 0.5, 0.62, 0.82, 0.58, 0.55  # enough to tell mistakes apart
+
+
+def _nine(f: Function) -> str | None:
+    right = np.array([rank(level, 10) for level in _LEVELS], dtype=float)
+    found = np.full(len(_LEVELS), math.nan)
+    for i, level in enumerate(_LEVELS):
+        with suppress(IndexError):
+            found[i] = _number(f(_NINE.copy(), level))
+    if (found == right).all():
+        return None
+    i = int(np.argmax(found != right))
+    yours = "stops with IndexError" if math.isnan(found[i]) else f"is {found[i]:g}"
+    return (
+        f"With the scores 1, 2, ..., 9 the level {_LEVELS[i]:g} needs score {right[i]:g}, yours "
+        f"{yours}. {_explain_rank(found, right)}"
+    )
+
+
+def _explain_rank(found: np.ndarray, right: np.ndarray) -> str:
+    """Return the mistake that explains the scores found at all levels."""
+    levels = np.array(_LEVELS)
+    methods: Any = ("lower", "higher", "nearest", "midpoint", "weibull")
+    mistakes: dict[str, Sequence[Any]] = {
+        "The new row counts too: the rank is ceil((n + 1) level).": [
+            [rank(level, 9) for level in _LEVELS]
+        ],
+        "np.quantile interpolates: sort the scores and take one of them.": [
+            np.quantile(_NINE, levels)
+        ],
+        "np.quantile counts in another way: sort the scores and take one of them.": [
+            np.quantile(_NINE, levels, method=method) for method in methods
+        ],
+        "Round UP: with a smaller rank the level is not reached.": [
+            [round(10 * level) for level in _LEVELS],
+            [math.floor(10 * level) for level in _LEVELS],
+        ],
+    }
+    for sentence, ways in mistakes.items():
+        if any(_same(found, way) for way in ways):
+            return sentence
+    one_more = found == right + 1
+    if one_more.any() and (one_more | (found == right) | (right == len(_NINE))).all():
+        return (
+            "One rank too many: either sorted[k] for sorted[k - 1], because counting starts at 0 "
+            "in Python, or a rank that is rounded up twice, or np.quantile with 'higher'."
+        )
+    return "Take the ceil((n + 1) level)-th smallest."
+
+
+def _too_few(f: Function) -> str | None:
+    try:
+        found = f(_NINE.copy(), 0.95)
+    except IndexError:
+        found = None
+    if isinstance(found, str):
+        _number(found)
+    if found is not None and np.ndim(found) == 0 and found == math.inf:
+        return None
+    return (
+        "Nine scores cannot promise 95 %: the rank would be 10. Return np.inf then, which says "
+        "'the whole line', instead of the largest score, None, nan or an error."
+    )
+
+
+def _any_order(f: Function) -> str | None:
+    scores = np.array([5.0, 1.0, 4.0, 2.0, 3.0])
+    before = scores.copy()
+    as_sorted = _same(_number(f(scores, 0.6)), _number(f(np.sort(before), 0.6)))
+    if not np.array_equal(scores, before):
+        return "Your function changes the scores that it is given: use np.sort, not scores.sort()."
+    return None if as_sorted else "The order of the scores must not matter: sort them."
+
+
+def _ties(f: Function) -> str | None:
+    scores = np.array([1.0, *[2.0] * 17, 3.0])  # enough ties that one rank more or less is 2, too
+    found = _number(f(scores, 0.6))
+    if found == 2:
+        return None
+    if found == _number(f(np.unique(scores), 0.6)) and _number(f(_NINE.copy(), 0.7)) == 7:
+        return "Equal scores all count: do not remove repeated ones."
+    return f"With the scores 1, seventeen times 2, and 3 the level 0.6 needs 2, yours is {found:g}."
+
+
+def _is_a_score(f: Function) -> str | None:
+    scores = np.array([0.3, 1.7, 2.2, 8.0])
+    found = _number(f(scores, 0.7))
+    if found in scores:
+        return None
+    why = " It is the rank: return the score that has it." if found == rank(0.7, 5) else ""
+    return f"The answer must be one of the scores 0.3, 1.7, 2.2 and 8; yours is {found:.4g}.{why}"
+
+
+def _on_average(f: Function) -> str | None:
+    rng = np.random.default_rng(1)
+    draws = rng.exponential(size=(2000, 20))
+    new = rng.exponential(size=2000)
+    share = np.mean([y <= _number(f(scores, 0.8)) for scores, y in zip(draws, new, strict=True)])
+    expected = rank(0.8, 21) / 21
+    if abs(share - expected) < 0.035:  # four standard errors
+        return None
+    return (
+        f"In 2,000 trials with 20 scores each the level 0.8 was met in {100 * share:.1f} % of the "
+        f"cases. It should be {100 * expected:.1f} %, but for chance."
+    )
+
+
+# ----------------------------------------------------------------------- the paper's search
+
+
+def check_method_2(function: Function) -> Verdict:
+    """Check ``method_2(coverage, level)``, the paper's search for a plane.
+
+    The student's function gets a function of alpha and a level, and returns an alpha. If no
+    plane comes within the tolerance it may also raise a `ValueError` or a `RuntimeError`.
+    """
+    return _judge("Method 2", function, [_in_range, _finds, _gives_up, _steps])
+
+
+_MOST_PLANES = 5000  # planes after which a search counts as endless
+_LOWEST, _START = 0.01, 0.4
+
+
+class _EndlessError(Exception):
+    """A search has looked at too many planes."""
+
+
+class _Coverage:
+    """A coverage that records the planes it is called with, up to a limit."""
+
+    def __init__(self, g: Callable[[float], float]) -> None:
+        self.g = g
+        self.planes: list[float] = []
+
+    def __call__(self, alpha: float) -> float:
+        if not _LOWEST - 1e-9 <= alpha <= 1 + 1e-9:
+            raise _UnfitError(
+                "Your search asks for a plane outside its range: there is no plane "
+                f"{round(alpha, 4):g}, only those from 0.01 to 1. Stop at 0.01 and at 1."
+            )
+        self.planes.append(alpha)
+        if len(self.planes) > _MOST_PLANES:
+            raise _EndlessError
+        return self.g(alpha)
+
+
+def _stairs(n: int) -> Callable[[float], float]:
+    """Return a coverage that falls from 1 to 0 in n steps, as that of n rows does."""
+    return lambda alpha: math.floor(n * (1 - alpha) / 0.99 + 1e-9) / n
+
+
+def _in_range(f: Function) -> str | None:
+    for n, level in ((1000, 0.99), (1000, 0.02), (7, 0.9)):
+        with suppress(_EndlessError, ValueError, RuntimeError):  # a later check reports these
+            f(_Coverage(_stairs(n)), level)
+    return None
+
+
+def _finds(f: Function) -> str | None:
+    curves = (_stairs(10_000), lambda alpha: math.sqrt(1 - alpha))
+    for level, g in ((level, g) for level in (0.95, 0.9, 0.5) for g in curves):
+        try:
+            alpha = _number(f(_Coverage(g), level))
+        except _EndlessError:
+            return f"Your search does not end for the level {level:g}, although a plane covers it."
+        if not _LOWEST - 1e-9 <= alpha <= 1 + 1e-9:
+            return f"For the level {level:g} your search returns {alpha:.4g}, which is no plane."
+        miss = abs(g(alpha) - level)
+        if miss <= 0.0006:
+            continue
+        if miss >= abs(g(_START) - level) - 1e-12:
+            why = (
+                "That is no nearer than the start: a smaller alpha covers more, a larger one "
+                "less. Move to the side whose coverage is nearer to the level."
+            )
+        else:
+            why = (
+                "A plane within 0.0005 exists: shrink the step where neither side helps, or your "
+                "search stops too early (too few rounds, a tolerance above 0.0005, or a smallest "
+                "step above 0.0001)."
+            )
+        return (
+            f"For the level {level:g} your search ends at alpha = {alpha:.4g}, which covers "
+            f"{g(alpha):.4f}. {why}"
+        )
+    return None
+
+
+def _gives_up(f: Function) -> str | None:
+    coverage = _Coverage(_stairs(7))
+    none_near = "no plane comes within the tolerance: with 7 rows coverage is 6/7 or 1, never 0.9"
+    best = "Return the best plane that you stood on, or raise an error."
+    try:
+        found = f(coverage, 0.9)
+    except (_EndlessError, RecursionError):
+        last = coverage.planes[-50:]
+        if max(last) - min(last) > 0.001:
+            return (
+                "Your search looks at the same few planes for ever: it moves although neither side "
+                "is nearer, or it never halves its step. Move only if a side is strictly nearer; "
+                "halve the step if neither is."
+            )
+        return (
+            f"Your search does not end where {none_near}. Stop also when the step is below 0.0001."
+        )
+    except (ValueError, RuntimeError):
+        return None
+    try:
+        alpha = _number(found)
+    except _UnfitError:
+        return f"Your search returns {found!r} where {none_near}. {best}"
+    g = coverage.g
+    if _LOWEST <= alpha <= 1 and abs(g(alpha) - 0.9) <= abs(g(_START) - 0.9):
+        return None
+    return f"Your search returns {alpha:.4g}, worse than the start, where {none_near}. {best}"
+
+
+def _steps(f: Function) -> str | None:
+    coverage = _Coverage(lambda alpha: 1 - alpha)
+    try:
+        f(coverage, 0.95)
+    except _EndlessError:
+        return None  # which another check reports
+    n = len(set(coverage.planes))
+    if n > 200:
+        return (
+            f"Your search looks at {n} planes. The paper's begins at 0.4 with steps of 0.1 and "
+            "needs some twenty: do not try all planes of a fine grid."
+        )
+    first = list(dict.fromkeys(plane for plane in coverage.planes if _LOWEST < plane < 1))
+    if not first:
+        return "Your search never asks for the coverage of a plane: call coverage(alpha)."
+    second = first[1] if len(first) > 1 else math.nan
+    if _same(first[0], _START) and (_same(second, 0.3) or _same(second, 0.5)):
+        return None
+    return (
+        f"Your search looks at {', '.join(f'{plane:.4g}' for plane in first[:3])} first. The "
+        "paper's looks at 0.4, and then at 0.3 and 0.5. Other searches find the plane, too, but "
+        "this task asks for Method 2."
+    )
