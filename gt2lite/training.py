@@ -403,10 +403,10 @@ DIVERGED = 10.0
 
 
 class Trained(NamedTuple):
-    """A trained system and the mean loss of each epoch (of its batches, as they came)."""
+    """A trained system and the mean loss of each epoch, over its batches."""
 
     params: Params
-    history: Array  # (epochs,), or fewer where training stopped early
+    history: Array  # (epochs,), or fewer if training stopped early
 
 
 class InterruptedTrainingWarning(UserWarning):
@@ -447,7 +447,7 @@ def train(
     Args:
         X: scaled inputs (N, M).
         y: scaled targets (N,).
-        recipe: how; None for the paper's.
+        recipe: the settings; None for the paper's.
         seed: a seed or a generator; decides start values and the order of the rows.
         start: start values; None draws them by `init_params`.
         loss: the loss of the planes; None for that of the recipe's objective.
@@ -530,7 +530,7 @@ class _Complete(NamedTuple):
 
     epoch: int
     moving: Array
-    keeping: Array  # what would be kept if training ended here
+    keeping: Array  # the parameters to keep if training ended here
 
 
 class _Training:
@@ -562,11 +562,10 @@ class _Training:
         count = epoch if self.recipe.bias_correction == "epochs" else None
         rows = _batches(len(y), self.recipe.batch_size, rng)  # (batches, B)
         X_rows, y_rows = X[rows], y[rows]
+        batches = np.ascontiguousarray(X_rows.transpose(0, 2, 1))  # (batches, M, B)
         found = []  # the ends of every batch
         with quiet():  # errors show in the loss
-            for X_t, y_t in zip(
-                np.ascontiguousarray(X_rows.transpose(0, 2, 1)), y_rows, strict=True
-            ):
+            for X_t, y_t in zip(batches, y_rows, strict=True):
                 g, ends = self.gradient(X_t, y_t)
                 self.adam.update(g, count)
                 if self.average is not None:

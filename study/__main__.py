@@ -62,7 +62,7 @@ def reproduce(run: Run) -> bool:
 def check(run: Run, seed: int = 0) -> bool:
     """Train one seed of each data set again and compare it with the stored runs."""
     todo = trainings(seeds=[seed], models=["baseline", "trained_90"])
-    rows = all_records(run(paper_protocol.run, todo, label="sample"))
+    rows = all_records(run(paper_protocol.run, todo, label="sample", cache=False))
     found = results.compare(rows, results.load("reference"), results.rounding_tolerance())
     return _report(f"Seed {seed} of each data set", found)
 
@@ -79,7 +79,7 @@ def protocol(run: Run) -> None:
         rows = all_records(run(paper_protocol.run, settings, label=name))
         _renew(name, rows, tolerance, results.RECORD, results.METRICS, **facts)
     perturbed(run)
-    _older_processor("perturbed")
+    _older_processor("perturbed", run)
 
 
 def perturbed(run: Run) -> None:
@@ -124,7 +124,7 @@ def sensitive(run: Run) -> None:
     name = "steadiness_sse4" if processor else "steadiness"
     results.save(name, rows, command="python -m study sensitivity")
     if not processor:
-        _older_processor("sensitivity")
+        _older_processor("sensitivity", run)
 
 
 def comparison(run: Run) -> None:
@@ -236,9 +236,10 @@ def _processor() -> str:
     return "sse4" if held else ""
 
 
-def _older_processor(command: str) -> None:
+def _older_processor(command: str, run: Run) -> None:
     """Run a command in a process that may not use the newer instructions of the processor."""
-    words = [sys.executable, "-m", "study", command]
+    jobs = run.keywords["n_jobs"]  # type: ignore[attr-defined]
+    words = [sys.executable, "-m", "study", command, "--jobs", str(jobs)]
     subprocess.run(words, env=os.environ | sensitivity.OLDER_PROCESSOR, check=True)
 
 

@@ -1,7 +1,7 @@
 """A gradient checker for the tests: differences of the function against a claimed gradient.
 
-Nothing here knows the library. `check_gradient` is for points where the function is smooth,
-`one_sided` for its kinks. That the checker can fail is itself a test, in test_kernel.py.
+`check_gradient` is for points where the function is smooth,
+`one_sided` for its kinks. That the checker can fail is itself a test, in test_fast.py.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ def test_golden_values_on_three_points():
     assert metrics.rmse(Y, [1.0, 0.0, 5.0]) == pytest.approx(np.sqrt((0 + 4 + 1) / 3))
     assert metrics.picp(Y, LOWER, UPPER) == 1 / 3
     assert metrics.pinaw(Y, LOWER, UPPER) == (2 + 1 + 3) / 3 / 8
-    # At 80 % a miss costs 2 / 0.2 = 10 times its distance.
+    # At 80% a miss costs 2 / 0.2 = 10 times its distance.
     assert metrics.interval_score(Y, LOWER, UPPER, 0.8) == pytest.approx(
         (2 + (1 + 10 * 1) + (3 + 10 * 2)) / 3
     )
@@ -52,18 +52,7 @@ def test_vectorised_forms_agree_with_slow_loops():
 def test_both_ends_belong_to_an_interval():
     y = np.array([0.0, 1.0, np.nextafter(0, -1), np.nextafter(1, 2)])
     assert metrics.covers(y, np.zeros(4), np.ones(4)).tolist() == [True, True, False, False]
-
-
-def test_ends_of_another_length_are_an_error():
-    with pytest.raises(ValueError, match=r"upper must"):
-        metrics.covers([0.0, 1.0], [0.0, 0.0], [1.0])
-
-
-def test_both_ends_are_inside():
-    y = np.array([0.0, 1.0])
-    assert metrics.picp(y, np.zeros(2), np.ones(2)) == 1
-    assert metrics.picp(y, np.zeros(2) + 1e-15, np.ones(2) - 1e-15) == 0
-    assert metrics.interval_score(y, np.zeros(2), np.ones(2), 0.9) == 1  # no fine on the edge
+    assert metrics.interval_score(y[:2], np.zeros(2), np.ones(2), 0.9) == 1  # no penalty
 
 
 def test_metrics_follow_the_units_of_the_target():
@@ -99,33 +88,20 @@ def test_all_three_at_once_are_the_three_to_the_last_bit():
     assert 0 < found.picp < 1
 
 
-# -------------------------------------------------------------------------- bad input
-
-
-def test_lengths_must_agree():
-    with pytest.raises(ValueError, match=r"y_hat must"):
-        metrics.rmse(Y, [1.0, 2.0])
-    for metric in (metrics.picp, metrics.pinaw):
-        with pytest.raises(ValueError, match=r"upper must"):
-            metric(Y, LOWER, UPPER[:2])
-    with pytest.raises(ValueError, match=r"lower must"):
-        metrics.interval_score(Y, LOWER[:, None], UPPER, 0.9)
-    with pytest.raises(ValueError, match=r"lower must"):
-        metrics.interval_quality(Y, LOWER[:2], UPPER, 0.9)
-
-
-def test_what_is_not_finite_is_an_error_not_a_miss():
-    with pytest.raises(ValueError, match=r"^lower .*finite numbers"):
-        metrics.picp(Y, [0.0, np.nan, 0.0], UPPER)
-
-
-def test_a_constant_target_has_no_range():
-    with pytest.raises(ValueError, match=r"y must vary.*all are 4\.0"):
-        metrics.pinaw([4.0, 4.0], [0.0, 0.0], [1.0, 1.0])
-
-
-def test_a_level_must_be_a_level():
-    with pytest.raises(ValueError, match=r"coverage must be a number in \(0, 1\), got 1"):
-        metrics.interval_score(Y, LOWER, UPPER, 1)
-    with pytest.raises(ValueError, match=r"coverage must be a number in \(0, 1\), got 95"):
-        metrics.interval_quality(Y, LOWER, UPPER, 95)
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda: metrics.rmse(Y, [1.0, 2.0]), "y_hat"),
+        (lambda: metrics.covers(Y, LOWER, UPPER[:2]), "upper"),
+        (lambda: metrics.picp(Y, [0.0, np.nan, 0.0], UPPER), "lower"),  # an error, not a miss
+        (lambda: metrics.pinaw(Y, LOWER, UPPER[:2]), "upper"),
+        (lambda: metrics.pinaw([4.0, 4.0], [0.0, 0.0], [1.0, 1.0]), "y"),  # no range
+        (lambda: metrics.interval_score(Y, LOWER[:, None], UPPER, 0.9), "lower"),
+        (lambda: metrics.interval_score(Y, LOWER, UPPER, 1), "coverage"),
+        (lambda: metrics.interval_quality(Y, LOWER[:2], UPPER, 0.9), "lower"),
+        (lambda: metrics.interval_quality(Y, LOWER, UPPER, 95), "coverage"),
+    ],
+)
+def test_invalid_arguments_are_refused_by_name(call, name):
+    with pytest.raises(ValueError, match=f"^{name} "):
+        call()

@@ -17,6 +17,7 @@ from gt2lite.plots.style import (
     LINES,
     MARKS,
     ORANGE,
+    SKY,
     STRONG,
     labelled,
     legend_above,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
 
+_PARTS = {"train": BLUE, "calibrate": ORANGE, "test": SKY}
 _FEW_VALUES = 12  # a target of at most so many distinct values gets a bar for each
 
 
@@ -232,6 +234,80 @@ def rule_curves(ax: Axes, rules: Sequence[int], series: Mapping[str, Array], lab
     ax.minorticks_off()
     ax.set_ylim(bottom=0)
     return labelled(ax, "rules", label)
+
+
+def firing_ranges(
+    ax: Axes, n_inputs: Sequence[int], groups: Mapping[str, Sequence[Array]], label: str
+) -> Axes:
+    """Draw median and 5% to 95% range of a quantity, data set by data set.
+
+    A mark stands at the median, a bar reaches from the 5 % to the 95 % quantile.
+
+    Args:
+        ax: where to draw.
+        n_inputs: number of inputs of each data set.
+        groups: for each name the values (N,) of each data set.
+        label: what the values are.
+    """
+    place = np.arange(len(n_inputs))
+    for i, (name, values) in enumerate(groups.items()):
+        low, middle, high = np.array([np.quantile(v, [0.05, 0.5, 0.95]) for v in values]).T
+        ax.errorbar(
+            place + 0.16 * (i - (len(groups) - 1) / 2), middle, [middle - low, high - middle],
+            fmt=nth(MARKS, i), color=nth(STRONG, i),
+            capsize=3, label=name,
+        )  # fmt: skip
+    ax.set_xticks(place, [str(m) for m in n_inputs])
+    ax.set_xlim(-0.5, len(n_inputs) - 0.5)
+    return labelled(ax, "inputs $M$", label)
+
+
+def row_shares(ax: Axes, shares: Mapping[str, Mapping[str, float]]) -> Axes:
+    """Draw the shares of the rows that each model trains, calibrates and is tested on.
+
+    Args:
+        ax: where to draw.
+        shares: for each model the shares, in percent, of "train", "calibrate" and "test",
+            in the order of the rows.
+    """
+    named: set[str] = set()
+    for place, parts in enumerate(shares.values()):
+        start = 0.0
+        for part, share in parts.items():
+            ax.barh(
+                place, share, left=start, height=0.6, color=_PARTS[part], edgecolor="white",
+                label=None if part in named else part,
+            )  # fmt: skip
+            named.add(part)
+            ax.text(
+                start + share / 2, place, f"{share:g} %", ha="center", va="center",
+                color="white" if part == "train" else BLACK,
+            )  # fmt: skip
+            start += share
+    ax.set_yticks(range(len(shares)), list(shares))
+    ax.invert_yaxis()
+    ax.grid(False)
+    ax.set_xlim(0, 100)
+    legend_above(ax)
+    return labelled(ax, "rows, in random order (%)", "")
+
+
+def power_curves(ax: Axes, effect: Array, power: Mapping[str, Array], wanted: float = 0.8) -> Axes:
+    """Draw the power of tests against the size of the difference.
+
+    Args:
+        ax: where to draw.
+        effect: true differences (n,), in standard deviations.
+        power: for each name of a test the share of rejections (n,).
+        wanted: a share to mark, with the difference at which each test reaches it.
+    """
+    ax.axhline(100 * wanted, color=GREY, linestyle=":", linewidth=1.2)
+    for i, (name, share) in enumerate(power.items()):
+        mark, color = nth(MARKS, i), nth(COLORS, i)
+        ax.plot(effect, 100 * share, f"{mark}-", color=color, markersize=4, label=name)
+    ax.set(xlim=(effect[0], effect[-1]), ylim=(0, 101))
+    ax.legend(loc="lower right")
+    return labelled(ax, "true difference (standard deviations)", "found (%)")
 
 
 def _draw_curves(ax: Axes, curves: Mapping[str, tuple[Any, Any]], **look: Any) -> None:

@@ -118,13 +118,6 @@ def test_tied_samples_count_together():
     ]
 
 
-def test_its_own_highest_coverage_is_within_reach():
-    for n_missed in (1, 7, 31):
-        family = Steps(np.r_[np.linspace(0.02, 1, 103 - n_missed), np.zeros(n_missed)])
-        exact = ExactCalibrator().fit(family, family.y)
-        assert exact.reached(exact.max_coverage) == exact.max_coverage
-
-
 def test_on_a_system_the_plane_reaches_what_was_promised():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(400, 3))

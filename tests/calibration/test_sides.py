@@ -140,13 +140,14 @@ def test_shapes_for_one_level_and_for_several():
     assert row.reached == two.reached(0.9)
 
 
-@each_tails
+@pytest.mark.parametrize("tails", [None, *TAILS])
 def test_fewest_samples_are_just_enough(tails):
-    for phi in (0.6, 0.9):
-        n = fewest_samples(phi, "each", tails)
-        TwoSidedCalibrator("conformal", tails).fit(*cone(n)).alpha(phi)
+    sides, options = ("both", {}) if tails is None else ("each", {"tails": tails})
+    for phi in (0.6, 0.9, 0.995, 2 / 3):
+        n = fewest_samples(phi, sides, tails)
+        make_calibrator("conformal", sides, False, options).fit(*cone(n)).alpha(phi)
         with pytest.raises(CoverageError, match=f"at least {n} samples"):
-            TwoSidedCalibrator("conformal", tails).fit(*cone(n - 1)).alpha(phi)
+            make_calibrator("conformal", sides, False, options).fit(*cone(n - 1)).alpha(phi)
 
 
 @pytest.mark.parametrize("bad", [0.2, (0.2, 0.7), (1.2, -0.2), (1,), (0.2, 0.3, 0.5), "lower"])
