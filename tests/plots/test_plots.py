@@ -57,8 +57,6 @@ SERIES = {"a": np.array([0.9, 0.8]), "b": np.array([0.7, 1.0])}
 FOREST = {"one": {"a": (0.5, 1.0), "b": (-0.5, 2.0)}, "two": {"a": (0.25, 1.0)}}
 DOTS = {"one": {"a": np.array([1.0, 3.0]), "b": np.array([5.0, 6.0])}}
 STRIPS = {"ours": np.array([1.0, 3.0]), "theirs": np.array([4.0, 8.0])}
-TIMES = {"gt2lite": (2.0, 1.5, 2.5, 1.0), "another": (20.0, 18.0, 30.0, 11.4)}
-GROWTH = {"rows": ([1, 10, 100], [2.0, 11.0, 100.0]), "rules": ([2, 4], [1.0, 8.0])}
 VALUES = [np.arange(5.0), np.ones(5)]
 
 BOTH_LABELLED = [
@@ -84,21 +82,16 @@ BOTH_LABELLED = [
     ("critical_ranks", SCORES, [0.5]),
     ("target_histogram", np.array([0.0, 1.0, 1.0]), "grade"),
     ("target_histogram", np.zeros(3), "grade"),
-    ("power_curves", np.array([0.0, 1.0]), {"t": np.array([0.05, 0.9])}),
     ("firing_ranges", [4, 11], {"a": VALUES}, "firing"),
     ("log_curves", X, {"a": np.exp(X)}, "x", "y"),
     ("level_costs", {"retrain": [1.2, 2.4]}, "cost"),
-    ("growth_curves", GROWTH, ("size", "seconds")),
-    ("rule_curves", [5, 10], {"WW": np.array([0.4, 0.3])}, "width"),
 ]
 ROWS_NAMED = [  # the names of rows are ticks: the vertical axis needs no label
-    ("row_shares", {"m": {"train": 85, "test": 15}}),
     ("forest", FOREST, "value"),
     ("forest", {}, "value"),
     ("paired_dots", DOTS, "value"),
     ("paired_dots", {}, "value"),
     ("strips", STRIPS, "value"),
-    ("time_bars", TIMES, "value", "gt2lite"),
 ]
 
 
@@ -303,16 +296,6 @@ def test_the_bar_of_a_row_of_dots_is_their_mean(ax):
     assert_allclose(drawn, expected)
 
 
-def test_the_parts_of_a_model_follow_each_other(ax):
-    plots.row_shares(ax, {"m": {"train": 70, "calibrate": 15, "test": 15}})
-    assert [bar.get_x() for bar in ax.patches] == [0, 70, 85]
-
-
-def test_power_is_in_percent(ax):
-    plots.power_curves(ax, np.array([0.0, 1.0]), {"t": np.array([0.05, 0.9])}, wanted=0.8)
-    assert_allclose([line.get_ydata() for line in ax.lines], [[80, 80], [5, 90]])
-
-
 def test_marks_of_ranges_are_medians(ax):
     plots.firing_ranges(ax, [4, 11], {"a": VALUES, "b": VALUES}, "firing")
     for container in ax.containers:
@@ -323,17 +306,3 @@ def test_costs_are_drawn_from_one_level_on(ax):
     plots.level_costs(ax, {"retrain": [1.2, 2.4, 3.6], "table": [1.1, 1.1, 1.1]}, "cost")
     assert_allclose(ax.lines[0].get_xydata(), [[1, 1.2], [2, 2.4], [3, 3.6]])
     assert ax.get_yscale() == "log"
-
-
-def test_bars_are_medians_with_quartiles_and_multiples(ax):
-    plots.time_bars(ax, TIMES, "microseconds", ours="gt2lite")
-    assert_allclose([bar.get_width() for bar in ax.patches], [2, 20])
-    (whiskers,) = ax.containers[0].lines[2]
-    assert_allclose([ends[:, 0] for ends in whiskers.get_segments()], [[1.5, 2.5], [18, 30]])
-    assert [text.get_text() for text in ax.texts] == ["1", "11"]
-
-
-def test_growth_is_drawn_beside_a_line_of_the_slope_asked_for(ax):
-    plots.growth_curves(ax, GROWTH, ("size", "seconds"), slope=1)
-    assert_allclose(ax.lines[-1].get_ydata(), [1, 10, 100])
-    assert ax.get_xscale() == ax.get_yscale() == "log"

@@ -33,6 +33,8 @@ PLACES = np.array([0.0, 1.0, 2.0, 3.0])
 ENDS = np.stack([-PLACES, PLACES])
 STAGE = np.array([0, 0, 1, 2])
 MISSES = {"A": {"both": (0.02, 0.08), "each": (0.05, 0.05)}}
+TIMES = {"gt2lite": (2.0, 1.5, 2.5, 1.0), "another": (20.0, 18.0, 30.0, 11.4)}
+GROWTH = {"rows": ([1, 10, 100], [2.0, 11.0, 100.0]), "rules": ([2, 4], [1.0, 8.0])}
 STEPS = {"rules": {"10": 0.9, "30": 0.7}, "epochs": {"40": 0.7, "100": 0.6, "200": 0.65}}
 
 
@@ -52,6 +54,9 @@ STEPS = {"rules": {"10": 0.9, "30": 0.7}, "epochs": {"40": 0.7, "100": 0.6, "200
         (figures.group_coverage, ({"one": TWO, "own": TWO}, 0.9)),
         (figures.promises, (TWO, {"one": TWO})),
         (figures.factor_steps, (STEPS,)),
+        (figures.power_curves, (TWO, {"t": TWO})),
+        (figures.rule_curves, ([5, 10], {"WW": TWO}, "width")),
+        (figures.growth_curves, (GROWTH, ("size", "seconds"))),
     ],
 )
 def test_a_figure_returns_its_axes_with_both_labelled_and_no_title(ax, check_axes, draw, arguments):
@@ -137,3 +142,27 @@ def test_the_path_leads_through_the_best_value_of_each_factor(ax):
     figures.factor_steps(ax, STEPS)
     assert_array_equal(ax.lines[-1].get_xydata(), [[0.7, 0], [0.6, 1]])
     assert [text.get_text() for text in ax.get_yticklabels()] == ["rules: 30", "epochs: 100"]
+
+
+def test_the_parts_of_a_model_follow_each_other(ax):
+    figures.row_shares(ax, {"m": {"train": 70, "calibrate": 15, "test": 15}})
+    assert [bar.get_x() for bar in ax.patches] == [0, 70, 85]
+
+
+def test_power_is_in_percent(ax):
+    figures.power_curves(ax, np.array([0.0, 1.0]), {"t": np.array([0.05, 0.9])}, wanted=0.8)
+    assert_allclose([line.get_ydata() for line in ax.lines], [[80, 80], [5, 90]])
+
+
+def test_bars_are_medians_with_quartiles_and_multiples(ax):
+    figures.time_bars(ax, TIMES, "microseconds", ours="gt2lite")
+    assert_allclose([bar.get_width() for bar in ax.patches], [2, 20])
+    (whiskers,) = ax.containers[0].lines[2]
+    assert_allclose([ends[:, 0] for ends in whiskers.get_segments()], [[1.5, 2.5], [18, 30]])
+    assert [text.get_text() for text in ax.texts] == ["1", "11"]
+
+
+def test_growth_is_drawn_beside_a_line_of_the_slope_asked_for(ax):
+    figures.growth_curves(ax, GROWTH, ("size", "seconds"), slope=1)
+    assert_allclose(ax.lines[-1].get_ydata(), [1, 10, 100])
+    assert ax.get_xscale() == ax.get_yscale() == "log"
