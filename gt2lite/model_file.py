@@ -341,7 +341,7 @@ def unpack_regressor(cls: Any, content: Any) -> Any:
     parts = dict(zip(_REGRESSOR, pick(content, *_REGRESSOR), strict=True))
     reg = cls(**_tuples(parts["settings"]))
     settings = reg.get_params()
-    reg._recipe(1)  # they check the settings
+    reg._recipe(1)  # these two check the settings
     reg._ensemble_settings()
     if settings["random_state"] is not None:
         whole("random_state", settings["random_state"], low=0, high=LARGEST_SEED)
@@ -390,11 +390,7 @@ def _unpack_scaler(content: Any, target_transform: str | None) -> Scaler:
     x_std = vector("x_std", x_std, x_mean.size)
     if not (x_std > 0).all():
         raise ValueError("x_std must be positive")
-    limits = {"y_mean": -np.inf, "y_std": 0}
-    y_mean, y_std = (
-        between(name, value, low, np.inf)
-        for (name, low), value in zip(limits.items(), (y_mean, y_std), strict=True)
-    )
+    y_mean, y_std = between("y_mean", y_mean, -np.inf, np.inf), between("y_std", y_std, 0, np.inf)
     return SCALERS[target_transform](x_mean, x_std, y_mean, y_std)
 
 

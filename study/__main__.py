@@ -8,6 +8,7 @@ widths       calibrated and trained intervals at equal coverage
 sensitivity  the systems for practice with perturbed rounding
 comparison   all methods on all data sets
 aligned      aligned planes, and one system for each level, on the splits of the protocol
+families     planes and margins around the same estimates
 sqr          simultaneous quantile regression beside aligned training
 study        all of these but `reproduce` and `check`
 
@@ -61,7 +62,7 @@ def reproduce(run: Run) -> bool:
 def check(run: Run, seed: int = 0) -> bool:
     """Train one seed of each data set again and compare it with the stored runs."""
     todo = trainings(seeds=[seed], models=["baseline", "trained_90"])
-    rows = all_records(run(paper_protocol.run, todo, label="sample"))
+    rows = all_records(run(paper_protocol.run, todo, label="sample", cache=False))
     found = results.compare(rows, results.load("reference"), results.rounding_tolerance())
     return _report(f"Seed {seed} of each data set", found)
 
@@ -78,7 +79,7 @@ def protocol(run: Run) -> None:
         rows = all_records(run(paper_protocol.run, settings, label=name))
         _renew(name, rows, tolerance, results.RECORD, results.METRICS, **facts)
     perturbed(run)
-    _older_processor("perturbed")
+    _older_processor("perturbed", run)
 
 
 def perturbed(run: Run) -> None:
@@ -123,14 +124,14 @@ def sensitive(run: Run) -> None:
     name = "steadiness_sse4" if processor else "steadiness"
     results.save(name, rows, command="python -m study sensitivity")
     if not processor:
-        _older_processor("sensitivity")
+        _older_processor("sensitivity", run)
 
 
 def comparison(run: Run) -> None:
     """Run the method comparison."""
     from study import comparison as methods
 
-    _print("Rows that moved", methods.run(**run.keywords))  # type: ignore[attr-defined]
+    _report("The comparison", methods.run(**run.keywords))  # type: ignore[attr-defined]
 
 
 def aligned(run: Run) -> None:
@@ -138,6 +139,13 @@ def aligned(run: Run) -> None:
     from study import aligned as planes
 
     planes.run(**run.keywords)  # type: ignore[attr-defined]
+
+
+def families(run: Run) -> None:
+    """Run planes and margins around the same estimates."""
+    from study import families as kinds
+
+    kinds.run(**run.keywords)  # type: ignore[attr-defined]
 
 
 def sqr(run: Run) -> None:
@@ -149,7 +157,7 @@ def sqr(run: Run) -> None:
 
 def study(run: Run) -> None:
     """Recompute all files of data/results."""
-    for command in (protocol, ablations, width, sensitive, comparison, aligned, sqr):
+    for command in (protocol, ablations, width, sensitive, comparison, aligned, families, sqr):
         command(run)
 
 
@@ -163,6 +171,7 @@ COMMANDS = {
     "sensitivity": sensitive,
     "comparison": comparison,
     "aligned": aligned,
+    "families": families,
     "sqr": sqr,
     "study": study,
 }
@@ -227,9 +236,10 @@ def _processor() -> str:
     return "sse4" if held else ""
 
 
-def _older_processor(command: str) -> None:
+def _older_processor(command: str, run: Run) -> None:
     """Run a command in a process that may not use the newer instructions of the processor."""
-    words = [sys.executable, "-m", "study", command]
+    jobs = run.keywords["n_jobs"]  # type: ignore[attr-defined]
+    words = [sys.executable, "-m", "study", command, "--jobs", str(jobs)]
     subprocess.run(words, env=os.environ | sensitivity.OLDER_PROCESSOR, check=True)
 
 

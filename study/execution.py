@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -81,10 +82,13 @@ def clear_cache(root: Path = ROOT) -> None:
 def code_hash(root: Path = ROOT) -> str:
     """Return a hash of all that a result depends on.
 
-    These are the source files of `gt2lite/` and `study/`, committed or not, the data sets, and
-    the versions of Python and of the packages that compute.
+    These are the source files of `gt2lite/` and `study/`, committed or not, the data sets, the
+    versions of Python and of the packages that compute, and the variables that restrict the
+    instructions of the processor (`study.sensitivity.OLDER_PROCESSOR`).
     """
     digest = hashlib.sha256(sys.version.encode())
+    for name in ("NPY_DISABLE_CPU_FEATURES", "OPENBLAS_CORETYPE"):
+        digest.update(f"{name}={os.environ.get(name, '')}\n".encode())
     for package in ("autograd", "numpy", "scikit-learn", "scipy"):
         digest.update(f"{package} {version(package)}\n".encode())
     sources = [*root.glob("gt2lite/**/*.py"), *root.glob("study/**/*.py")]

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import MaxNLocator
 
 from gt2lite._validation import Array
 from gt2lite.plots.style import (
@@ -14,18 +14,18 @@ from gt2lite.plots.style import (
     BLUE,
     COLORS,
     GREY,
-    LINES,
     MARKS,
     ORANGE,
     STRONG,
+    draw_curves,
     labelled,
     legend_above,
     nth,
+    plain_numbers,
 )
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
 
 _FEW_VALUES = 12  # a target of at most so many distinct values gets a bar for each
 
@@ -126,36 +126,6 @@ def strips(
     return labelled(ax, label, "")
 
 
-def time_bars(
-    ax: Axes, rows: Mapping[str, tuple[float, float, float, float]], label: str, ours: str
-) -> Axes:
-    """Draw times as bars from the top, with their quartiles and a number at the end of each.
-
-    Args:
-        ax: where to draw.
-        rows: for each name its median, its two quartiles, and what multiple it is of ours.
-        label: what the times are.
-        ours: the name of the row that the others are compared with. A line marks it, and all
-            rows whose name begins so have its colour.
-    """
-    middle, low, high, multiple = np.array(list(rows.values())).T
-    place = np.arange(len(rows))
-    color = [BLUE if name.startswith(ours) else ORANGE for name in rows]
-    ax.barh(place, middle, height=0.6, color=color, xerr=[middle - low, high - middle])
-    ax.axvline(rows[ours][0], color=BLACK, linestyle=":", linewidth=1.2)
-    ax.set_xscale("log")
-    ax.set_xlim(left=low.min() / 2, right=2.5 * high.max())
-    for at, (value, end) in enumerate(zip(multiple, high, strict=True)):
-        text = f"{value:.0f}" if value >= 10 else f"{value:.2g}"
-        box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-        ax.text(1.1 * end, at, text, va="center", bbox=box)
-    _plain_numbers(ax.xaxis)
-    ax.set_yticks(place, list(rows))
-    ax.invert_yaxis()
-    ax.grid(False, axis="y")
-    return labelled(ax, label, "")
-
-
 def level_costs(ax: Axes, costs: Mapping[str, Sequence[float]], label: str) -> Axes:
     """Draw the cost of 1, 2, ..., L levels, a curve for each way of obtaining them.
 
@@ -165,36 +135,12 @@ def level_costs(ax: Axes, costs: Mapping[str, Sequence[float]], label: str) -> A
         label: what the costs are.
     """
     curves = {name: (np.arange(1, len(c) + 1), c) for name, c in costs.items()}
-    _draw_curves(ax, curves, markersize=3.5, linewidth=1.5)
+    draw_curves(ax, curves, markersize=3.5, linewidth=1.5)
     ax.set_yscale("log")
-    _plain_numbers(ax.yaxis)
+    plain_numbers(ax.yaxis)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     legend_above(ax, 2)
     return labelled(ax, "number of levels", label)
-
-
-def growth_curves(
-    ax: Axes,
-    curves: Mapping[str, tuple[Sequence[float], Sequence[float]]],
-    labels: tuple[str, str],
-    slope: float | None = None,
-) -> Axes:
-    """Draw growth with a size on log-log scales, where a power is a straight line.
-
-    Args:
-        ax: where to draw.
-        curves: for each name the sizes (n,) and the values at them (n,).
-        labels: names of the sizes and of the values.
-        slope: slope of a dotted line to compare with, through the end of the first curve.
-    """
-    _draw_curves(ax, curves, markersize=4, linewidth=1.5)
-    if slope is not None and curves:
-        sizes, values = next(iter(curves.values()))
-        guide = values[-1] * np.divide(sizes, sizes[-1]) ** slope
-        ax.plot(sizes, guide, color=GREY, linestyle=":", linewidth=1.2)
-    ax.set(xscale="log", yscale="log")
-    legend_above(ax, 2)
-    return labelled(ax, *labels)
 
 
 def log_curves(ax: Axes, x: Array, curves: Mapping[str, Array], x_label: str, y_label: str) -> Axes:
@@ -207,40 +153,36 @@ def log_curves(ax: Axes, x: Array, curves: Mapping[str, Array], x_label: str, y_
         x_label: name of the horizontal axis.
         y_label: name of the vertical axis.
     """
-    _draw_curves(ax, {name: (x, values) for name, values in curves.items()}, markersize=4)
+    draw_curves(ax, {name: (x, values) for name, values in curves.items()}, markersize=4)
     ax.set_yscale("log")
     ax.legend()
     return labelled(ax, x_label, y_label)
 
 
-def rule_curves(ax: Axes, rules: Sequence[int], series: Mapping[str, Array], label: str) -> Axes:
-    """Draw values against the number of rules, a line for each series.
+def firing_ranges(
+    ax: Axes, n_inputs: Sequence[int], groups: Mapping[str, Sequence[Array]], label: str
+) -> Axes:
+    """Draw median and 5% to 95% range of a quantity, data set by data set.
+
+    A mark stands at the median, a bar reaches from the 5 % to the 95 % quantile.
 
     Args:
         ax: where to draw.
-        rules: numbers of rules (n,), rising.
-        series: for each name its values (n,).
+        n_inputs: number of inputs of each data set.
+        groups: for each name the values (N,) of each data set.
         label: what the values are.
     """
-    for i, (name, values) in enumerate(series.items()):
-        ax.plot(
-            rules, values, f"{nth(MARKS, i)}-", color=nth(COLORS, i), markersize=6, linewidth=1.5,
-            label=name,
+    place = np.arange(len(n_inputs))
+    for i, (name, values) in enumerate(groups.items()):
+        low, middle, high = np.array([np.quantile(v, [0.05, 0.5, 0.95]) for v in values]).T
+        ax.errorbar(
+            place + 0.16 * (i - (len(groups) - 1) / 2), middle, [middle - low, high - middle],
+            fmt=nth(MARKS, i), color=nth(STRONG, i),
+            capsize=3, label=name,
         )  # fmt: skip
-    ax.set_xscale("log")
-    ax.set_xticks(list(rules), [str(n) for n in rules])
-    ax.minorticks_off()
-    ax.set_ylim(bottom=0)
-    return labelled(ax, "rules", label)
-
-
-def _draw_curves(ax: Axes, curves: Mapping[str, tuple[Any, Any]], **look: Any) -> None:
-    """Draw named curves (n,) over places (n,), told apart by colour, mark and line."""
-    for i, (name, (x, y)) in enumerate(curves.items()):
-        ax.plot(
-            x, y, color=nth(STRONG, i), marker=nth(MARKS, i), linestyle=nth(LINES, i), label=name,
-            **look,
-        )  # fmt: skip
+    ax.set_xticks(place, [str(m) for m in n_inputs])
+    ax.set_xlim(-0.5, len(n_inputs) - 0.5)
+    return labelled(ax, "inputs $M$", label)
 
 
 def _shifts(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
@@ -259,10 +201,3 @@ def _rows_from_the_top(ax: Axes, names: Sequence[str], *, legend: bool = False) 
         for place in range(1, len(names)):
             ax.axhline(place - 0.5, color="#dddddd", linestyle="-", linewidth=0.6)
         legend_above(ax)
-
-
-def _plain_numbers(axis: Axis) -> None:
-    """Write 0.5, 1, 2 on a logarithmic axis in place of powers of ten."""
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axis.set_major_formatter(lambda value, _: f"{value:g}")
-    axis.set_minor_formatter(NullFormatter())

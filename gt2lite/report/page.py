@@ -23,8 +23,8 @@ from gt2lite._validation import Array
 from gt2lite._version import __version__
 from gt2lite.plots.style import BLUE, GREY, ORANGE, SKY, STYLE, VERMILION
 from gt2lite.regressor import percent
-from gt2lite.report.analysis import Coverage, Findings, Region
-from gt2lite.report.reading import Table, unique
+from gt2lite.report.analysis import Coverage, Findings
+from gt2lite.report.reading import Table
 
 MOST_POINTS = 150  # test rows in a figure
 MOST_BARS = 15
@@ -50,75 +50,13 @@ def render(found: Findings, source: Table, seed: int) -> str:
         main=found.coverages[at],
         at=at,
         clearly=CLEARLY,
-        tables=_tables(found),
+        extremes=_extremes(found),
         figures=_figures(found, at),
-        low_regions=[region for region in found.regions if region.share < region.low],
+        low_regions=[one for one in found.regions if one.coverage.share < one.coverage.low],
     )
 
 
-def _tables(found: Findings) -> dict[str, list[dict[str, Any]]]:
-    """Return the rows of each table of the page, as dicts from column to cell."""
-    columns, accuracies = found.model.columns.columns, found.accuracies
-    levels = [f"{percent(level)}%" for level in found.model.levels]
-    widths = [f"width at {level}" for level in levels]
-    shares = [f"coverage at {level}" for level in levels]
-    return {
-        "columns": [
-            {
-                "column": column.name,
-                "kind": column.kind,
-                "missing": found.n_missing[column.name],
-                "treatment": column.treatment,
-            }
-            for column in columns
-        ],
-        "errors": [
-            {"model": a.name, "RMSE": a.rmse, "mean absolute error": a.mae, "R²": a.r2}
-            for a in accuracies[:3]
-        ],
-        "intervals": [
-            {"model": a.name}
-            | dict(zip(widths, a.widths, strict=True))
-            | dict(zip(shares, map(share, a.coverages), strict=True))
-            for a in accuracies
-        ],
-        "coverage": [
-            {
-                "level": level,
-                "rows covered": f"{row.n_covered:,} of {row.n_rows:,}",
-                "coverage": share(row.share),
-                "sampling variation": f"{share(row.low)} to {share(row.high)}",
-                "verdict": row.verdict,
-            }
-            for level, row in zip(levels, found.coverages, strict=True)
-        ],
-        "widths": [
-            {"level": level, "mean": row.width, "median": row.median_width}
-            for level, row in zip(levels, found.coverages, strict=True)
-        ],
-        "regions": [
-            {
-                "by": region.what,
-                "region": region.where,
-                "rows": region.n_rows,
-                "coverage": share(region.share),
-                "sampling variation": f"{share(region.low)} to {share(region.high)}",
-                "coverage is": _place(region),
-                "mean width": region.width,
-            }
-            for region in found.regions
-        ],
-        **_extremes(found),
-    }
-
-
-def _place(region: Region) -> str:
-    if region.share < region.low:
-        return "below"
-    return "above" if region.share > region.high else "within"
-
-
-def _extremes(found: Findings) -> dict[str, list[dict[str, Any]]]:
+def _extremes(found: Findings) -> dict[str, Any]:
     """Return the rows with the widest intervals, and the misses that lie farthest outside."""
     lower, upper = found.ends(found.main)
     outside = np.maximum(lower - found.y, found.y - upper)
@@ -126,21 +64,19 @@ def _extremes(found: Findings) -> dict[str, list[dict[str, Any]]]:
     widest = np.argsort(lower - upper, kind="stable")[:MOST_ROWS]
     farthest = missed[np.argsort(-outside[missed], kind="stable")][:MOST_ROWS]
     inputs = [name for name, _ in found.importance[:MOST_COLUMNS]]
-    names = unique(["row", found.model.target, "prediction", "lower", "upper", *inputs])
     numbers = (found.y, found.predictions["prediction"].to_numpy(), lower, upper)
 
     def rows(places: Any) -> list[dict[str, Any]]:
-        cells = (
-            [
-                str(found.rows.index[i]),
-                *(float(values[i]) for values in numbers),
-                *(_cell(found.rows[name].iloc[i]) for name in inputs),
-            ]
+        return [
+            {
+                "name": found.rows.index[i],
+                "numbers": [float(values[i]) for values in numbers],
+                "inputs": [_cell(found.rows[name].iloc[i]) for name in inputs],
+            }
             for i in places
-        )
-        return [dict(zip(names, row, strict=True)) for row in cells]
+        ]
 
-    return {"widest": rows(widest), "misses": rows(farthest)}
+    return {"inputs": inputs, "widest": rows(widest), "misses": rows(farthest)}
 
 
 def _figures(found: Findings, at: int) -> dict[str, str]:

@@ -121,7 +121,7 @@ CUT = """() => {
 
 # Text below 9 pixels: that of the page, that of drawings (whose scale counts), and that of
 # pictures. Letters in a picture cannot be measured, but all figures are drawn with one size of
-# letters or a larger one (`tests/plots/test_style_and_sets.py`): what a page does to a picture's
+# letters or a larger one (`tests/plots/test_plots.py`): what a page does to a picture's
 # width it does to them.
 TINY = """(figureFont) => {
   const found = [];

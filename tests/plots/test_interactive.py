@@ -1,4 +1,4 @@
-"""Pictures that move: what they carry, and that their sliders say what the library computes."""
+"""Interactive figures: their data, and scripts that compute what the library does."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from numpy.testing import assert_allclose
 pytest.importorskip("matplotlib", reason="needs the extra `plot`")
 
 from gt2lite import plots
+from gt2lite.calibration import rank
 from gt2lite.memberships import kappa_of, secondary
 from gt2lite.reduction import type_reduce
 from gt2lite.system import Planes
@@ -23,6 +24,11 @@ from gt2lite.training import init_params
 
 FIRINGS = np.array([0.2, 0.4, 0.0, 0.1]), np.array([0.6, 0.8, 0.9, 0.5])
 CONSEQUENTS = np.array([4.0, 2.0, 1.0, 3.0])
+X, KAPPAS = np.linspace(0, 4, 21), np.linspace(0, 1, 11)
+MEAN, SD = np.log1p(2 * X), 0.1 + 0.2 * X
+UPPER = MEAN + 2.5 * KAPPAS[:, None] * SD
+LOWER = 2 * MEAN - UPPER
+KINDS = ["alpha", "set", "switch", "calibrate", "drag", "ranks"]
 
 
 @pytest.fixture(scope="module")
@@ -37,14 +43,15 @@ def sample():
 
 @pytest.fixture(scope="module")
 def elements(sample):
-    return {
-        "alpha": plots.alpha_slider(*sample, y_name="power < 1", n_shown=20),
-        "set": plots.set_3d(0.5, 2.0, 0.6, 0.4),
-        "switch": plots.switch_point(*FIRINGS, CONSEQUENTS),
-    }
-
-
-KINDS = ["alpha", "set", "switch"]
+    made = (
+        plots.alpha_slider(*sample, y_name="power < 1", n_shown=20),
+        plots.set_3d(0.5, 2.0, 0.6, 0.4),
+        plots.switch_point(*FIRINGS, CONSEQUENTS),
+        plots.calibration_play(X, KAPPAS, LOWER, UPPER, MEAN, SD),
+        plots.switch_drag(*FIRINGS, CONSEQUENTS),
+        plots.rank_play(),
+    )
+    return dict(zip(KINDS, made, strict=True))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -54,14 +61,9 @@ def test_an_element_is_complete_in_itself(elements, kind):
     assert text.count("<script") == text.count("</script>") == 2
     assert elements[kind].still.startswith(b"\x89PNG")
     assert len(elements[kind].alt) > 40
-    assert not re.search(r'(src|href)=(?!"data:)|@import|url\(', text)
+    assert not re.search(r'(src|href)=(?!"data:)|@import|url\(', text), "it needs no other file"
     (data,) = re.findall(r'<script type="application/json">(.*?)</script>', text, re.DOTALL)
     assert json.loads(data) == json.loads(json.dumps(elements[kind].data))
-
-
-def test_the_same_call_yields_the_same_bytes():
-    first, second = (plots.set_3d(0.0, 1.0, 0.6, 0.4)._repr_html_() for _ in range(2))
-    assert first == second
 
 
 def test_the_alpha_slider_counts_all_and_draws_some(elements, sample):
@@ -77,29 +79,41 @@ def test_the_alpha_slider_counts_all_and_draws_some(elements, sample):
     assert (np.diff(data["lower"], axis=0) >= 0).all(), "not nested"
 
 
-def test_few_samples_are_all_drawn():
-    X = np.array([[0.0], [1.0]])
-    planes = Planes(init_params(X, 2, np.random.default_rng(0)), X)
+def test_few_samples_are_all_drawn(sample):
+    planes = Planes(sample[0].params, np.zeros((2, 2)))
     assert len(plots.alpha_slider(planes, np.zeros(2)).data["y"]) == 2
 
 
-def test_rules_are_in_the_order_of_their_consequents(elements):
-    data = elements["switch"].data
-    assert data["y"] == [1.0, 2.0, 3.0, 4.0]
-    assert data["f_lower"] == [0.0, 0.4, 0.1, 0.2]
-    assert data["f_upper"] == [0.9, 0.8, 0.5, 0.6]
+@pytest.mark.parametrize("kind", ["switch", "drag"])
+def test_rules_are_in_the_order_of_their_consequents(elements, kind):
+    assert elements[kind].data == {
+        "y": [1.0, 2.0, 3.0, 4.0], "f_lower": [0.0, 0.4, 0.1, 0.2], "f_upper": [0.9, 0.8, 0.5, 0.6],
+    }  # fmt: skip
 
 
-def test_wrong_firings_are_an_error():
-    with pytest.raises(ValueError, match="f_lower"):
-        plots.switch_point([0.7], [0.6], [1.0])
+@pytest.mark.parametrize(
+    ("call", "match"),
+    [
+        (lambda: plots.switch_point([0.7], [0.6], [1.0]), "f_lower"),
+        (lambda: plots.calibration_play(X, KAPPAS, UPPER, LOWER, MEAN, SD), "nested"),
+        (lambda: plots.calibration_play(X, KAPPAS, LOWER, UPPER[1:], MEAN, SD), "upper.*shape"),
+    ],
+)
+def test_wrong_arguments_are_refused(call, match):
+    with pytest.raises(ValueError, match=match):
+        call()
 
 
-# In a browser: the script draws and tells what the library says
+def test_the_slider_refuses_an_estimator():
+    with pytest.raises(TypeError, match="takes the planes of a system"):
+        plots.alpha_slider(object(), np.zeros(2))
+
+
+# ------------------------------------------------------------------------- in a browser
 
 
 @pytest.fixture(scope="module")
-def page(elements, tmp_path_factory):
+def tab(elements, tmp_path_factory):
     if find_spec("playwright") is None:
         pytest.skip("needs the extra `dev`: pip install 'gt2lite[dev]'")
     sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
@@ -107,21 +121,35 @@ def page(elements, tmp_path_factory):
     if browser.find_chromium() is None:
         pytest.skip("needs Chromium or Chrome on the PATH")
     path = tmp_path_factory.mktemp("interactive") / "page.html"
-    body = "".join(element._repr_html_() for element in elements.values())
-    path.write_text(f"<!doctype html><meta charset=utf-8><body>{body}", encoding="utf-8")
+    none = plots.switch_point([0.0, 0.0], [1.0, 1.0], [1.0, 2.0])  # no weight at all at 0
+    body = "".join(element._repr_html_() for element in [*elements.values(), none])
+    head = '<!doctype html><meta charset=utf-8><meta name=viewport content="width=device-width">'
+    path.write_text(f"{head}<body>{body}", encoding="utf-8")
     with browser.chromium() as opened:
-        tab = opened.new_page()
-        tab.on("pageerror", lambda error: pytest.fail(str(error)))
-        tab.goto(path.as_uri())
-        yield tab
+        page = opened.new_page(viewport={"width": 390, "height": 800})
+        page.on("pageerror", lambda error: pytest.fail(str(error)))
+        page.goto(path.as_uri())
+        yield page
 
 
-def move(page, kind, values):
-    """Set the sliders of an element; return the words and the picture that come of it."""
-    element = page.locator(f'.gt2-live[data-kind="{kind}"]')
-    for slider, value in zip(element.locator("input").all(), values, strict=False):
+def element(tab, kind, nth=0):
+    return tab.locator(f'.gt2-live[data-kind="{kind}"]').nth(nth)
+
+
+def move(tab, kind, *values, nth=0):
+    """Set the sliders of an element in their order; return its sentences."""
+    found = element(tab, kind, nth)
+    for slider, value in zip(found.locator("input").all(), values, strict=False):
         slider.fill(str(value))
-    return element.locator(".gt2-say").all_inner_texts(), element.locator("svg").all_inner_texts()
+    return found.locator(".gt2-say").all_inner_texts()
+
+
+def put(tab, kind, **values):
+    """Set sliders by their label; return the sentence."""
+    for name, value in values.items():
+        label = name.replace("_", " ")
+        element(tab, kind).get_by_label(label, exact=True).fill(str(value))
+    return element(tab, kind).locator(".gt2-say").inner_text()
 
 
 def numbers(text):
@@ -129,45 +157,113 @@ def numbers(text):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("alpha", [0.01, 0.3, 0.77, 1.0])
-def test_the_alpha_slider_tells_the_coverage(page, sample, alpha):
+@pytest.mark.parametrize("alpha", [0.01, 0.77, 1.0])
+def test_the_alpha_slider_shows_coverage_and_width(tab, sample, alpha):
     planes, y = sample
     lower, upper = planes(alpha)
-    (text,), _ = move(page, "alpha", [alpha])
-    told = numbers(text)
-    assert told[:3] == [alpha, round(100 * float(((lower <= y) & (y <= upper)).mean()), 1), 90]
+    shown = numbers(*move(tab, "alpha", alpha))
+    assert shown[:3] == [alpha, round(100 * float(((lower <= y) & (y <= upper)).mean()), 1), 90]
     widest = np.subtract(*planes(0.01)).mean()
-    assert told[5] == round(100 * float(np.subtract(lower, upper).mean() / widest))
+    assert shown[5] == round(100 * float(np.subtract(lower, upper).mean() / widest))
 
 
 @pytest.mark.browser
 @pytest.mark.parametrize(("alpha", "x"), [(0.01, 0.5), (0.3, 2.5), (1.0, -3.0)])
-def test_the_cut_set_tells_its_grades(page, alpha, x):
+def test_the_cut_set_shows_its_grades(tab, alpha, x):
     mu = np.exp(-((x - 0.5) ** 2) / 8)
-    ends = secondary(mu, kappa_of(alpha), 0.6, 0.4)
-    (text,), _ = move(page, "set", [alpha, x, 40, 20])
-    assert_allclose(numbers(text)[1:], [mu, alpha, *ends], atol=0.00501)
+    shown = numbers(*move(tab, "set", alpha, x, 40, 20))
+    expected = [mu, alpha, *secondary(mu, kappa_of(alpha), 0.6, 0.4)]
+    assert_allclose(shown[1:], expected, atol=0.00501)
 
 
 @pytest.mark.browser
-def test_the_best_switch_points_are_the_ends_of_the_type_reduced_set(page):
+def test_the_best_switch_points_are_the_endpoints(tab):
     y_l, y_r = type_reduce(*FIRINGS, CONSEQUENTS)
-    for k in range(5):
-        (lower, upper), _ = move(page, "switch", [k, k])
-        assert f"{y_l:.3f}" in lower
-        assert f"{y_r:.3f}" in upper
-    assert "This is the smallest" in move(page, "switch", [1, 0])[0][0]
-    assert "This is the largest" in move(page, "switch", [0, 3])[0][1]
+    lower, upper = move(tab, "switch", 1, 3)
+    assert f"{y_l:.3f}" in lower and "This is the smallest" in lower
+    assert f"{y_r:.3f}" in upper and "This is the largest" in upper
+    assert "no rule has any weight" in move(tab, "switch", 0, 0, nth=1)[0]
 
 
 @pytest.mark.browser
-def test_where_no_rule_has_weight_there_is_no_mean(tmp_path, page):
-    element = plots.switch_point([0.0, 0.0], [1.0, 1.0], [1.0, 2.0])
-    path = tmp_path / "page.html"
-    path.write_text(f"<!doctype html><meta charset=utf-8>{element._repr_html_()}", encoding="utf-8")
-    tab = page.context.browser.new_page()
-    tab.goto(path.as_uri())
-    (lower, _), _ = move(tab, "switch", [0, 0])
-    assert "no rule has any weight" in lower
-    assert "The smallest, 1.000, is at switch point 1" in lower
-    tab.close()
+@pytest.mark.parametrize(("Q", "level"), [(1, 50), (9, 90), (10, 90), (18, 95), (99, 99)])
+def test_ranks_and_mean_coverage_are_those_of_the_library(tab, Q, level):
+    beta = pytest.importorskip("scipy.stats").beta
+    shown = put(tab, "ranks", Calibration_rows_Q=Q, Level=level)
+    exact, conformal = rank(level / 100, Q), rank(level / 100, Q + 1)
+    assert f"rank {exact} of {Q}, mean coverage {100 * exact / (Q + 1):.1f} %" in shown
+    if conformal > Q:
+        assert f"the rank would be {conformal} of {Q}, so it has no answer" in shown
+    else:
+        assert f"rank {conformal} of {Q}, mean coverage {100 * conformal / (Q + 1):.1f} %" in shown
+    share = float(re.search(r"below the level in (\d+) %", shown)[1])
+    assert abs(share - 100 * beta.cdf(level / 100, exact, Q + 1 - exact)) <= 0.51
+
+
+@pytest.mark.browser
+def test_one_switch_point_is_the_lower_endpoint_and_the_misprinted_form_has_none(tab):
+    y_l, _ = type_reduce(*FIRINGS, CONSEQUENTS)
+    right, wrong = (
+        [put(tab, "drag", Before_the_switch=form, Switch_after_rule=k) for k in range(5)]
+        for form in (0, 1)
+    )
+    (best,) = (text for text in right if "this is the lower end" in text)
+    assert f"The mean is {y_l:.3f}" in best
+    assert all(f"the lower end is {y_l:.3f}. In this order no switch" in text for text in wrong)
+
+
+@pytest.mark.browser
+def test_a_switch_point_is_dragged(tab):
+    put(tab, "drag", Before_the_switch=0, Switch_after_rule=4)
+    element(tab, "drag").scroll_into_view_if_needed()
+    box = element(tab, "drag").locator("svg").first.bounding_box()
+    tab.mouse.move(box["x"] + 0.9 * box["width"], box["y"] + 60)
+    tab.mouse.down()
+    tab.mouse.move(box["x"] + 45, box["y"] + 60)
+    tab.mouse.up()
+    assert int(element(tab, "drag").get_by_label("Switch after rule").input_value()) in (0, 1)
+
+
+@pytest.mark.browser
+def test_a_band_has_a_plane_or_a_margin_if_there_are_rows_enough(tab):
+    assert "there are 8 rows" in put(tab, "calibrate", Calibration_rows_Q=8, Level=90)
+    inside = put(tab, "calibrate", Calibration_rows_Q=40, Level=50)
+    assert re.search(r"score 21 of 40: the plane kappa = (0\.\d\d|1\.00)\.", inside)
+    assert "score 9 of 9" in put(tab, "calibrate", Calibration_rows_Q=9, Level=90)
+    beyond = put(tab, "calibrate", Its_target=UPPER.max() + 0.7)  # within the slider's 0.8
+    margin = re.search(r"score 9 of 9: the widest plane and a margin of (\d\.\d\d) on", beyond)[1]
+    assert float(margin) >= 0.65
+
+
+@pytest.mark.browser
+def test_draws_follow_the_law_and_more_noise_breaks_it(tab):
+    def mean_of_draws(n_hundreds):
+        for _ in range(n_hundreds):
+            element(tab, "calibrate").get_by_role("button", name="100 times").press("Enter")
+        shown = element(tab, "calibrate").locator(".gt2-say").inner_text()
+        return float(re.search(r"draws before: ([\d.]+) %", shown)[1])
+
+    put(tab, "calibrate", Calibration_rows_Q=40, Level=90, Noise_of_new_rows=1)
+    assert abs(mean_of_draws(3) - 100 * 37 / 41) < 1.2  # four standard errors of 303 draws
+    put(tab, "calibrate", Noise_of_new_rows=2)
+    assert mean_of_draws(1) < 75
+
+
+@pytest.mark.browser
+def test_rows_that_are_moved_far_widen_the_band_only_when_they_are_many(tab):
+    put(tab, "calibrate", Calibration_rows_Q=40, Level=90, Noise_of_new_rows=1)
+    shares = []
+    for row in range(1, 6):
+        shown = put(tab, "calibrate", Row_to_move=row, Its_target=6)
+        shares.append(float(re.search(r"covers ([\d.]+) %", shown)[1]))
+    assert shares[0] < 99 < shares[-1]  # five rows of forty are more than the level allows
+
+
+@pytest.mark.browser
+def test_nothing_is_wider_than_a_phone_and_no_text_is_tiny(tab):
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+    sizes = tab.evaluate(
+        """() => [...document.querySelectorAll("svg text")].map((node) =>
+          parseFloat(getComputedStyle(node).fontSize) * node.getScreenCTM().a)"""
+    )
+    assert min(sizes) >= 9

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
@@ -12,13 +13,21 @@ from scipy import optimize, stats
 from study import cells as module
 from study import paper
 from study.cells import MARGINS, Runs, beside, bold_rows, shown_within, verdicts, winners
-from study.statistics import Exchange, corrected_t, equal_means_p, smallest_margin
+from study.statistics import Exchange, corrected_t, equal_means_p, exchange, smallest_margin
 
 # Fifty seeds with mean 0 and std (ddof 1) 1.
 N = 50
 SPREAD = (np.arange(N) - (N - 1) / 2) / np.arange(N).std(ddof=1)
 MIXED = np.random.default_rng(0).permutation(SPREAD)
 PRINTED = paper.cells()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few_draws():
+    """Draw runs less often than the study does."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "exchange", functools.partial(exchange, draws=20_000))
+        yield
 
 
 def made_up(change=None, published=PRINTED):
@@ -96,7 +105,7 @@ def test_ten_sigmas_are_better_or_worse(metric, sigmas, word):
     found = find(judged, metric=metric, **WW)
     assert found.refuted == word and not found.equivalent
     assert found.difference_in_std == pytest.approx(sigmas)
-    assert found.p == pytest.approx(2 / 100_001) and found.p_holm == pytest.approx(44 * found.p)
+    assert found.p == pytest.approx(2 / 20_001) and found.p_holm == pytest.approx(44 * found.p)
     assert (judged.refuted != "no").sum() == 1
 
 

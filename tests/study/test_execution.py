@@ -9,6 +9,7 @@ import pytest
 
 from study import execution
 from study.execution import run_all
+from study.sensitivity import OLDER_PROCESSOR
 
 
 def trace(folder: str, n: int, fail: bool = False) -> int:
@@ -31,6 +32,14 @@ def marks(tmp_path, monkeypatch):
     monkeypatch.setattr(execution, "cache_folder", lambda: tmp_path / "cache")
     (tmp_path / "marks").mkdir()
     return tmp_path / "marks"
+
+
+@pytest.fixture(autouse=True)
+def forget():
+    """Hash the sources of each test anew."""
+    execution.code_hash.cache_clear()
+    yield
+    execution.code_hash.cache_clear()
 
 
 def calls(marks):
@@ -74,6 +83,14 @@ def test_each_state_of_the_code_has_a_cache_of_its_own(tmp_path):
     (trees["one"] / "study" / "untracked.py").touch()
     execution.code_hash.cache_clear()
     assert execution.cache_folder(trees["one"]).name != same
+
+
+def test_a_restricted_processor_has_a_cache_of_its_own(tmp_path, monkeypatch):
+    usual = execution.cache_folder(source_tree(tmp_path, "one"))
+    for name, value in OLDER_PROCESSOR.items():
+        monkeypatch.setenv(name, value)
+    execution.code_hash.cache_clear()
+    assert execution.cache_folder(tmp_path) != usual
 
 
 def test_a_release_starts_empty(tmp_path):

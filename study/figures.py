@@ -1,6 +1,6 @@
-"""Figures of single chapters: calibration step by step, the protocol, the guarantee, tuning.
+"""Figures of single chapters: calibration, the protocol, the guarantee, tuning and costs.
 
-Each takes `ax`, draws on it and returns it, as those of `gt2lite.plots` do.
+Each takes `ax`, draws on it and returns it. Figures of general use are in `gt2lite.plots`.
 """
 
 from __future__ import annotations
@@ -25,43 +25,18 @@ from gt2lite.plots.style import (
     ORANGE,
     PURPLE,
     SKY,
-    STRONG,
     VERMILION,
+    draw_curves,
     labelled,
     legend_above,
     nth,
+    plain_numbers,
 )
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _PARTS = {"train": BLUE, "calibrate": ORANGE, "test": SKY}
-
-
-def firing_ranges(
-    ax: Axes, n_inputs: Sequence[int], groups: Mapping[str, Sequence[Array]], label: str
-) -> Axes:
-    """Draw median and 5% to 95% range of a quantity, data set by data set.
-
-    A mark stands at the median, a bar reaches from the 5 % to the 95 % quantile.
-
-    Args:
-        ax: where to draw.
-        n_inputs: number of inputs of each data set.
-        groups: for each name the values (N,) of each data set.
-        label: what the values are.
-    """
-    place = np.arange(len(n_inputs))
-    for i, (name, values) in enumerate(groups.items()):
-        low, middle, high = np.array([np.quantile(v, [0.05, 0.5, 0.95]) for v in values]).T
-        ax.errorbar(
-            place + 0.16 * (i - (len(groups) - 1) / 2), middle, [middle - low, high - middle],
-            fmt=nth(MARKS, i), color=nth(STRONG, i),
-            capsize=3, label=name,
-        )  # fmt: skip
-    ax.set_xticks(place, [str(m) for m in n_inputs])
-    ax.set_xlim(-0.5, len(n_inputs) - 0.5)
-    return labelled(ax, "inputs $M$", label)
 
 
 def step_tradeoff(
@@ -465,3 +440,78 @@ def factor_steps(ax: Axes, steps: Mapping[str, Mapping[str, float]]) -> Axes:
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.grid(False, axis="y")
     return labelled(ax, "score, as a share of the paper's", "what was kept")
+
+
+def rule_curves(ax: Axes, rules: Sequence[int], series: Mapping[str, Array], label: str) -> Axes:
+    """Draw values against the number of rules, a line for each series.
+
+    Args:
+        ax: where to draw.
+        rules: numbers of rules (n,), rising.
+        series: for each name its values (n,).
+        label: what the values are.
+    """
+    for i, (name, values) in enumerate(series.items()):
+        ax.plot(
+            rules, values, f"{nth(MARKS, i)}-", color=nth(COLORS, i), markersize=6, linewidth=1.5,
+            label=name,
+        )  # fmt: skip
+    ax.set_xscale("log")
+    ax.set_xticks(list(rules), [str(n) for n in rules])
+    ax.minorticks_off()
+    ax.set_ylim(bottom=0)
+    return labelled(ax, "rules", label)
+
+
+def time_bars(
+    ax: Axes, rows: Mapping[str, tuple[float, float, float, float]], label: str, ours: str
+) -> Axes:
+    """Draw times as bars from the top, with their quartiles and a number at the end of each.
+
+    Args:
+        ax: where to draw.
+        rows: for each name its median, its two quartiles, and what multiple it is of ours.
+        label: what the times are.
+        ours: the name of the row that the others are compared with. A line marks it, and all
+            rows whose name begins so have its colour.
+    """
+    middle, low, high, multiple = np.array(list(rows.values())).T
+    place = np.arange(len(rows))
+    color = [BLUE if name.startswith(ours) else ORANGE for name in rows]
+    ax.barh(place, middle, height=0.6, color=color, xerr=[middle - low, high - middle])
+    ax.axvline(rows[ours][0], color=BLACK, linestyle=":", linewidth=1.2)
+    ax.set_xscale("log")
+    ax.set_xlim(left=low.min() / 2, right=2.5 * high.max())
+    for at, (value, end) in enumerate(zip(multiple, high, strict=True)):
+        text = f"{value:.0f}" if value >= 10 else f"{value:.2g}"
+        box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+        ax.text(1.1 * end, at, text, va="center", bbox=box)
+    plain_numbers(ax.xaxis)
+    ax.set_yticks(place, list(rows))
+    ax.invert_yaxis()
+    ax.grid(False, axis="y")
+    return labelled(ax, label, "")
+
+
+def growth_curves(
+    ax: Axes,
+    curves: Mapping[str, tuple[Sequence[float], Sequence[float]]],
+    labels: tuple[str, str],
+    slope: float | None = None,
+) -> Axes:
+    """Draw growth with a size on log-log scales, where a power is a straight line.
+
+    Args:
+        ax: where to draw.
+        curves: for each name the sizes (n,) and the values at them (n,).
+        labels: names of the sizes and of the values.
+        slope: slope of a dotted line to compare with, through the end of the first curve.
+    """
+    draw_curves(ax, curves, markersize=4, linewidth=1.5)
+    if slope is not None and curves:
+        sizes, values = next(iter(curves.values()))
+        guide = values[-1] * np.divide(sizes, sizes[-1]) ** slope
+        ax.plot(sizes, guide, color=GREY, linestyle=":", linewidth=1.2)
+    ax.set(xscale="log", yscale="log")
+    legend_above(ax, 2)
+    return labelled(ax, *labels)

@@ -1,0 +1,308 @@
+"""Figures: each can be drawn with labels and without a title, and shows the right numbers."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+matplotlib = pytest.importorskip("matplotlib", reason="needs the extra `plot`")
+matplotlib.use("agg")
+plt = pytest.importorskip("matplotlib.pyplot")
+
+from gt2lite import plots  # noqa: E402
+from gt2lite.calibration import ExactCalibrator, Scores, TableCalibrator  # noqa: E402
+from gt2lite.losses import pinball  # noqa: E402
+from gt2lite.memberships import ALPHA_0, alpha_of, kappa_of, secondary  # noqa: E402
+from gt2lite.plots.calibration import staircase  # noqa: E402
+from gt2lite.reduction import enumerate_weights  # noqa: E402
+from gt2lite.system import Planes  # noqa: E402
+
+X = np.linspace(-3, 3, 31)
+SET = {"c": 0.0, "sigma": 1.0, "s_l": 0.6, "s_r": 0.4}
+CUT = {"alpha": 0.3, "x_cut": 0.8}
+SYSTEM = {
+    "c": np.array([[-1.0], [1.0]]),
+    "raw_sigma": np.ones((2, 1)),
+    "raw_l": np.zeros(1),
+    "raw_r": np.zeros(1),
+    "a": np.array([[1.0], [-2.0]]),
+    "a0": np.array([0.0, 0.5]),
+}
+FIRINGS = np.array([0.2, 0.1, 0.4]), np.array([0.6, 0.5, 0.8]), np.array([1.0, 4.0, 2.0])
+C, SIGMA = np.array([-1.0, 0.5, 2.0]), np.array([1.0, 0.5, 2.0])
+FAN = np.stack([X, -X, 0 * X], axis=1)  # (n, P)
+BANDS = {"wide": (X - 2, X + 2), "narrow": (X - 1, X + 1)}
+Y = np.linspace(-1.1, 1.1, 201)  # some lie outside every plane
+
+
+def interval(alpha):
+    kappa = np.broadcast_to(kappa_of(alpha), Y.shape)
+    return -kappa, kappa
+
+
+EXACT = ExactCalibrator().fit(interval, Y)
+CRITICAL = EXACT.critical_alpha
+TABLE = TableCalibrator().fit(interval, Y)
+SCORES = Scores(
+    np.array([alpha_of(0.5), 0.0, alpha_of(1.5), 1.0]), np.array([0.0, 0.7, 0.0, 0.0]),
+    np.ones(4), alpha_of(2.0),
+)  # fmt: skip
+SERIES = {"a": np.array([0.9, 0.8]), "b": np.array([0.7, 1.0])}
+FOREST = {"one": {"a": (0.5, 1.0), "b": (-0.5, 2.0)}, "two": {"a": (0.25, 1.0)}}
+DOTS = {"one": {"a": np.array([1.0, 3.0]), "b": np.array([5.0, 6.0])}}
+STRIPS = {"ours": np.array([1.0, 3.0]), "theirs": np.array([4.0, 8.0])}
+VALUES = [np.arange(5.0), np.ones(5)]
+
+BOTH_LABELLED = [
+    ("secondary_membership", 0.7, 0.6, 0.4, 0.3),
+    ("secondary_membership", 1.0, 0.6, 0.4, 0.3),  # at the centre
+    ("kappa_curve", [0.01, 1.0]),
+    ("rule_sets", X, SYSTEM, 0.01),
+    ("rule_lines", X, SYSTEM),
+    ("plane_bands", X, SYSTEM, [0.01, 0.5]),
+    ("chosen_weights", *FIRINGS),
+    ("switch_means", *FIRINGS),
+    ("points_along", X, X, {"curve": (X, X**2)}),
+    ("bands_along", X, BANDS, X),
+    ("accuracy_losses", X),
+    ("pinball_losses", X, [0.1, 0.9]),
+    ("pinball_risk", Y, Y, [0.1, 0.9]),
+    ("start_sets", X, C, SIGMA, 4, (0, 1)),
+    ("sets_moved", (C, SIGMA), (C + 1, SIGMA)),
+    ("rules_along", X, FAN, (-abs(X), abs(X)), (X, X)),
+    ("by_epoch", {"a": X, "b": -X}, "loss"),
+    ("calibration_curves", {"one": TABLE.table}, 0.6),
+    ("coverage_curves", {"one": CRITICAL}),
+    ("critical_ranks", SCORES, [0.5]),
+    ("target_histogram", np.array([0.0, 1.0, 1.0]), "grade"),
+    ("target_histogram", np.zeros(3), "grade"),
+    ("firing_ranges", [4, 11], {"a": VALUES}, "firing"),
+    ("log_curves", X, {"a": np.exp(X)}, "x", "y"),
+    ("level_costs", {"retrain": [1.2, 2.4]}, "cost"),
+]
+ROWS_NAMED = [  # the names of rows are ticks: the vertical axis needs no label
+    ("forest", FOREST, "value"),
+    ("forest", {}, "value"),
+    ("paired_dots", DOTS, "value"),
+    ("paired_dots", {}, "value"),
+    ("strips", STRIPS, "value"),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments"), [(n, a) for n, *a in BOTH_LABELLED])
+def test_a_figure_returns_its_axes_with_both_labelled_and_no_title(ax, check_axes, name, arguments):
+    check_axes(getattr(plots, name)(ax, *arguments))
+
+
+@pytest.mark.parametrize(("name", "arguments"), [(n, a) for n, *a in ROWS_NAMED])
+def test_a_figure_of_rows_labels_its_values(ax, name, arguments):
+    assert getattr(plots, name)(ax, *arguments) is ax
+    assert ax.get_xlabel() and not ax.get_title()
+
+
+@pytest.mark.parametrize("name", ["alpha_planes", "z_gt2_set", "z_gt2_surface"])
+def test_a_set_can_be_drawn(name):
+    projection = "3d" if name == "z_gt2_surface" else None
+    figure, axes = plt.subplots(subplot_kw={"projection": projection})
+    options = {"alphas": [0.01, 0.5]} if name == "alpha_planes" else CUT
+    assert getattr(plots, name)(axes, X, **SET, **options) is axes
+    assert axes.get_xlabel() and axes.get_ylabel()
+    figure.canvas.draw()
+    plt.close(figure)
+
+
+def test_without_matplotlib_the_error_says_what_to_install():
+    code = "import sys; sys.modules['matplotlib'] = None; import gt2lite.plots"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "pip install 'gt2lite[plot]'" in done.stderr
+
+
+def test_no_figure_has_letters_smaller_than_the_style_says():
+    """A page at 390 pixels halves a figure: 13 points are 9 pixels there, and less is not read."""
+    assert plots.STYLE["font.size"] >= 13
+    for path in Path(plots.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            assert getattr(node, "arg", None) not in ("fontsize", "labelsize"), path.name
+
+
+# ------------------------------------------------------------------- sets and inference
+
+
+def test_the_marked_plane_ends_where_the_formula_says(ax):
+    plots.secondary_membership(ax, 0.7, 0.6, 0.4, 0.3)
+    assert_allclose(ax.lines[-1].get_xdata(), secondary(0.7, kappa_of(0.3), 0.6, 0.4))
+
+
+def test_consequents_and_sets_are_those_of_the_rules(ax):
+    plots.rule_lines(ax, X, SYSTEM)
+    plots.rule_sets(ax, X, SYSTEM, 0.01)
+    drawn = [line.get_ydata() for line in ax.lines]
+    assert_allclose(drawn[:2], [X, 0.5 - 2 * X])
+    assert_allclose([X[mu.argmax()] for mu in drawn[2:]], [-1, 1], atol=1e-12)
+
+
+def test_the_bands_hold_the_type_1_output(ax):
+    plots.plane_bands(ax, X, SYSTEM, [0.5, 0.01])
+    assert_allclose(ax.lines[0].get_ydata(), Planes(SYSTEM, X[:, None])(1.0)[0])
+    assert ax.get_legend().texts[0].get_text() == r"$\alpha = 0.01$"
+
+
+@pytest.mark.parametrize("end", ["lower", "upper"])
+def test_the_chosen_weights_lead_to_the_endpoint(ax, end):
+    plots.chosen_weights(ax, *FIRINGS, end)
+    y, w = ax.lines[0].get_data()
+    expected = enumerate_weights(*FIRINGS)[end == "upper"]
+    assert np.average(y, weights=w) == pytest.approx(expected, abs=1e-12)
+    assert_allclose(ax.lines[1].get_xdata(), expected)
+
+
+def test_the_best_switch_points_are_the_endpoints(ax):
+    plots.switch_means(ax, *FIRINGS)
+    valley, lowest, hill, highest = (line.get_ydata() for line in ax.lines)
+    assert_allclose([valley.min(), hill.max()], enumerate_weights(*FIRINGS))
+    assert_allclose([lowest[0], highest[0]], [valley.min(), hill.max()])
+
+
+def test_a_switch_point_without_any_weight_has_no_mean(ax):
+    plots.switch_means(ax, np.zeros(3), *FIRINGS[1:])
+    means = ax.lines[0].get_ydata()
+    assert np.isnan(means[0])
+    assert means[1:].min() == 1.0
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "match"),
+    [
+        ("chosen_weights", (*FIRINGS, "middle"), "end"),
+        ("rule_sets", (X, SYSTEM | {"c": np.zeros((2, 3))}, 0.1), "one input"),
+    ],
+)
+def test_wrong_arguments_are_refused(ax, name, arguments, match):
+    with pytest.raises(ValueError, match=match):
+        getattr(plots, name)(ax, *arguments)
+
+
+# ------------------------------------------------------------------------------ learning
+
+
+def test_the_drawn_slopes_are_the_slopes_of_the_drawn_losses(ax):
+    plots.accuracy_losses(ax, X)
+    plots.accuracy_losses(ax, X, slope=True)
+    middle = (X[1:] + X[:-1]) / 2
+    away = abs(middle) > 0.2  # the absolute value jumps at 0
+    for loss, slope in zip(ax.lines[:3], ax.lines[3:], strict=True):
+        rise = np.diff(loss.get_ydata()) / np.diff(X)
+        assert_allclose(rise[away], np.interp(middle, X, slope.get_ydata())[away], atol=1e-2)
+
+
+@pytest.mark.parametrize("tau", [0.05, 0.5, 0.95])
+def test_the_marked_quantile_is_where_the_mean_loss_is_lowest(ax, tau):
+    y = np.arange(101.0)
+    plots.pinball_risk(ax, y, y, [tau])
+    curve, _, dot = ax.lines
+    assert_allclose(dot.get_xdata(), y[np.argmin(curve.get_ydata())])
+    assert_allclose(dot.get_ydata(), pinball(y - dot.get_xdata(), tau).mean())
+
+
+def test_a_start_shows_every_centre_and_a_bell_for_each_chosen_rule(ax):
+    plots.start_sets(ax, X, C, SIGMA, 4, rules=(2,))
+    centres, bell, _ = ax.lines
+    assert_allclose(centres.get_xdata(), C)
+    at = bell.get_xdata()
+    assert_allclose(bell.get_ydata(), np.exp(-((at - 2) ** 2) / (2 * 4 * 2**2)))
+
+
+def test_epochs_are_counted_from_the_first_and_a_single_curve_has_no_legend(ax):
+    plots.by_epoch(ax, {"": np.ones(3)}, "loss", first=0)
+    assert_allclose(ax.lines[0].get_xdata(), [0, 1, 2])
+    assert ax.get_legend() is None
+
+
+# ------------------------------------------------------------------------- calibration
+
+
+def test_the_staircase_is_the_coverage_of_every_plane(ax):
+    alpha, coverage = staircase(CRITICAL)
+    assert alpha[0] == ALPHA_0 and alpha[-1] == 1
+    assert_allclose(coverage, [EXACT.coverage(a) for a in alpha])
+    plots.coverage_curves(ax, {"one": CRITICAL})
+    assert ax.lines[0].get_drawstyle() == "steps-pre", "between two steps the upper one counts"
+
+
+def test_the_marked_plane_is_that_of_the_lookup_table(ax):
+    plots.calibration_curves(ax, {"one": TABLE.table}, 0.6)
+    assert_allclose(ax.lines[-1].get_ydata(), TABLE.alpha(0.6))
+    assert f"{TABLE.alpha(0.6):.2f}" in ax.texts[0].get_text()
+
+
+def test_ranks_rise_through_the_three_stages(ax):
+    plots.critical_ranks(ax, SCORES)
+    drawn = {line.get_label(): line.get_xydata() for line in ax.lines[:3]}
+    assert list(drawn) == ["trained planes: 2", "planes beyond: 1", "margin: 1"]
+    # kappa as far as there are planes, then the last kappa and the margin
+    expected = [[25, 0], [50, 0.5], [75, 1.5], [100, 2.7]]
+    assert_allclose(np.vstack(list(drawn.values())), expected, atol=1e-12)
+
+
+def test_coverage_of_bins_is_in_percent_with_a_band_of_two_standard_deviations(ax):
+    plots.bin_coverage(ax, SERIES, ["narrow", "wide"], 0.9, sizes=[100, 400])
+    level, a, b = ax.lines
+    assert_allclose(level.get_ydata(), 90)
+    assert_allclose([a.get_ydata(), b.get_ydata()], [[90, 80], [70, 100]])
+    assert a.get_marker() != b.get_marker(), "colour alone must not tell them apart"
+    place, height = ax.collections[0].get_paths()[0].vertices.T
+    assert_allclose([height[place == 0].min(), height[place == 1].max()], [84, 93])
+
+
+def test_bands_and_targets_are_in_the_order_of_the_targets_or_of_a_given_column(ax):
+    y = np.array([2.0, 1.0])
+    plots.interval_bands(ax, y, {"band": (y - 1, y + 1)})
+    plots.interval_bands(ax, y, {"band": (y - 1, y + 1)}, order=np.array([0, 1]))
+    assert_allclose([line.get_ydata() for line in ax.lines], [[1, 2], [2, 1]])
+
+
+# -------------------------------------------------------------------------- comparison
+
+
+def test_bars_of_a_histogram_are_all_rows(ax):
+    plots.target_histogram(ax, np.array([3.0, 5.0, 5.0, 6.0]), "grade")
+    assert_allclose([bar.get_height() for bar in ax.patches], [25, 50, 25])
+    plots.target_histogram(ax, X, "power")
+    assert_allclose(sum(bar.get_height() for bar in ax.patches[3:]), 100)
+
+
+def test_marks_of_a_forest_are_at_their_values_in_their_rows(ax):
+    plots.forest(ax, FOREST, "value")
+    a, b = (bars.lines[0] for bars in ax.containers)
+    assert_allclose(a.get_xdata(), [0.5, 0.25])
+    assert_allclose(b.get_xdata(), [-0.5])
+    assert_array_equal(np.rint(a.get_ydata()), [0, 1])
+    assert a.get_marker() != b.get_marker(), "colour alone must not tell them apart"
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["one", "two"]
+    assert ax.yaxis_inverted(), "the first row is on top"
+
+
+def test_the_bar_of_a_row_of_dots_is_their_mean(ax):
+    plots.paired_dots(ax, DOTS, "value")
+    plots.strips(ax, STRIPS, "value", own=["ours"])
+    drawn = [line.get_xdata() for line in ax.lines[1:]]
+    expected = [[1, 3], [2, 2], [5, 6], [5.5, 5.5], [1, 3], [2, 2], [4, 8], [6, 6]]
+    assert_allclose(drawn, expected)
+
+
+def test_marks_of_ranges_are_medians(ax):
+    plots.firing_ranges(ax, [4, 11], {"a": VALUES, "b": VALUES}, "firing")
+    for container in ax.containers:
+        assert_allclose(container.lines[0].get_ydata(), [2, 1])
+
+
+def test_costs_are_drawn_from_one_level_on(ax):
+    plots.level_costs(ax, {"retrain": [1.2, 2.4, 3.6], "table": [1.1, 1.1, 1.1]}, "cost")
+    assert_allclose(ax.lines[0].get_xydata(), [[1, 1.2], [2, 2.4], [3, 3.6]])
+    assert ax.get_yscale() == "log"
