@@ -145,7 +145,7 @@ def test_repeated_values_weigh_as_often_as_they_occur():
 
 
 def test_frequent_values_are_drawn_more_often_as_first_centres():
-    # beside 0, ten samples at 10 and one at -10: the former get the second centre ten times as often
+    # beside 0 there are ten samples at 10 and one at -10: ten times as often the second centre
     X = np.repeat([0.0, 10.0, -10.0], [500, 10, 1])[:, None]
     found = [init_params(X, 2, np.random.default_rng(seed))["c"].max() for seed in range(60)]
     assert 0.75 < np.mean(np.array(found) == 10) < 1
