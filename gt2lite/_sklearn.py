@@ -69,10 +69,13 @@ else:
     Regressor = type("Regressor", (RegressorMixin, BaseEstimator), {"__module__": __name__})
 
 
-def not_fitted_error(owner: str) -> Exception:
-    """Return the error for a method that needs a fitted estimator."""
-    kind: type[Exception] = sklearn_or("NotFittedError", RuntimeError)
-    return kind(f"This {owner} instance is not fitted yet. Call 'fit' before using this method.")
+def check_fitted(estimator: Any) -> None:
+    """Raise an error unless an estimator of this package is fitted."""
+    if not hasattr(estimator, "n_features_in_"):
+        raise sklearn_or("NotFittedError", RuntimeError)(
+            f"This {type(estimator).__name__} instance is not fitted yet. Call 'fit' before using "
+            "this method."
+        )
 
 
 def need_sklearn(owner: str) -> None:

@@ -292,8 +292,13 @@ def take_rows(X: Any, rows: IntArray) -> Any:
     return X[rows] if hasattr(X, "shape") else [X[i] for i in rows]
 
 
-def match_table(X: Any, n_features: int, names: Names | None, owner: str) -> Array:
-    """Return a table of numbers for a system fitted on `n_features` columns called `names`."""
+def match_table(X: Any, estimator: Any) -> Array:
+    """Return a table of numbers (N, M) with the columns that a fitted estimator was trained on."""
+    from gt2lite._sklearn import check_fitted
+
+    check_fitted(estimator)
+    n_features, owner = estimator.n_features_in_, type(estimator).__name__
+    names: Names | None = getattr(estimator, "feature_names_in_", None)
     values, found = read_table(X)
     if found is None and names is not None:
         warn(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gt2lite import model_file
 from gt2lite._progress import progress_bar
-from gt2lite._sklearn import Regressor, not_fitted_error
+from gt2lite._sklearn import Regressor, check_fitted
 from gt2lite._validation import (
     LARGEST_SEED,
     Array,
@@ -118,7 +118,7 @@ class CVPlusRegressor(Regressor):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Array:
         """Return the prediction (N,) for inputs `X` (N, M): the mean over the systems."""
-        values = self._read(X)
+        values = match_table(X, self)
         return np.mean([system.predict(values) for system in self.systems_], axis=0)
 
     def predict_interval(
@@ -138,7 +138,7 @@ class CVPlusRegressor(Regressor):  # type: ignore[misc]
         Returns:
             Two arrays (N,), or (N, L) for a sequence of L levels.
         """
-        values = self._read(X)
+        values = match_table(X, self)
         coverage = DEFAULT_COVERAGE if coverage is None else coverage
         levels = vector("coverage", np.atleast_1d(coverage))
         above = np.array([self._rank(level) for level in levels]) - 1  # of the sorted upper bounds
@@ -159,7 +159,7 @@ class CVPlusRegressor(Regressor):  # type: ignore[misc]
 
         As for every conformal method, it is an average over data sets like this one and new rows.
         """
-        self._check_fitted()
+        check_fitted(self)
         miss = 1 - plain_fraction(between("coverage", coverage, 0, 1))
         n, n_folds = self.n_scored_, len(self.systems_)
         return max(0.0, float(1 - 2 * miss) - 2 * (1 - 1 / n_folds) / (n / n_folds + 1))
@@ -168,7 +168,7 @@ class CVPlusRegressor(Regressor):  # type: ignore[misc]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all systems and the scores of their rows to one JSON file at exactly this path."""
-        self._check_fitted()
+        check_fitted(self)
         folds = [
             {"regressor": model_file.pack_regressor(system), "scores": scores.arrays()}
             for system, scores in zip(self.systems_, self.scores_, strict=True)
@@ -209,9 +209,6 @@ class CVPlusRegressor(Regressor):  # type: ignore[misc]
 
     # ------------------------------------------------------------------ inside
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "systems_")
-
     def _keep(
         self, fold: IntArray, systems: Sequence[GT2Regressor], scores: Sequence[Scores]
     ) -> None:
@@ -250,15 +247,6 @@ class CVPlusRegressor(Regressor):  # type: ignore[misc]
             bounds += np.stack([-scores.margin, scores.margin])[:, :, None]
             found.append(system.scaler_.inverse_bounds(bounds))
         return found
-
-    def _read(self, X: Any) -> Array:
-        self._check_fitted()
-        names = getattr(self, "feature_names_in_", None)
-        return match_table(X, self.n_features_in_, names, type(self).__name__)
-
-    def _check_fitted(self) -> None:
-        if not self.__sklearn_is_fitted__():
-            raise not_fitted_error(type(self).__name__)
 
 
 def draw_folds(n_rows: int, n_folds: int, seed: Any) -> IntArray:

@@ -20,7 +20,7 @@ import numpy as np
 
 from gt2lite import model_file
 from gt2lite._progress import progress_bar
-from gt2lite._sklearn import Regressor, need_sklearn, not_fitted_error
+from gt2lite._sklearn import Regressor, check_fitted, need_sklearn
 from gt2lite._validation import (
     LARGEST_SEED,
     Array,
@@ -225,7 +225,7 @@ class IntervalHead(Regressor):
         self, coverage: float | Sequence[float], *, as_frame: bool = False
     ) -> Any:
         """Return the calibration at a level, see `GT2Regressor.calibration_report`."""
-        self._check_fitted()
+        check_fitted(self)
         return self.head_.calibration_report(coverage, as_frame=as_frame)
 
     @property
@@ -257,7 +257,7 @@ class IntervalHead(Regressor):
             groups: the group of each row, if the calibration was by groups.
             target: the name of the target.
         """
-        self._check_fitted()
+        check_fitted(self)
         if top is not None:
             whole("top", top)
         name, units, fitted = base_name(self.base_), self._units(target), self.head_._fitted()
@@ -309,9 +309,8 @@ class IntervalHead(Regressor):
         Arguments as in `GT2Regressor.explain`. The attribute `head` is the explanation of the
         base's error; its bounds and the base's prediction add up to the bounds of the interval.
         """
-        self._check_fitted()
+        values = one_row(x, self)
         names = getattr(self, "feature_names_in_", None)
-        values = one_row(x, self.n_features_in_, names, type(self).__name__)
         table = x if hasattr(x, "columns") else named_table(values, names)
         predicted, inputs = self._inputs(table, values)
         why = explain_row(
@@ -344,7 +343,7 @@ class IntervalHead(Regressor):
         leaves a hash of 48 bits: a row cannot be read from it, but anyone who has a row can find
         out whether it was trained on. See `GT2Regressor.save` for calibration rows.
         """
-        self._check_fitted()
+        check_fitted(self)
         names = getattr(self, "feature_names_in_", None)
         content = {
             "regressor": model_file.pack_regressor(self.head_),
@@ -410,13 +409,6 @@ class IntervalHead(Regressor):
 
     # ------------------------------------------------------------------ inside
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "head_")
-
-    def _check_fitted(self) -> None:
-        if not self.__sklearn_is_fitted__():
-            raise not_fitted_error(type(self).__name__)
-
     def _fit(self, table: Any, values: Array, names: Names | None, target: Array) -> Self:
         check_base(self.base)
         rng = np.random.default_rng(read_seed(self.random_state))
@@ -429,7 +421,11 @@ class IntervalHead(Regressor):
         head = system.fit(inputs, errors)
         if self.system is None and (best := best_family(seen).margins):
             head._use_margins(best.power, inputs)
-        probes = draw_probes(values, probe_seed)
+        # probe rows: real values, each column drawn independently
+        draws = np.random.default_rng(probe_seed).integers(
+            len(values), size=(PROBES, values.shape[1])
+        )
+        probes = np.take_along_axis(values, draws, axis=0)
         probed = predict_base(held.base, named_table(probes, names, like=table))
         for name in ("feature_names_in_", "calibration_rows_", "split_"):
             self.__dict__.pop(name, None)
@@ -472,10 +468,9 @@ class IntervalHead(Regressor):
 
     def _read(self, X: Any) -> tuple[Any, Array]:
         """Return rows in the form that the base was trained on, and as checked numbers (N, M)."""
-        self._check_fitted()
-        names = getattr(self, "feature_names_in_", None)
-        values = match_table(X, self.n_features_in_, names, type(self).__name__)
-        return values if names is None or not hasattr(X, "columns") else X, values
+        values = match_table(X, self)
+        named = hasattr(self, "feature_names_in_") and hasattr(X, "columns")
+        return X if named else values, values
 
     def _inputs(self, table: Any, values: Array) -> tuple[Array, Array]:
         """Return the base's prediction (N,) and with it the inputs (N, M + 1) of the system."""
@@ -671,17 +666,7 @@ def predict_base(base: Any, table: Any) -> Array:
     predicted = np.asarray(base.predict(table), dtype=float)
     if predicted.ndim == 2 and predicted.shape[1] == 1:
         predicted = predicted[:, 0]
-    if predicted.shape != (len(table),):
-        raise ValueError(
-            f"base must predict one number for each of {len(table)} rows, and predicted an array "
-            f"of shape {predicted.shape}"
-        )
-    if not np.isfinite(predicted).all():
-        raise ValueError(
-            f"base predicted NaN or infinity for {(~np.isfinite(predicted)).sum()} of "
-            f"{len(table)} rows"
-        )
-    return predicted
+    return vector("the prediction of base", predicted, len(table))
 
 
 def named_table(values: Array, names: Names | None, like: Any = None) -> Any:
@@ -705,16 +690,6 @@ def named_table(values: Array, names: Names | None, like: Any = None) -> Any:
 
 
 # A saved head describes its base by class, text and predictions for probe rows.
-
-
-def draw_probes(values: Array, seed: int) -> Array:
-    """Return probe rows (32, M): real values, each column drawn independently.
-
-    >>> draw_probes(np.array([[1.0, 5.0], [2.0, 6.0]]), seed=0).shape
-    (32, 2)
-    """
-    rows = np.random.default_rng(seed).integers(len(values), size=(PROBES, values.shape[1]))
-    return np.take_along_axis(values, rows, axis=0)
 
 
 def describe_base(base: Any) -> dict[str, str]:
@@ -745,13 +720,13 @@ def differences(saved: dict[str, str], base: Any, then: Array, now: Array) -> st
         found.append(f"it is a {current['class']}, and was a {saved['class']}")
     off = np.abs(now - then)
     if wrong := int((off > CLOSE * (float(np.std(then)) or 1.0)).sum()):
-        same = current["text"] == saved["text"]
-        found += [
-            f"it predicts otherwise for {wrong} of {len(then)} rows, by up to {off.max():.3g}",
-            "it was trained on other rows or in another way"
-            if same
-            else f"it is {current['text']}, and was {saved['text']}",
-        ]
+        reason = "it was trained on other rows or in another way"
+        if current["text"] != saved["text"]:
+            reason = f"it is {current['text']}, and was {saved['text']}"
+        found.append(
+            f"it predicts otherwise for {wrong} of {len(then)} rows, by up to {off.max():.3g}"
+        )
+        found.append(reason)
     return "; ".join(found)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import warnings
 from collections.abc import Callable, Sequence
@@ -9,8 +10,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from gt2lite._sklearn import need_sklearn, not_fitted_error
-from gt2lite._validation import Array, IntArray, between, n_rows_of, read_target, take_rows
+from gt2lite._sklearn import need_sklearn
+from gt2lite._validation import Array, between, n_rows_of, read_target, take_rows
 from gt2lite.calibration import DEFAULT_COVERAGE, SmallCalibrationWarning, make_calibrator
 from gt2lite.metrics import interval_score, picp
 from gt2lite.regressor import GT2Regressor, NarrowEnvelopeWarning, interval_frame, split_rows
@@ -18,8 +19,7 @@ from gt2lite.rules import Units, explain_row, read_rules
 
 need_sklearn("IntervalPipeline")  # says what to install, in place of the error of the next line
 from sklearn.pipeline import Pipeline  # noqa: E402
-
-_OF_CALIBRATION = ("calibration_rows_", "split_")
+from sklearn.utils.validation import check_is_fitted  # noqa: E402
 
 
 class IntervalPipeline(Pipeline):
@@ -56,22 +56,16 @@ class IntervalPipeline(Pipeline):
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Fit all steps, one after another; an earlier calibration is discarded."""
         super().fit(X, y, **params)
-        for name in _OF_CALIBRATION:
-            self.__dict__.pop(name, None)
+        self._forget_split()
         return self
 
     def calibrate(self, X: Any, y: Any, method: str = "conformal", **options: Any) -> Self:
         """Calibrate the last step on raw rows that no step was fitted on.
 
-        Args:
-            X: raw inputs (Q, ...).
-            y: targets (Q,).
-            method: see `GT2Regressor.calibrate`, as for `options`.
-            options: likewise.
+        Arguments as in `GT2Regressor.calibrate`, with raw inputs `X` (Q, ...).
         """
         self._last("calibrate").calibrate(self._inputs(X), y, method, **options)
-        for name in _OF_CALIBRATION:
-            self.__dict__.pop(name, None)
+        self._forget_split()
         return self
 
     def fit_calibrate(
@@ -89,16 +83,8 @@ class IntervalPipeline(Pipeline):
 
         No step sees a calibration row: transformers that learn (imputed means, categories,
         components) would void the guarantee otherwise. The split is that of
-        `GT2Regressor.fit_calibrate`, by the `random_state` of the last step.
-
-        Args:
-            X: raw inputs (N, ...).
-            y: targets (N,).
-            share: the share of the rows that calibrates.
-            groups: a name or whole number for each row (N,).
-            method: see `GT2Regressor.calibrate`, as for `sides` and `options`.
-            sides: likewise.
-            options: likewise.
+        `GT2Regressor.fit_calibrate`, by the `random_state` of the last step. Arguments as there,
+        with raw inputs `X` (N, ...).
         """
         last = self._last("calibrate")
         make_calibrator(method, sides, groups is not None, options)  # before training
@@ -115,12 +101,9 @@ class IntervalPipeline(Pipeline):
     def predict_interval(
         self, X: Any, coverage: float | Sequence[float] | None = None, **options: Any
     ) -> Any:
-        """Return the lower and upper bounds of prediction intervals for raw rows.
+        """Return the lower and upper bounds of prediction intervals for raw rows `X` (N, ...).
 
-        Args:
-            X: raw inputs (N, ...).
-            coverage: the level, or several of them.
-            options: see `GT2Regressor.predict_interval`; a frame has the index of the raw rows.
+        Arguments as in `GT2Regressor.predict_interval`; a frame has the index of the raw rows.
         """
         last, as_frame = self._last("predict_interval"), options.pop("as_frame", False)
         lower, upper = last.predict_interval(self._inputs(X), coverage, **options)
@@ -137,17 +120,11 @@ class IntervalPipeline(Pipeline):
     ) -> Any:
         """Return the rules of the last step, with the column names of the transformers.
 
-        Args:
-            X: raw rows (N, ...) to weigh the rules on.
-            top: see `GT2Regressor.rules`, as for `target` and `options`.
-            target: likewise.
-            options: likewise.
+        Arguments as in `GT2Regressor.rules`, with raw rows `X` (N, ...) to weigh the rules on.
         """
-        last, names = self._last("rules"), self.names
-        inputs = None if X is None else self._inputs(X)
-        if names is None or not isinstance(last, GT2Regressor):
+        last, inputs = self._last("rules"), None if X is None else self._inputs(X)
+        if (units := self._units(target)) is None:
             return last.rules(inputs, top=top, target=target, **options)
-        units = Units.of(last.scaler_, tuple(names), target)
         rows = None if inputs is None else last._scaled(inputs)
         return read_rules(last._fitted(), units, rows, top=top, **options)
 
@@ -162,23 +139,17 @@ class IntervalPipeline(Pipeline):
     ) -> Any:
         """Return how the prediction of one raw row and its interval came about.
 
-        Args:
-            x: one row: a row of a data frame, or a table (1, ...).
-            coverage: the level; see `GT2Regressor.explain`, as for the other arguments.
-            alpha: likewise.
-            group: likewise.
-            target: likewise.
+        Arguments as in `GT2Regressor.explain`; `x` is a row of a data frame, or a table (1, ...).
         """
-        last, names = self._last("explain"), self.names
+        last = self._last("explain")
         if hasattr(x, "to_frame"):
             x = x.to_frame().T.infer_objects()
         elif not hasattr(x, "columns") and np.ndim(x) == 1:
             x = np.asarray(x)[None]
         row = self._inputs(x)
-        if names is None or not isinstance(last, GT2Regressor):
+        if (units := self._units(target)) is None:
             return last.explain(row, coverage, alpha=alpha, group=group, target=target)
         calibration = last._calibrated() if alpha is None else None
-        units = Units.of(last.scaler_, tuple(names), target)
         scaled = last._scaled(row)
         return explain_row(last._fitted(), units, scaled, calibration, coverage, alpha, group)
 
@@ -189,16 +160,12 @@ class IntervalPipeline(Pipeline):
         The name of a transformer is left out ("age" for "numbers__age"), unless two columns would
         have the same name then.
         """
-        if not self.__sklearn_is_fitted__():
-            raise not_fitted_error(type(self).__name__)
-        seen = getattr(self._last("fit"), "feature_names_in_", None)
-        if seen is None:
-            before = self.steps[:-1]
-            try:
-                first = getattr(self, "feature_names_in_", None)
-                seen = self[:-1].get_feature_names_out(first) if before else first
-            except (AttributeError, ValueError):
-                return None
+        check_is_fitted(self)
+        seen = getattr(self.steps[-1][1], "feature_names_in_", None)
+        if seen is None and len(self.steps) > 1:
+            first = getattr(self, "feature_names_in_", None)
+            with contextlib.suppress(AttributeError, ValueError):
+                seen = self[:-1].get_feature_names_out(first)
         if seen is None:
             return None
         long = [str(name) for name in seen]
@@ -216,10 +183,20 @@ class IntervalPipeline(Pipeline):
             )
         return last
 
+    def _forget_split(self) -> None:
+        for name in ("calibration_rows_", "split_"):
+            self.__dict__.pop(name, None)
+
+    def _units(self, target: str) -> Units | None:
+        """Return the units of a last step that can use the names of the transformers."""
+        last, names = self.steps[-1][1], self.names
+        if names is None or not isinstance(last, GT2Regressor):
+            return None
+        return Units.of(last.scaler_, tuple(names), target)
+
     def _inputs(self, X: Any) -> Any:
         """Return raw rows as the last step receives them."""
-        if not self.__sklearn_is_fitted__():
-            raise not_fitted_error(type(self).__name__)
+        check_is_fitted(self)
         return self[:-1].transform(X) if len(self.steps) > 1 else X
 
 
@@ -253,26 +230,21 @@ class IntervalScorer:
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
         """Return the score of an estimator on rows that it was not trained on."""
         target = read_target(y, n_rows_of(X))
-        if is_calibrated(estimator):
+        last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+        if hasattr(last, "calibrator_"):
             return self.measure(target, *estimator.predict_interval(X, self.coverage))
         rows = np.random.default_rng(self.seed).permutation(len(target))
-        halves = np.sort(rows[: len(rows) // 2]), np.sort(rows[len(rows) // 2 :])
-        found = [
-            self._measured(estimator, X, target, calibrated, halves[1 - i])
-            for i, calibrated in enumerate(halves)
-        ]
+        first, second = np.sort(rows[: len(rows) // 2]), np.sort(rows[len(rows) // 2 :])
+        found = []
+        for calibrated, measured in ((first, second), (second, first)):
+            own = copy.deepcopy(estimator)
+            with warnings.catch_warnings():  # halves of a fold are small
+                warnings.simplefilter("ignore", SmallCalibrationWarning)
+                warnings.simplefilter("ignore", NarrowEnvelopeWarning)
+                own.calibrate(take_rows(X, calibrated), target[calibrated], **self.options)
+                ends = own.predict_interval(take_rows(X, measured), self.coverage)
+            found.append(self.measure(target[measured], *ends))
         return float(np.mean(found))
-
-    def _measured(
-        self, estimator: Any, X: Any, y: Array, calibrated: IntArray, measured: IntArray
-    ) -> float:
-        own = copy.deepcopy(estimator)
-        with warnings.catch_warnings():  # halves of a fold are small
-            warnings.simplefilter("ignore", SmallCalibrationWarning)
-            warnings.simplefilter("ignore", NarrowEnvelopeWarning)
-            own.calibrate(take_rows(X, calibrated), y[calibrated], **self.options)
-            ends = own.predict_interval(take_rows(X, measured), self.coverage)
-        return self.measure(y[measured], *ends)
 
     def __repr__(self) -> str:
         return f"{self.name}({self.coverage:g})"
@@ -364,21 +336,13 @@ def cross_val_intervals(
             f"cv must have each of the {N} rows in one test fold, got {len(tested)} rows in "
             f"{len(folds)} folds: such a splitter leaves rows without an interval"
         )
-    labels = None if groups is None else np.asarray(groups, dtype=object)
-    shape = (2, N) if np.ndim(coverage) == 0 else (2, N, np.size(coverage))
-    ends = np.empty(shape)
+    ends = np.empty((2, N, *np.shape(coverage)))
     for trained, rows in folds:
-        of_trained = {} if labels is None else {"groups": labels[trained]}
-        of_rows = {} if labels is None else {"groups": labels[rows]}
+        of_trained, of_rows = options | {"share": share}, {}
+        if groups is not None:
+            labels = np.asarray(groups, dtype=object)
+            of_trained["groups"], of_rows["groups"] = labels[trained], labels[rows]
         own = clone(estimator)
-        own.fit_calibrate(
-            take_rows(X, trained), target[trained], share=share, **of_trained, **options
-        )
+        own.fit_calibrate(take_rows(X, trained), target[trained], **of_trained)
         ends[:, rows] = own.predict_interval(take_rows(X, rows), coverage, **of_rows)
     return ends[0], ends[1]
-
-
-def is_calibrated(estimator: Any) -> bool:
-    """Return whether an estimator, or the last step of a pipeline, has been calibrated."""
-    last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
-    return hasattr(last, "calibrator_")

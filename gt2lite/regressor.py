@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from gt2lite import model_file
-from gt2lite._sklearn import Regressor, not_fitted_error
+from gt2lite._sklearn import Regressor, check_fitted
 from gt2lite._validation import (
     Array,
     IntArray,
@@ -397,7 +397,7 @@ class GT2Regressor(Regressor):
         A `MissedLevelWarning` reports, once for each level, that the coverage of the calibration
         rows is far from it.
         """
-        self._check_fitted()
+        check_fitted(self)
         if alpha is not None:
             if coverage is not None:
                 raise ValueError(
@@ -484,7 +484,7 @@ class GT2Regressor(Regressor):
         >>> len(rules), round(sum(rule.share for rule in rules), 10)
         (2, 1.0)
         """
-        self._check_fitted()
+        check_fitted(self)
         units = Units.of(self.scaler_, input_names(self), target)
         rows = None if X is None else self._scaled(X)
         return read_rules(self._fitted(), units, rows, top=top, system=system)
@@ -533,9 +533,7 @@ class GT2Regressor(Regressor):
         >>> bool(np.isclose(why.estimate.weights @ why.consequents, reg.predict([[2.0]])[0]))
         True
         """
-        self._check_fitted()
-        names = getattr(self, "feature_names_in_", None)
-        row = one_row(x, self.n_features_in_, names, type(self).__name__)
+        row = one_row(x, self)
         units = Units.of(self.scaler_, input_names(self), target)
         calibration = self._calibrated() if alpha is None else None
         scaled = self.scaler_.transform_X(row)
@@ -551,7 +549,7 @@ class GT2Regressor(Regressor):
         the calibration rows again when a new level is asked for, so the file contains these rows,
         and a `StoredRowsWarning` says so.
         """
-        self._check_fitted()
+        check_fitted(self)
         model_file.write(path, "regressor", model_file.pack_regressor(self))
 
     @classmethod
@@ -636,9 +634,7 @@ class GT2Regressor(Regressor):
         self._keep(self._fitted().with_margins(power, self._scaled(X)))
 
     def _scaled(self, X: Any) -> Array:
-        self._check_fitted()
-        names = getattr(self, "feature_names_in_", None)
-        values = match_table(X, self.n_features_in_, names, type(self).__name__)
+        values = match_table(X, self)
         return self.scaler_.transform_X(values)
 
     def _planes(self, X: Any) -> Planes | MeanPlanes:
@@ -653,13 +649,6 @@ class GT2Regressor(Regressor):
                 f"envelope is predict_interval(X, alpha={ALPHA_0})"
             )
         return self.calibrator_
-
-    def _check_fitted(self) -> None:
-        if not self.__sklearn_is_fitted__():
-            raise not_fitted_error(type(self).__name__)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "params_")
 
 
 def split_rows(

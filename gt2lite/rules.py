@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gt2lite._validation import Array, Names, between, match_table, vector, whole
+from gt2lite._sklearn import check_fitted
+from gt2lite._validation import Array, between, match_table, vector, whole
 from gt2lite.calibration import DEFAULT_COVERAGE, Calibration, read_groups
 from gt2lite.datasets import Scaler
 from gt2lite.memberships import ALPHA_0, kappa_of, log_firing, secondary
@@ -89,24 +90,23 @@ def fixed(value: float, spread: float, digits: int) -> str:
     return f"{round(value, decimals) + 0.0:.{decimals}f}"
 
 
-def one_row(x: Any, n_features: int, names: Names | None, owner: str) -> Array:
+def one_row(x: Any, estimator: Any) -> Array:
     """Return one row as a checked array (1, M), from M numbers, a labelled row or a table (1, M).
 
     Args:
         x: the row. The labels of a row of a data frame decide on the order of its values.
-        n_features: the number M of inputs.
-        names: their names, or None.
-        owner: the class that the row is for, for messages.
+        estimator: the fitted estimator that the row is for.
     """
+    check_fitted(estimator)
     if hasattr(x, "columns") or np.ndim(x) != 1:
-        table = match_table(x, n_features, names, owner)
+        table = match_table(x, estimator)
         if len(table) != 1:
             raise ValueError(
                 f"explain takes one row, got {len(table)}: pick one, such as X[0] or X.iloc[0]"
             )
         return table
-    values = vector("x", x, n_features)
-    labels = getattr(x, "index", None)
+    values = vector("x", x, estimator.n_features_in_)
+    names, labels = getattr(estimator, "feature_names_in_", None), getattr(x, "index", None)
     if names is not None and labels is not None and not callable(labels):  # lists have a method
         if sorted(map(str, labels)) != sorted(names):
             raise ValueError(

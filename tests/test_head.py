@@ -423,7 +423,7 @@ class Odd(RegressorMixin, BaseEstimator):
         ({"base": StandardScaler()}, TypeError, "base .* no predict"),
         ({"base": LogisticRegression()}, TypeError, "base .* classes"),
         ({"base": Odd()}, ValueError, r"base .* shape \(20, 2\)"),
-        ({"base": Odd(np.nan)}, ValueError, "base .* NaN or infinity for 20"),
+        ({"base": Odd(np.nan)}, ValueError, "base contains NaN"),
         ({"cv": 1}, ValueError, "cv must be a whole number of at least 2, got 1"),
         ({"cv": 2.5}, ValueError, "cv must be a whole number"),
         ({"cv": 60}, ValueError, "cv=60 folds need at least 120 rows, got 100"),

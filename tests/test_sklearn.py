@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gt2lite import GT2Regressor, IntervalHead
-from gt2lite._sklearn import PlainRegressor, not_fitted_error, sklearn_or
+from gt2lite._sklearn import PlainRegressor, check_fitted, sklearn_or
 from gt2lite._validation import Array
 from gt2lite.cv_plus import CVPlusRegressor
 
@@ -92,4 +92,5 @@ def test_without_scikit_learn_errors_are_plain_ones(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn", None)
     monkeypatch.setitem(sys.modules, "sklearn.exceptions", None)
     assert sklearn_or("NotFittedError", RuntimeError) is RuntimeError
-    assert type(not_fitted_error("GT2Regressor")) is RuntimeError
+    with pytest.raises(RuntimeError, match="not fitted"):
+        check_fitted(Plain())

@@ -217,12 +217,21 @@ def test_sparse_and_lazy_tables_are_refused_with_the_way_out():
         read_table(type("LazyFrame", (), {})())
 
 
+class R:
+    """A fitted estimator, as far as its columns go."""
+
+    def __init__(self, *columns):
+        self.n_features_in_, self.feature_names_in_ = len(columns), names(*columns)
+
+
 def test_names_that_come_or_go_are_warned_of(pd):
     frame = pd.DataFrame(np.zeros((3, 2)), columns=["a", "b"])
     with pytest.warns(UserWarning, match="X does not have valid feature names, but R was fitted"):
-        match_table(frame.to_numpy(), 2, names("a", "b"), "R")
+        match_table(frame.to_numpy(), R("a", "b"))
+    unnamed = R("a", "b")
+    del unnamed.feature_names_in_
     with pytest.warns(UserWarning, match="X has feature names, but R was fitted without"):
-        match_table(frame, 2, None, "R")
+        match_table(frame, unnamed)
 
 
 @pytest.mark.parametrize(
@@ -237,7 +246,7 @@ def test_names_that_come_or_go_are_warned_of(pd):
 def test_names_that_do_not_match_are_refused(pd, columns, words):
     frame = pd.DataFrame(np.zeros((3, len(columns))), columns=columns)
     with pytest.raises((TypeError, ValueError), match=f"(?s){words}"):
-        match_table(frame, len(columns), names("a", "b"), "R")
+        match_table(frame, R("a", "b"))
 
 
 def test_rows_are_taken_from_tables_of_any_kind(pd):

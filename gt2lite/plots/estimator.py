@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gt2lite._sklearn import check_fitted
 from gt2lite._validation import between, read_table, read_target, vector, whole
 from gt2lite.calibration import CoverageError
 from gt2lite.memberships import ALPHA_0, kappa_of, secondary
@@ -153,7 +154,7 @@ def plot_sets(
 
 def plot_history(ax: Axes, reg: GT2Regressor) -> Axes:
     """Draw the mean loss of each epoch of training."""
-    reg._check_fitted()
+    check_fitted(reg)
     return by_epoch(ax, {"": np.asarray(reg.history_, dtype=float)}, "mean loss")
 
 
@@ -257,7 +258,7 @@ def plot_coverage_by(
 
 def _find_input(reg: GT2Regressor, which: Any) -> tuple[int, str]:
     """Return the number and the name of an input, given either."""
-    reg._check_fitted()
+    check_fitted(reg)
     names = input_names(reg)
     if isinstance(which, str):
         if which not in names:
