@@ -25,7 +25,7 @@ PARTS = {
     "backward": [("planes.py", "pull_back_planes")],
     "loss": [("losses.py", "gradient")],
     "constraints": [("gradient.py", "_constrain"), ("gradient.py", "_pull_back_constraints")],
-    "Adam": [("optimizers.py", "update")],
+    "Adam": [("training.py", "update")],
 }
 
 

@@ -1,4 +1,4 @@
-"""The command line: ``python -m gt2lite`` says what there is."""
+"""Command line: ``python -m gt2lite report`` and ``python -m gt2lite predict``."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ import sys
 from collections.abc import Sequence
 
 from gt2lite._version import __version__
-from gt2lite.model_file import FileFormatError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; return 0 if all went well."""
+    """Run a command; return its exit status."""
     parser = _parser()
     options = parser.parse_args(arguments)
     if options.command is None:
@@ -20,11 +19,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     try:
         return _report(options) if options.command == "report" else _predict(options)
-    except (ImportError, ValueError, OSError, FileFormatError) as error:
+    except (ImportError, ValueError, OSError) as error:
         print(f"gt2lite: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("gt2lite: stopped, nothing was written", file=sys.stderr)
+        print("gt2lite: interrupted", file=sys.stderr)
         return 130
 
 
@@ -43,13 +42,11 @@ def _parser() -> argparse.ArgumentParser:
         "--levels", type=float, nargs="+", default=[0.8, 0.9, 0.95], help="default: 0.8 0.9 0.95"
     )
     report.add_argument("--groups", help="a column whose groups stay together")
-    report.add_argument("--time", help="a column to go by: the latest rows judge")
+    report.add_argument("--time", help="a column to sort by: the latest rows test")
     report.add_argument("--out", help="a folder; default: named after the table")
-    report.add_argument(
-        "--seed", type=int, default=0, help="of everything that is drawn; default: 0"
-    )
-    report.add_argument("--epochs", type=int, help="passes over the rows; default: what suits")
-    predict = commands.add_parser("predict", help="predict a new table with a model of a report")
+    report.add_argument("--seed", type=int, default=0, help="of all random choices; default: 0")
+    report.add_argument("--epochs", type=int, help="passes over the rows; default: by table size")
+    predict = commands.add_parser("predict", help="predict a new table with the model of a report")
     predict.add_argument("model", help="model.json from a report")
     predict.add_argument("table", help="a file with the same columns; the target may be absent")
     predict.add_argument("--out", default="predictions.csv", help="default: predictions.csv")

@@ -1,1 +1,1 @@
-"""The study of the paper and of the field: what the book's evidence is made of."""
+"""Study of the paper and comparison with other methods: the evidence of the book."""

@@ -8,6 +8,7 @@ widths       calibrated and trained intervals at equal coverage
 sensitivity  the systems for practice with perturbed rounding
 comparison   all methods on all data sets
 aligned      aligned planes, and one system for each level, on the splits of the protocol
+families     planes and margins around the same estimates
 sqr          simultaneous quantile regression beside aligned training
 study        all of these but `reproduce` and `check`
 
@@ -130,7 +131,7 @@ def comparison(run: Run) -> None:
     """Run the method comparison."""
     from study import comparison as methods
 
-    _print("Rows that moved", methods.run(**run.keywords))  # type: ignore[attr-defined]
+    _report("The comparison", methods.run(**run.keywords))  # type: ignore[attr-defined]
 
 
 def aligned(run: Run) -> None:
@@ -138,6 +139,13 @@ def aligned(run: Run) -> None:
     from study import aligned as planes
 
     planes.run(**run.keywords)  # type: ignore[attr-defined]
+
+
+def families(run: Run) -> None:
+    """Run planes and margins around the same estimates."""
+    from study import families as kinds
+
+    kinds.run(**run.keywords)  # type: ignore[attr-defined]
 
 
 def sqr(run: Run) -> None:
@@ -149,7 +157,7 @@ def sqr(run: Run) -> None:
 
 def study(run: Run) -> None:
     """Recompute all files of data/results."""
-    for command in (protocol, ablations, width, sensitive, comparison, aligned, sqr):
+    for command in (protocol, ablations, width, sensitive, comparison, aligned, families, sqr):
         command(run)
 
 
@@ -163,6 +171,7 @@ COMMANDS = {
     "sensitivity": sensitive,
     "comparison": comparison,
     "aligned": aligned,
+    "families": families,
     "sqr": sqr,
     "study": study,
 }

@@ -144,6 +144,13 @@ def test_repeated_values_weigh_as_often_as_they_occur():
     np.testing.assert_allclose(np.sort(c[:, 0]), [0.25, 10], rtol=0, atol=1e-15)
 
 
+def test_frequent_values_are_drawn_more_often_as_first_centres():
+    # beside 0 there are ten samples at 10 and one at -10: ten times as often the second centre
+    X = np.repeat([0.0, 10.0, -10.0], [500, 10, 1])[:, None]
+    found = [init_params(X, 2, np.random.default_rng(seed))["c"].max() for seed in range(60)]
+    assert 0.75 < np.mean(np.array(found) == 10) < 1
+
+
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("start", "M"), [("per_input", 1), ("joint", 3)])
 def test_every_centre_is_the_mean_of_the_rows_nearest_to_it(start, M, seed):

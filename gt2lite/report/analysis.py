@@ -52,7 +52,7 @@ class Accuracy(NamedTuple):
 
 
 class Coverage(NamedTuple):
-    """Coverage of the test rows at a level, and its range of sampling variation."""
+    """Coverage of test rows at a level, its range of sampling variation, and interval widths."""
 
     level: float
     n_rows: int
@@ -76,15 +76,11 @@ class Coverage(NamedTuple):
 
 
 class Region(NamedTuple):
-    """Coverage and mean width among some of the test rows."""
+    """Coverage of the test rows in a region of a column."""
 
-    what: str
+    what: str  # the column
     where: str
-    n_rows: int
-    share: float
-    low: float
-    high: float
-    width: float
+    coverage: Coverage
 
 
 class Split(NamedTuple):
@@ -142,8 +138,7 @@ class Findings:
 
     def ends(self, level: float) -> tuple[Array, Array]:
         """Return the lower and upper bounds (N,) at a level."""
-        lower, upper = (self.predictions[name].to_numpy() for name in bound_names(level))
-        return lower, upper
+        return _bounds(self.predictions, level)
 
     def test_table(self) -> Frame:
         """Return the test rows: target, prediction, and bounds at the levels asked for."""
@@ -191,12 +186,11 @@ def analyse(
     n_cal, rows = len(split.calibration), frame.iloc[split.test]
     many = read_levels([*CURVE_LEVELS, *levels])
     predictions = model.predict_encoded(X_test, many)
-    curve = measure_coverage(y, *_bounds(predictions, many), many, n_cal)
+    curve = [measure_coverage(y, *_bounds(predictions, level), level, n_cal) for level in many]
     main = min(levels, key=lambda level: abs(level - 0.9))
     log("computing the importance of inputs ...")
     importance = measure_importance(regressor.predict, X_test, y, columns, seed)
     by = _region_values(rows, predictions["prediction"], columns, importance, groups)
-    low, high = (predictions[name].to_numpy() for name in bound_names(main))
     return Findings(
         model=model,
         split=split,
@@ -208,7 +202,7 @@ def analyse(
         accuracies=_compare(parts, predictions, levels, seed, regressor),
         coverages=[row for row in curve if row.level in levels],
         curve=curve,
-        regions=measure_regions(by, (low <= y) & (y <= high), high - low, main, n_cal),
+        regions=measure_regions(by, y, *_bounds(predictions, main), main, n_cal),
         importance=importance,
         settings=_describe(regressor),
         notes=[*notes, *unusual, *warned],
@@ -219,10 +213,8 @@ def analyse(
     )
 
 
-def _bounds(predictions: Frame, levels: Sequence[float]) -> tuple[Array, Array]:
-    """Return the lower and upper bounds (N, L) at some levels."""
-    names = [bound_names(level) for level in levels]
-    lower, upper = (np.column_stack([predictions[pair[k]] for pair in names]) for k in (0, 1))
+def _bounds(predictions: Frame, level: float) -> tuple[Array, Array]:
+    lower, upper = (predictions[name].to_numpy() for name in bound_names(level))
     return lower, upper
 
 
@@ -421,7 +413,9 @@ def _compare(
         "this model, one width": ours.predict,
     }
     y_hat = predictions["prediction"].to_numpy()
-    found = [measure_accuracy("this model", y_test, y_hat, *_bounds(predictions, levels))]
+    lower, upper = zip(*(_bounds(predictions, level) for level in levels), strict=True)
+    intervals = np.column_stack(lower), np.column_stack(upper)
+    found = [measure_accuracy("this model", y_test, y_hat, *intervals)]
     for name, predict in competitors.items():
         errors, y_hat = np.sort(np.abs(y_cal - predict(X_cal))), predict(X_test)
         n = len(errors)
@@ -470,24 +464,17 @@ def sampling_range(level: float, n_cal: int, n_test: int) -> tuple[float, float]
     return float(low), float(high)
 
 
-def measure_coverage(
-    y: Array, lower: Array, upper: Array, levels: Sequence[float], n_cal: int
-) -> list[Coverage]:
-    """Return the coverage at each level of intervals (N, L)."""
-    result = []
-    for level, low, high in zip(levels, lower.T, upper.T, strict=True):
-        n_covered, widths = int(((low <= y) & (y <= high)).sum()), high - low
-        result.append(
-            Coverage(
-                float(level),
-                len(y),
-                n_covered,
-                *sampling_range(level, n_cal, len(y)),
-                float(widths.mean()),
-                float(np.median(widths)),
-            )
-        )
-    return result
+def measure_coverage(y: Array, lower: Array, upper: Array, level: float, n_cal: int) -> Coverage:
+    """Return the coverage of targets (N,) by intervals with bounds (N,) at a level."""
+    widths = upper - lower
+    return Coverage(
+        float(level),
+        len(y),
+        int(((lower <= y) & (y <= upper)).sum()),
+        *sampling_range(level, n_cal, len(y)),
+        float(widths.mean()),
+        float(np.median(widths)),
+    )
 
 
 def measure_importance(
@@ -539,26 +526,24 @@ def _region_values(
 
 
 def measure_regions(
-    by: Mapping[str, Any], covered: Any, width: Array, level: float, n_cal: int
+    by: Mapping[str, Any], y: Array, lower: Array, upper: Array, level: float, n_cal: int
 ) -> list[Region]:
     """Return coverage by thirds of numbers, and by values of everything else.
 
     Args:
         by: name -> a value for each row (N,).
-        covered: whether each row (N,) lies in its interval.
-        width: the width of each interval (N,).
-        level: the level.
+        y: targets (N,).
+        lower: lower bounds of the intervals (N,).
+        upper: their upper bounds.
+        level: their level.
         n_cal: number of calibration rows.
     """
-    result = []
-    for what, values in by.items():
-        for where, mask in _regions(np.asarray(values)):
-            n = int(mask.sum())
-            if n:
-                low, high = sampling_range(level, n_cal, n)
-                share, mean = float(covered[mask].mean()), float(width[mask].mean())
-                result.append(Region(what, where, n, share, low, high, mean))
-    return result
+    return [
+        Region(what, where, measure_coverage(y[mask], lower[mask], upper[mask], level, n_cal))
+        for what, values in by.items()
+        for where, mask in _regions(np.asarray(values))
+        if mask.any()
+    ]
 
 
 def _regions(values: Array) -> list[tuple[str, Array]]:

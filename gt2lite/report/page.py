@@ -52,7 +52,7 @@ def render(found: Findings, source: Table, seed: int) -> str:
         clearly=CLEARLY,
         extremes=_extremes(found),
         figures=_figures(found, at),
-        low_regions=[region for region in found.regions if region.share < region.low],
+        low_regions=[one for one in found.regions if one.coverage.share < one.coverage.low],
     )
 
 

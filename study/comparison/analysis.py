@@ -17,11 +17,13 @@ All functions take the rows of `data/results/comparison.csv` as a DataFrame and 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from gt2lite._validation import Array
 from study.comparison.data import LEVELS, PUBLIC, SMOOTH, use_of
 from study.comparison.methods import BOOSTED
 from study.statistics import SIGNIFICANCE, corrected_t
@@ -62,9 +64,53 @@ def ratios(
         `high` of its 95% interval, `p` and `verdict` ("better", "worse" or "undecided") of the
         test, and `n` seeds.
     """
-    rows = rows[(rows.split == "random") & rows.dataset.isin(datasets)]
-    shares = (rows.n_test / rows.n_train).groupby(rows.dataset).last().fillna(TEST_OVER_TRAIN)
     found = []
+    for pair in _pairs(rows, method, competitors, metric, datasets, levels):
+        ours, theirs = pair.ours, pair.theirs
+        tested = corrected_t(ours - theirs, pair.test_over_train)
+        logs = corrected_t(np.log(ours / theirs), pair.test_over_train)
+        ratio = float(ours.mean() / theirs.mean())
+        found.append(
+            {
+                "dataset": pair.dataset,
+                "level": pair.level,
+                "method": method,
+                "competitor": pair.competitor,
+                "ratio": ratio,
+                "low": float(np.exp(logs.mean - logs.half)),
+                "high": float(np.exp(logs.mean + logs.half)),
+                "p": tested.p,
+                "verdict": verdict(ratio, tested.p),
+                "n": len(ours),
+            }
+        )
+    columns = ["dataset", "level", "method", "competitor", "ratio", "low", "high", "p", "verdict"]
+    return pd.DataFrame(found, columns=[*columns, "n"])
+
+
+class _Pair(NamedTuple):
+    """Values (seeds,) of a method and of its best competitor."""
+
+    dataset: str
+    level: float
+    competitor: str
+    ours: Array
+    theirs: Array
+    test_over_train: float
+
+
+def _pairs(
+    rows: pd.DataFrame,
+    method: str,
+    competitors: Sequence[str],
+    metric: str,
+    datasets: Sequence[str],
+    levels: Sequence[float],
+) -> Iterator[_Pair]:
+    """Yield the values that `ratios` compares, by level and data set."""
+    own = rows.method.isin([method, *competitors])
+    rows = rows[(rows.split == "random") & rows.dataset.isin(datasets) & own]
+    shares = (rows.n_test / rows.n_train).groupby(rows.dataset).last().fillna(TEST_OVER_TRAIN)
     for level in levels:
         by_seed = rows[rows.level == level].pivot(
             index=["dataset", "seed"], columns="method", values=metric
@@ -76,31 +122,12 @@ def ratios(
             there = [name for name in competitors if name in values]
             if method not in values or not there or method in there:
                 continue
-            competitor = min(there, key=lambda name: values[name].to_numpy().mean())
-            ours, theirs = values[method].to_numpy(), values[competitor].to_numpy()
+            means = {name: values[name].to_numpy().mean() for name in there}
+            best = min(means, key=means.__getitem__)
+            ours, theirs = values[method].to_numpy(), values[best].to_numpy()
             if not np.isfinite([ours, theirs]).all():
-                raise ValueError(
-                    f"{method!r} and {competitor!r} must have the same seeds on {dataset}"
-                )
-            tested = corrected_t(ours - theirs, shares[dataset])
-            logs = corrected_t(np.log(ours / theirs), shares[dataset])
-            ratio = float(ours.mean() / theirs.mean())
-            found.append(
-                {
-                    "dataset": dataset,
-                    "level": level,
-                    "method": method,
-                    "competitor": competitor,
-                    "ratio": ratio,
-                    "low": float(np.exp(logs.mean - logs.half)),
-                    "high": float(np.exp(logs.mean + logs.half)),
-                    "p": tested.p,
-                    "verdict": verdict(ratio, tested.p),
-                    "n": len(ours),
-                }
-            )
-    columns = ["dataset", "level", "method", "competitor", "ratio", "low", "high", "p", "verdict"]
-    return pd.DataFrame(found, columns=[*columns, "n"])
+                raise ValueError(f"{method!r} and {best!r} must have the same seeds on {dataset}")
+            yield _Pair(dataset, level, best, ours, theirs, shares[dataset])
 
 
 def verdict(ratio: float, p: float) -> str:
@@ -148,7 +175,9 @@ def mean_ratio(
     A method is not compared with itself.
     """
     others = [name for name in competitors if name != method]
-    return overall(by_dataset(ratios(rows, method, others, metric, datasets=datasets)))
+    pairs = _pairs(rows, method, others, metric, datasets, LEVELS)
+    found = [(pair.dataset, float(pair.ours.mean() / pair.theirs.mean())) for pair in pairs]
+    return overall(by_dataset(pd.DataFrame(found, columns=["dataset", "ratio"])))
 
 
 def standing(rows: pd.DataFrame, method: str, *, datasets: Sequence[str] = PUBLIC) -> pd.DataFrame:
@@ -178,14 +207,13 @@ def paired(rows: pd.DataFrame, a: str, b: str, metric: str) -> pd.DataFrame:
 
     Returns:
         For each data set and level the `mean` difference, `half` of its 95% interval, `p`, and
-        `percent`,
-        the mean difference as a share of the mean of `b`.
+        `percent`, the mean difference as a share of the mean of `b`.
 
     >>> rows = pd.DataFrame({"method": ["a"] * 3 + ["b"] * 3, "seed": [0, 1, 2] * 2, "level": 0.9,
     ...                      "dataset": "pp", "split": "random", "rmse": [1.0, 2, 4, 0, 0, 1]})
-    >>> paired(rows, "a", "b", "rmse").round(3)  # differences 1, 2, 3
-      dataset  level  mean  half     p  percent
-    0      pp    0.9   2.0  3.19 0.114    600.0
+    >>> found = paired(rows, "a", "b", "rmse").iloc[0]  # differences 1, 2, 3
+    >>> print(found["mean"], round(found.p, 3), round(found.percent))
+    2.0 0.114 600
     """
     rows = rows[(rows.split == "random") & rows.method.isin([a, b])]
     found = []

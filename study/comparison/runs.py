@@ -30,6 +30,9 @@ MOST_ROWS = 5000
 SMALL, FEWER_SEEDS = 2000, 3
 """Data sets with more rows than the first get only as many seeds as the second."""
 
+FILES = ("comparison", "conditional", "comparison_settings")
+"""Files of `data/results/` that `run` writes."""
+
 SLACK = 1e-9  # by which a bound may stick out: rounding says nothing about the order of two bounds
 
 
@@ -160,7 +163,7 @@ def settings() -> list[dict[str, Any]]:
 
 
 def run(*, n_jobs: int = -1, dask: str | None = None) -> pd.DataFrame:
-    """Run the whole comparison, write its files, and return the rows that moved.
+    """Run the whole comparison, write its files, and return how far it is from the stored one.
 
     Metrics are stored with eight digits. Bins are stored for the paper's data sets.
 
@@ -169,22 +172,19 @@ def run(*, n_jobs: int = -1, dask: str | None = None) -> pd.DataFrame:
         dask: address of a Dask scheduler; None for this machine.
     """
     runs = run_all(run_method, settings(), n_jobs=n_jobs, label="comparison", dask=dask)
-    before = results.load("comparison")
-    rows = pd.concat([found.rows for found in runs], ignore_index=True)[before.columns]
+    stored = {name: results.load(name) for name in FILES}
+    rows, bins, chosen = (
+        pd.concat([getattr(found, part) for found in runs], ignore_index=True)
+        for part in ("rows", "bins", "settings")
+    )
     floats = rows.select_dtypes("float").columns
     rows[floats] = rows[floats].map(lambda value: float(f"{value:.8g}"))
-    bins = pd.concat([found.bins for found in runs], ignore_index=True)
-    chosen = pd.concat([found.settings for found in runs], ignore_index=True)
-    files = {"comparison": rows, "conditional": bins[bins.dataset.isin(DATASETS)]}
-    for name, frame in (files | {"comparison_settings": chosen}).items():
-        results.save(name, frame, command="python -m study comparison")
-    return moved(rows, before)
-
-
-def moved(rows: pd.DataFrame, stored: pd.DataFrame, tolerance: float = 1e-6) -> pd.DataFrame:
-    """Return the rows whose RMSE or interval score differ from the stored ones, relatively."""
-    keys, metrics = ["dataset", "split", "seed", "method", "level"], ["rmse", "interval_score"]
-    both = rows.merge(stored, on=keys, suffixes=("", "_stored"))
-    change = pd.concat([both[m] / both[f"{m}_stored"] - 1 for m in metrics], axis=1, keys=metrics)
-    both = both[keys].join(change.abs().add_suffix("_change"))
-    return both[(both[[f"{m}_change" for m in metrics]] > tolerance).any(axis=1)]
+    frames = rows, bins[bins.dataset.isin(DATASETS)], chosen
+    for name, frame in zip(FILES, frames, strict=True):
+        columns = stored[name].columns
+        results.save(name, frame.reindex(columns=columns), command="python -m study comparison")
+    keys = ["dataset", "split", "seed", "method", "level"]
+    metrics = ["rmse", "interval_score"]
+    return results.compare(
+        rows, stored["comparison"], dict.fromkeys(metrics, 1e-6), by=keys, metrics=metrics
+    )

@@ -91,7 +91,7 @@ def test_coverage_and_accuracy_by_hand():
     assert (found.rmse, found.mae, found.r2) == (1, 1, 0)
     assert (found.widths, found.coverages) == ([1], [0.5])
     y = np.arange(10.0)
-    (row,) = analysis.measure_coverage(y, np.zeros((10, 1)), np.full((10, 1), 7.0), [0.8], 99)
+    row = analysis.measure_coverage(y, np.zeros(10), np.full(10, 7.0), 0.8, 99)
     assert (row.n_covered, row.share, row.width, row.median_width) == (8, 0.8, 7, 7)
     assert row.verdict == "within sampling variation"
     assert row._replace(n_covered=2).verdict == "too low"
@@ -109,10 +109,14 @@ def test_importance_finds_the_column_that_matters():
 
 def test_regions_are_thirds_of_numbers_and_values_of_text():
     by = {"p": np.arange(9.0), "g": np.array(["a"] * 6 + ["b"] * 3)}
-    rows = analysis.measure_regions(by, np.arange(9) < 6, np.arange(9.0), 0.9, 99)
-    assert [row.n_rows for row in rows] == [3, 3, 3, 6, 3]
-    assert [row.share for row in rows] == [1, 1, 0, 1, 0]
-    assert rows[-1].width == 7
+    y, upper = np.arange(9.0), np.array([0.0, 1, 2, 3, 4, 5, 5, 5, 5])
+    found = analysis.measure_regions(by, y, np.zeros(9), upper, 0.9, 99)
+    assert [(one.what, one.coverage.n_rows) for one in found] == [
+        *[("p", 3)] * 3,
+        *[("g", 6), ("g", 3)],
+    ]
+    assert [one.coverage.share for one in found] == [1, 1, 0, 1, 0]
+    assert found[-1].coverage.width == 5
 
 
 def test_time_and_groups_are_warned_about():
