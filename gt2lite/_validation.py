@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+import sys
 import warnings
 from collections.abc import Iterable
 from datetime import date, timedelta
@@ -14,6 +16,15 @@ from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.intp]
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Issue a warning that names the line outside of this package that led to it."""
+    package = os.path.dirname(__file__) + os.sep
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 def one_of(name: str, value: Any, options: Iterable[str]) -> str:
@@ -251,11 +262,10 @@ def read_target(y: Any, n_rows: int, owner: str = "GT2Regressor") -> Array:
     if values.ndim == 2 and values.shape[1] == 1:
         from gt2lite._sklearn import sklearn_or
 
-        warnings.warn(
+        warn(
             "A column-vector y was passed when a 1d array was expected. "
             "Please change the shape of y to (n_samples,), for example using ravel().",
             sklearn_or("DataConversionWarning", UserWarning),
-            stacklevel=4,
         )
         values = values[:, 0]
     if values.shape != (n_rows,):
@@ -286,16 +296,14 @@ def match_table(X: Any, n_features: int, names: Names | None, owner: str) -> Arr
     """Return a table of numbers for a system fitted on `n_features` columns called `names`."""
     values, found = read_table(X)
     if found is None and names is not None:
-        warnings.warn(
+        warn(
             f"X does not have valid feature names, but {owner} was fitted with feature names",
             UserWarning,
-            stacklevel=4,
         )
     elif found is not None and names is None:
-        warnings.warn(
+        warn(
             f"X has feature names, but {owner} was fitted without feature names",
             UserWarning,
-            stacklevel=4,
         )
     elif found is not None and names is not None and list(found) != list(names):
         raise ValueError(_name_trouble(list(found), list(names)))

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import math
 import os
-import textwrap
-import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -36,32 +34,26 @@ from gt2lite._validation import (
     read_target,
     take_rows,
     vector,
+    warn,
     whole,
 )
-from gt2lite.calibration import (
-    DEFAULT_COVERAGE,
-    Calibration,
-    fewest_samples,
-    make_calibrator,
-    read_groups,
-)
+from gt2lite.calibration import DEFAULT_COVERAGE, Calibration, make_calibrator
 from gt2lite.memberships import ALPHA_0
-from gt2lite.regressor import GT2Regressor, interval_frame
+from gt2lite.regressor import GT2Regressor, interval_frame, split_rows
 from gt2lite.rules import (
     SHOWN,
-    WIDTH,
     Explanation,
     Rule,
+    Rules,
     Units,
     explain_row,
-    fixed,
     input_names,
     one_row,
     read_rules,
     rule_weights,
+    wrap,
 )
 from gt2lite.selection import GRID, HeldOut, best_family
-from gt2lite.splits import draw_split
 from gt2lite.training import HEAD
 
 SYSTEMS = 5
@@ -164,11 +156,11 @@ class IntervalHead(Regressor):
         Arguments as in `GT2Regressor.calibrate`. A `SeenRowsWarning` reports how many of the rows
         were in `fit`; rows that a frozen base was trained on cannot be detected.
         """
-        make_calibrator(method, sides, groups is not None, options)
+        options |= {"sides": sides, "groups": groups}
         table, values = self._read(X)
         target = read_target(y, len(values), type(self).__name__)
         warn_if_seen(self.marks_, mark_rows(values, target))
-        return self._calibrate(table, values, target, groups, method, sides, options)
+        return self._calibrate(table, values, target, method, **options)
 
     def fit_calibrate(
         self,
@@ -186,20 +178,15 @@ class IntervalHead(Regressor):
         Arguments as in `GT2Regressor.fit_calibrate`, which draws the same rows with the same
         seed. With a frozen base all rows must be new to it.
         """
-        make_calibrator(method, sides, groups is not None, options)
+        make_calibrator(method, sides, groups is not None, options)  # before training
         values, names = read_table(X)
         table = values if names is None else X
-        target = read_target(y, N := len(values), type(self).__name__)
-        labels = None if groups is None else read_groups(groups, N)
-        needed = fewest_samples(DEFAULT_COVERAGE, sides, options.get("tails"))
-        pool = options.get("small_groups") == "pool"
-        split = draw_split(N, share, self.random_state, labels, needed=needed, pool=pool)
+        target = read_target(y, len(values), type(self).__name__)
+        split = split_rows(len(values), share, self.random_state, groups, sides, options)
         use, rest = split.trained, split.calibrated
         self._fit(take_rows(table, use), values[use], names, target[use])
-        of_rows = None if labels is None else [labels[i] for i in rest]
-        self._calibrate(
-            take_rows(table, rest), values[rest], target[rest], of_rows, method, sides, options
-        )
+        options |= {"sides": sides, "groups": split.labels}
+        self._calibrate(take_rows(table, rest), values[rest], target[rest], method, **options)
         self.calibration_rows_, self.split_ = rest, split.words
         if not self.out_of_fold_:
             self.split_ += "; the base is frozen: all of them must be new to it"
@@ -257,7 +244,7 @@ class IntervalHead(Regressor):
         system: int = 0,
         groups: Any = None,
         target: str = "y",
-    ) -> ErrorRules:
+    ) -> Rules:
         """Return the error rules: where intervals are wide and where the base is off.
 
         Args:
@@ -273,27 +260,40 @@ class IntervalHead(Regressor):
         self._check_fitted()
         if top is not None:
             whole("top", top)
-        name, units = base_name(self.base_), self._units(target)
-        fitted = self.head_._fitted()
+        name, units, fitted = base_name(self.base_), self._units(target), self.head_._fitted()
+        legend = (
+            f"'width': the mean width of intervals, each row weighed by the rule. 'then': how far "
+            f"{name} is off there; the column 'base' is what it predicts. Rules with less "
+            f"than {100 * LEAST_SHARE:.0f} % of the weight are left out. Ranges as in "
+            "GT2Regressor.rules."
+        )
         if X is None:
             rules = read_rules(fitted, units, system=system)
-            shown = [ErrorRule(rule, None, None) for rule in rules[:top]]
+            shown = [ErrorRule(**vars(rule)) for rule in rules[:top]]
             title = (
                 f"Where {name} is off: {len(shown)} of {len(rules)} rules (how wide intervals are "
-                "where each leads is not known without rows: rules(X)):"
+                "where each leads is not known without rows: rules(X))"
             )
-            return ErrorRules(shown, title, name)
+            return Rules(shown, title, legend)
         _, inputs = self._inputs(*self._read(X))
-        lower, upper, kind = self._widest(inputs, coverage, groups)
-        scaled = self.head_.scaler_.transform_X(inputs)
+        widths, kind = self._widths(inputs, coverage, groups)
+        scaled, mean = self.head_.scaler_.transform_X(inputs), float(widths.mean())
+        weights = rule_weights(fitted, scaled, system=system)  # (N, P)
+        share = weights.mean(axis=0)
         rules = read_rules(fitted, units, scaled, system=system)
-        found = _by_width(rules, rule_weights(fitted, scaled, system=system), upper - lower)
-        mean = units.output(float((upper - lower).mean()))
+        found = []
+        for rule in rules:
+            p = rule.number - 1
+            if share[p] >= LEAST_SHARE:
+                width = float(weights[:, p] @ widths / weights[:, p].sum())
+                times = width / mean if mean > 0 else 1.0
+                found.append(ErrorRule(**vars(rule), width=width, times=times))
+        shown = sorted(found, key=lambda rule: (-(rule.width or 0.0), rule.number))[:top]
         title = (
-            f"Where {name} is unsure: {len(found[:top])} of {len(rules)} rules, "
-            f"the widest {kind} first (mean width {mean} on {len(inputs)} rows):"
+            f"Where {name} is unsure: {len(shown)} of {len(rules)} rules, the widest {kind} first "
+            f"(mean width {units.output(mean)} on {len(inputs)} rows)"
         )
-        return ErrorRules(found[:top], title, name)
+        return Rules(shown, title, legend)
 
     def explain(
         self,
@@ -462,18 +462,10 @@ class IntervalHead(Regressor):
         return clone(self.system)
 
     def _calibrate(
-        self,
-        table: Any,
-        values: Array,
-        target: Array,
-        groups: Any,
-        method: str,
-        sides: str,
-        options: dict[str, Any],
+        self, table: Any, values: Array, target: Array, method: str, **options: Any
     ) -> Self:
         predicted, inputs = self._inputs(table, values)
-        errors = target - predicted
-        self.head_.calibrate(inputs, errors, method, sides=sides, groups=groups, **options)
+        self.head_.calibrate(inputs, target - predicted, method, **options)
         for name in ("calibration_rows_", "split_"):
             self.__dict__.pop(name, None)
         return self
@@ -495,15 +487,15 @@ class IntervalHead(Regressor):
         last = BASE if BASE not in names else f"{BASE} (prediction)"
         return Units.of(self.head_.scaler_, (*names, last), f"{target} - base")
 
-    def _widest(self, inputs: Array, coverage: Any, groups: Any) -> tuple[Array, Array, str]:
-        """Return the intervals (N,) whose widths rank the error rules, and their kind in words."""
+    def _widths(self, inputs: Array, coverage: Any, groups: Any) -> tuple[Array, str]:
+        """Return the widths (N,) of the intervals that rank the error rules, and their kind."""
         level = DEFAULT_COVERAGE if coverage is None else coverage
         if coverage is not None or hasattr(self.head_, "calibrator_"):
             lower, upper = self.head_.predict_interval(inputs, level, groups=groups)
             if np.isfinite(upper - lower).all():
-                return lower, upper, f"{100 * level:.4g} % intervals"
+                return upper - lower, f"{100 * level:.4g} % intervals"
         lower, upper = self.head_.predict_interval(inputs, alpha=ALPHA_0)
-        return lower, upper, "trained envelopes"
+        return upper - lower, "trained envelopes"
 
 
 def cross_fit(system: Any, inputs: Array, errors: Array, rng: np.random.Generator) -> HeldOut:
@@ -527,78 +519,34 @@ def _rms(values: Array) -> float:
 
 
 @dataclass(frozen=True)
-class ErrorRule:
+class ErrorRule(Rule):
     """One rule of a head: where it applies, how wide intervals are there, how the base is off.
 
     `width` is the mean width of the intervals, each row weighted by the rule, and `times` its
     ratio to the mean width of all rows; both are None without rows.
     """
 
-    rule: Rule
-    width: float | None
-    times: float | None
+    width: float | None = None
+    times: float | None = None
 
-    @property
-    def number(self) -> int:
-        """The number of the rule, counted from 1."""
-        return self.rule.number
-
-    def __str__(self) -> str:
-        heading = self.rule.weight()
-        if self.width is not None and self.times is not None:
-            width = self.rule.units.output(self.width)
-            heading = f"width {width}, {self.times:.2f} of the mean; {heading}"
-        return self.rule.text(SHOWN, heading)
-
-
-class ErrorRules(Sequence[ErrorRule]):
-    """The rules of a head, those with the widest intervals first."""
-
-    def __init__(self, rules: Sequence[ErrorRule], title: str, base: str) -> None:
-        self._rules, self.title, self.base = tuple(rules), title, base
-
-    def __getitem__(self, index: Any) -> Any:
-        return self._rules[index]
-
-    def __len__(self) -> int:
-        return len(self._rules)
+    def heading(self) -> str:
+        """Return the width of intervals and the weight of the rule in words."""
+        if self.width is None:
+            return super().heading()
+        width = self.units.output(self.width)
+        return f"width {width}, {self.times:.2f} of the mean; {super().heading()}"
 
     def __str__(self) -> str:
-        legend = (
-            f"'width': the mean width of intervals, each row weighed by the rule. 'then': how far "
-            f"{self.base} is off there; the column 'base' is what it predicts. Rules with less "
-            f"than {100 * LEAST_SHARE:.0f} % of the weight are left out. Ranges as in "
-            "GT2Regressor.rules."
-        )
-        title, legend = (textwrap.fill(text, WIDTH) for text in (self.title, legend))
-        return "\n".join([title, *map(str, self), "", legend])
+        return self.text(SHOWN)
 
-    __repr__ = __str__
+    def cells(self) -> dict[str, str]:
+        """Return the short form as one row of a table of text."""
+        width = {} if self.width is None else {"width": self.units.output(self.width)}
+        return super().cells() | width
 
-    def table(self) -> list[dict[str, Any]]:
-        """Return a dict for each rule: width, and all that `Rules.table` has."""
-        return [
-            {"rule": one.number, "width": one.width, "times": one.times} | one.rule.row()
-            for one in self
-        ]
-
-
-def _by_width(rules: Sequence[Rule], weights: Array, widths: Array) -> list[ErrorRule]:
-    """Return the rules that weigh enough, those with the widest intervals first.
-
-    Args:
-        rules: all rules.
-        weights: their weights on rows (N, P).
-        widths: the widths of the intervals of these rows (N,).
-    """
-    share, mean = weights.mean(axis=0), float(widths.mean())
-    found = []
-    for rule in rules:
-        p = rule.number - 1
-        if share[p] >= LEAST_SHARE:
-            width = float(weights[:, p] @ widths / weights[:, p].sum())
-            found.append(ErrorRule(rule, width, width / mean if mean > 0 else 1.0))
-    return sorted(found, key=lambda one: (-(one.width or 0.0), one.number))
+    def row(self) -> dict[str, Any]:
+        """Return all numbers of the rule as one row of a table."""
+        return {"rule": self.number, "width": self.width, "times": self.times} | super().row()
 
 
 @dataclass(frozen=True, repr=False)
@@ -614,11 +562,7 @@ class HeadExplanation:
     target: str
 
     def __str__(self) -> str:
-        spread = self.head.units.scaler.y_std
-
-        def text(value: float) -> str:
-            return fixed(value, spread, 3)
-
+        text = self.head.units.output
         kind = "interval"
         if self.head.coverage is not None:
             kind = f"{100 * self.head.coverage:.4g} % interval"
@@ -630,8 +574,7 @@ class HeadExplanation:
             f"{kind} {text(self.lower)} to {text(self.upper)}: base {text(self.base)} and what "
             f"the head says of its error, {text(self.head.lower)} to {text(self.head.upper)}",
         )
-        first = [textwrap.fill(line, WIDTH, subsequent_indent="    ") for line in lines]
-        return "\n".join([*first, "", str(self.head)])
+        return "\n".join([*map(wrap, lines), "", str(self.head)])
 
     __repr__ = __str__
 
@@ -801,14 +744,14 @@ def differences(saved: dict[str, str], base: Any, then: Array, now: Array) -> st
     if current["class"] != saved["class"]:
         found.append(f"it is a {current['class']}, and was a {saved['class']}")
     off = np.abs(now - then)
-    if (wrong := int((off > CLOSE * (float(np.std(then)) or 1.0)).sum())) > 0:
-        found.append(
-            f"it predicts otherwise for {wrong} of {len(then)} rows, by up to {off.max():.3g}"
-        )
-        if current["text"] != saved["text"]:
-            found.append(f"it is {current['text']}, and was {saved['text']}")
-        else:
-            found.append("it was trained on other rows or in another way")
+    if wrong := int((off > CLOSE * (float(np.std(then)) or 1.0)).sum()):
+        same = current["text"] == saved["text"]
+        found += [
+            f"it predicts otherwise for {wrong} of {len(then)} rows, by up to {off.max():.3g}",
+            "it was trained on other rows or in another way"
+            if same
+            else f"it is {current['text']}, and was {saved['text']}",
+        ]
     return "; ".join(found)
 
 
@@ -827,7 +770,7 @@ def mark_rows(X: Array, y: Array) -> Array:
     return np.array([float(int.from_bytes(digest, "little")) for digest in digests])
 
 
-def warn_if_seen(trained: Array, marks: Array, stacklevel: int = 3) -> None:
+def warn_if_seen(trained: Array, marks: Array) -> None:
     """Warn if more calibration rows were trained on than duplicate rows explain.
 
     Duplicate rows of a data set may fall on both sides of a proper split: about the share of
@@ -837,7 +780,6 @@ def warn_if_seen(trained: Array, marks: Array, stacklevel: int = 3) -> None:
     Args:
         trained: the hashes of the training rows.
         marks: the hashes of the calibration rows.
-        stacklevel: whose line the warning names.
     """
     _, counts = np.unique(trained, return_counts=True)
     expected = float(counts[counts > 1].sum() / len(trained)) * len(marks)
@@ -845,10 +787,9 @@ def warn_if_seen(trained: Array, marks: Array, stacklevel: int = 3) -> None:
     if seen <= max(expected + 3 * math.sqrt(expected), HARMLESS * len(marks)):
         return
     but = f"; duplicate rows explain about {expected:.0f}" if expected else ""
-    warnings.warn(
+    warn(
         f"{seen} of {len(marks)} calibration rows are training rows{but}. Base and head were "
         "trained on them, so intervals are too narrow for new rows and the guarantee is void: "
         "calibrate on rows that were not in fit, or use fit_calibrate",
         SeenRowsWarning,
-        stacklevel=stacklevel,
     )

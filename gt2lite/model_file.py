@@ -46,7 +46,6 @@ import os
 import re
 import secrets
 import stat
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields
 from numbers import Integral, Real
@@ -65,6 +64,7 @@ from gt2lite._validation import (
     numbers,
     one_of,
     vector,
+    warn,
     whole,
 )
 from gt2lite._version import __version__
@@ -293,13 +293,8 @@ _REGRESSOR = (
 )
 
 
-def pack_regressor(reg: Any, stacklevel: int = 3) -> Content:
-    """Return a fitted `GT2Regressor` as the content of a file.
-
-    Args:
-        reg: the estimator.
-        stacklevel: whose line a `StoredRowsWarning` names.
-    """
+def pack_regressor(reg: Any) -> Content:
+    """Return a fitted `GT2Regressor` as the content of a file."""
     fitted: Fitted = reg._fitted()
     calibrator: Calibration | None = getattr(reg, "calibrator_", None)
     calibration, rows = None, None
@@ -308,12 +303,11 @@ def pack_regressor(reg: Any, stacklevel: int = 3) -> Content:
         calibration = {"state": state, "arrays": arrays}
         rows = reg.__dict__.get("_calibration_X")
     if rows is not None:
-        warnings.warn(
+        warn(
             f"this file contains the inputs and targets of all {len(rows):,} calibration rows, "
             f'which the methods "table" and "search" need for new levels; method="conformal" '
             "stores no rows",
             StoredRowsWarning,
-            stacklevel=stacklevel,
         )
     return {
         "settings": _settings(reg),

@@ -11,17 +11,10 @@ import numpy as np
 
 from gt2lite._sklearn import need_sklearn, not_fitted_error
 from gt2lite._validation import Array, IntArray, between, n_rows_of, read_target, take_rows
-from gt2lite.calibration import (
-    DEFAULT_COVERAGE,
-    SmallCalibrationWarning,
-    fewest_samples,
-    make_calibrator,
-    read_groups,
-)
+from gt2lite.calibration import DEFAULT_COVERAGE, SmallCalibrationWarning, make_calibrator
 from gt2lite.metrics import interval_score, picp
-from gt2lite.regressor import GT2Regressor, NarrowEnvelopeWarning, interval_frame
+from gt2lite.regressor import GT2Regressor, NarrowEnvelopeWarning, interval_frame, split_rows
 from gt2lite.rules import Units, explain_row, read_rules
-from gt2lite.splits import draw_split
 
 need_sklearn("IntervalPipeline")  # says what to install, in place of the error of the next line
 from sklearn.pipeline import Pipeline  # noqa: E402
@@ -109,15 +102,11 @@ class IntervalPipeline(Pipeline):
         """
         last = self._last("calibrate")
         make_calibrator(method, sides, groups is not None, options)  # before training
-        N = n_rows_of(X)
-        labels = None if groups is None else read_groups(groups, N)
-        needed = fewest_samples(DEFAULT_COVERAGE, sides, options.get("tails"))
-        pool = options.get("small_groups") == "pool"
         seed = getattr(last, "random_state", 0)
-        split = draw_split(N, share, seed, labels, needed=needed, pool=pool)
+        split = split_rows(n_rows_of(X), share, seed, groups, sides, options)
         self.fit(take_rows(X, split.trained), take_rows(y, split.trained))
-        if labels is not None:
-            options = options | {"groups": [labels[i] for i in split.calibrated]}
+        if split.labels is not None:
+            options = options | {"groups": split.labels}
         rest = take_rows(X, split.calibrated), take_rows(y, split.calibrated)
         self.calibrate(*rest, method, sides=sides, **options)
         self.calibration_rows_, self.split_ = split.calibrated, split.words

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import math
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from functools import partial
@@ -25,6 +24,7 @@ from gt2lite._validation import (
     read_seed,
     read_table,
     read_target,
+    warn,
 )
 from gt2lite.calibration import (
     DEFAULT_COVERAGE,
@@ -59,7 +59,7 @@ from gt2lite.selection import (
     System,
     fit_systems,
 )
-from gt2lite.splits import draw_split
+from gt2lite.splits import HoldOut, draw_split
 from gt2lite.system import Params, Planes
 from gt2lite.training import STRONG, Callback, Recipe
 
@@ -353,16 +353,12 @@ class GT2Regressor(Regressor):
         """
         calibrator = make_calibrator(method, sides, groups is not None, options)
         values, names = read_table(X)
-        target = read_target(y, N := len(values))
+        target = read_target(y, len(values))
         check_target(self.target_transform, target)  # an error names the row of the whole table
-        labels = None if groups is None else read_groups(groups, N)
-        needed = fewest_samples(DEFAULT_COVERAGE, sides, options.get("tails"))
-        pool = options.get("small_groups") == "pool"
-        split = draw_split(N, share, self.random_state, labels, needed=needed, pool=pool)
+        split = split_rows(len(values), share, self.random_state, groups, sides, options)
         new = self._trained(values[split.trained], names, target[split.trained], callback)
-        of_rows = None if labels is None else [labels[i] for i in split.calibrated]
         scaled = new.scaler_.transform_X(values[split.calibrated])
-        new = new._calibrated_by(calibrator, scaled, target[split.calibrated], of_rows)
+        new = new._calibrated_by(calibrator, scaled, target[split.calibrated], split.labels)
         new.calibration_rows_, new.split_ = split.calibrated, split.words
         self._become(new)
         return self
@@ -666,6 +662,24 @@ class GT2Regressor(Regressor):
         return hasattr(self, "params_")
 
 
+def split_rows(
+    n_rows: int,
+    share: float,
+    random_state: Any,
+    groups: Any,
+    sides: str,
+    options: Mapping[str, Any],
+) -> HoldOut:
+    """Return the split of `fit_calibrate`, refused if too few rows remain for a level of 0.9.
+
+    Arguments as in `fit_calibrate`; `options` are those of the calibrator.
+    """
+    labels = None if groups is None else read_groups(groups, n_rows)
+    needed = fewest_samples(DEFAULT_COVERAGE, sides, options.get("tails"))
+    pool = options.get("small_groups") == "pool"
+    return draw_split(n_rows, share, random_state, labels, needed=needed, pool=pool)
+
+
 # -------------------------------------------------------------------------- warnings
 
 
@@ -693,11 +707,10 @@ def _warn_if_missed(calibrator: Any, level: float) -> None:
     else:
         reason = "the search stalled" if method == "search" else "the table has few planes"
         reason += '. method="conformal" and method="exact" come as close as the rows allow'
-    warnings.warn(
+    warn(
         f"coverage {level:g} was requested, but method={method!r} covers {worst.reached:.1%} of "
         f"the {worst.n_samples} calibration rows{group}{others}: {reason}",
         MissedLevelWarning,
-        stacklevel=3,  # the line that called predict_interval
     )
 
 
@@ -729,14 +742,13 @@ def _warn_if_narrow(calibrator: Any, trained_for: float) -> None:
     else:
         k = round(calibrator.coverage(ALPHA_0) * n)
     if is_narrow(k, n, trained_for):
-        warnings.warn(
+        warn(
             f"the envelope was trained to cover {trained_for:.1%}, but covers {k / n:.1%} of the "
             f"{n} calibration rows: the system overfits, was trained too briefly, or these rows "
             "are of another kind. Calibration corrects the coverage by wider intervals. To avoid "
             'it, try fewer rules (n_rules), weight_decay, keep="validation", more training rows '
             "or epochs",
             NarrowEnvelopeWarning,
-            stacklevel=4,  # the line that called calibrate
         )
 
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gt2lite._validation import Array, Names, between, finite, match_table, numbers, whole
+from gt2lite._validation import Array, Names, between, match_table, vector, whole
 from gt2lite.calibration import DEFAULT_COVERAGE, Calibration, read_groups
 from gt2lite.datasets import Scaler
 from gt2lite.memberships import ALPHA_0, kappa_of, log_firing, secondary
@@ -105,9 +105,7 @@ def one_row(x: Any, n_features: int, names: Names | None, owner: str) -> Array:
                 f"explain takes one row, got {len(table)}: pick one, such as X[0] or X.iloc[0]"
             )
         return table
-    values = finite("x", numbers("x", x))
-    if values.size != n_features:
-        raise ValueError(f"x must have {n_features} numbers, one per input, got {len(x)}")
+    values = vector("x", x, n_features)
     labels = getattr(x, "index", None)
     if names is not None and labels is not None and not callable(labels):  # lists have a method
         if sorted(map(str, labels)) != sorted(names):
@@ -117,6 +115,22 @@ def one_row(x: Any, n_features: int, names: Names | None, owner: str) -> Array:
             )
         values = values[[list(labels).index(name) for name in names]]
     return values[None]
+
+
+def wrap(text: str, first: str = "", other: str = "    ") -> str:
+    """Return a paragraph in printed lines that start with these indents."""
+    return textwrap.fill(text, WIDTH, initial_indent=first, subsequent_indent=other)
+
+
+def count(n: int, noun: str) -> str:
+    """Return a number and a noun, such as "1 more input" and "3 more inputs"."""
+    return f"{n} {noun}{'s' * (n > 1)}"
+
+
+def percent(share: float) -> str:
+    """Return a share in percent, with a decimal if it is below one percent."""
+    value = 100 * share
+    return f"{value:.0f} %" if value >= 0.95 or value == 0 else f"{value:.1f} %"
 
 
 # ------------------------------------------------------------------------------- weights
@@ -177,9 +191,9 @@ def _lower_weights(lower: Array, upper: Array, y: Array) -> Array:
     """Return the weights (N, P) that minimise the mean of `y`: upper firing, then lower."""
     order = np.argsort(y, axis=1, kind="stable")
     lo, up, ys = (np.take_along_axis(v, order, axis=1) for v in (lower, upper, y))
-    total = _before(up) + _after(lo)  # (N, P + 1): one column for each switch point
+    total = _switched_sums(up, lo)
     with np.errstate(divide="ignore", invalid="ignore"):
-        means = np.where(total > 0, (_before(up * ys) + _after(lo * ys)) / total, np.inf)
+        means = np.where(total > 0, _switched_sums(up * ys, lo * ys) / total, np.inf)
     switch = np.argmin(means, axis=1)
     chosen = np.where(np.arange(y.shape[1]) < switch[:, None], up, lo)
     weights = np.empty_like(chosen)
@@ -187,14 +201,11 @@ def _lower_weights(lower: Array, upper: Array, y: Array) -> Array:
     return weights
 
 
-def _before(values: Array) -> Array:
-    """Return the sums (N, P + 1) of the first 0, 1, ..., P values of each row."""
-    return np.pad(np.cumsum(values, axis=1), ((0, 0), (1, 0)))
-
-
-def _after(values: Array) -> Array:
-    """Return the sums (N, P + 1) of all but the first 0, 1, ..., P values of each row."""
-    return np.pad(np.cumsum(values[:, ::-1], axis=1)[:, ::-1], ((0, 0), (0, 1)))
+def _switched_sums(first: Array, then: Array) -> Array:
+    """Return sums (N, P + 1) of rows that have k values of `first`, then those of `then`."""
+    before = np.pad(np.cumsum(first, axis=1), ((0, 0), (1, 0)))
+    after = np.pad(np.cumsum(then[:, ::-1], axis=1)[:, ::-1], ((0, 0), (0, 1)))
+    return before + after
 
 
 # --------------------------------------------------------------------------- antecedents
@@ -210,21 +221,22 @@ class Antecedent(NamedTuple):
     """
 
     input: str
-    words: str
+    tends: str  # the range in words, even if the input does not matter by itself
     low: float
     high: float
     peak: float
     least: float
     footprint: float
-    tends: str  # the words even if the input does not matter by itself
 
     @property
     def matters(self) -> bool:
         """Whether the rule fires noticeably less at some value of this input that was seen."""
         return self.least < MATTERS
 
-    def __str__(self) -> str:
-        return f"{self.input} {self.words} [{self.footprint:.2f}]"
+    @property
+    def words(self) -> str:
+        """The range in words; "any" if the input does not matter."""
+        return self.tends if self.matters else "any"
 
 
 def read_antecedents(params: Params, units: Units, X: Array | None) -> list[tuple[Antecedent, ...]]:
@@ -234,7 +246,7 @@ def read_antecedents(params: Params, units: Units, X: Array | None) -> list[tupl
     rows.
     """
     c, sigma, s_l, s_r, _ = constrain(params)
-    M = c.shape[1]
+    P, M = c.shape
     low, high = np.full(M, -2.0), np.full(M, 2.0)
     if X is not None:
         low, high = np.quantile(X, [0.025, 0.975], axis=0)
@@ -255,42 +267,37 @@ def read_antecedents(params: Params, units: Units, X: Array | None) -> list[tupl
     lower, upper = secondary(np.exp(log_mu(start + grid * (stop - start))), 1.0, s_l, s_r)
     footprint = (upper - lower).mean(axis=0)
 
+    def in_units(m: int, z: float) -> float:
+        return float(units.scaler.x_mean[m] + units.scaler.x_std[m] * z)
+
+    def words(p: int, m: int) -> str:
+        begin, end = start[p, m], stop[p, m]  # membership falls to one half there, or data ends
+        values = listed.get(m, ())
+        inside = [z for z in values if begin <= z <= end]
+        if 0 < len(inside) < len(values):
+            return "= " + " or ".join(f"{round(in_units(m, z), 9) + 0.0:.6g}" for z in inside)
+        from_, to, best = (units.number(m, in_units(m, z)) for z in (begin, end, peak[p, m]))
+        if begin > low[m] and end < high[m]:
+            return f"about {from_} to {to}"
+        if begin > low[m] or end < high[m]:
+            return f"above {from_}" if begin > low[m] else f"below {to}"
+        place = (peak[p, m] - low[m]) / ((high[m] - low[m]) or 1.0)  # 0 to 1 among values seen
+        if 1 / 3 <= place <= 2 / 3:
+            return f"rather near {best}"
+        return "rather low" if place < 1 / 3 else "rather high"
+
     def antecedent(p: int, m: int) -> Antecedent:
-        mean, std = units.scaler.x_mean[m], units.scaler.x_std[m]
-        ends = float(mean + std * start[p, m]), float(mean + std * stop[p, m])
-        best = float(mean + std * peak[p, m])
-        place = float(peak[p, m] - low[m]) / (float(high[m] - low[m]) or 1.0)
-        texts = units.number(m, ends[0]), units.number(m, ends[1]), units.number(m, best)
-        tends = _range_words(texts, (start[p, m] > low[m], stop[p, m] < high[m]), place)
-        if m in listed:
-            values = listed[m]
-            inside = values[(start[p, m] <= values) & (values <= stop[p, m])]
-            if 0 < len(inside) < len(values):
-                plain = (f"{round(float(mean + std * v), 9) + 0.0:.6g}" for v in inside)
-                tends = f"= {' or '.join(plain)}"
-        words = tends if least[p, m] < MATTERS else "any"
-        measures = float(least[p, m]), float(footprint[p, m])
-        return Antecedent(units.names[m], words, *ends, best, *measures, tends)
+        return Antecedent(
+            input=units.names[m],
+            tends=words(p, m),
+            low=in_units(m, start[p, m]),
+            high=in_units(m, stop[p, m]),
+            peak=in_units(m, peak[p, m]),
+            least=float(least[p, m]),
+            footprint=float(footprint[p, m]),
+        )
 
-    return [tuple(antecedent(p, m) for m in range(M)) for p in range(len(c))]
-
-
-def _range_words(texts: tuple[str, str, str], bounded: tuple[bool, bool], place: float) -> str:
-    """Return a range in words.
-
-    Args:
-        texts: its lower bound, upper bound and peak.
-        bounded: whether the membership falls to one half on either side.
-        place: where the peak lies among the values seen, from 0 to 1.
-    """
-    low, high, peak = texts
-    if all(bounded):
-        return f"about {low} to {high}"
-    if any(bounded):
-        return f"above {low}" if bounded[0] else f"below {high}"
-    if 1 / 3 <= place <= 2 / 3:
-        return f"rather near {peak}"
-    return "rather low" if place < 1 / 3 else "rather high"
+    return [tuple(antecedent(p, m) for m in range(M)) for p in range(P)]
 
 
 # --------------------------------------------------------------------------------- rules
@@ -309,10 +316,10 @@ class Rule:
     antecedents: tuple[Antecedent, ...]  # one for each input
     intercept: float
     slopes: tuple[float, ...]  # one for each input
-    leads: float | None
-    share: float | None
-    typical: float | None
     units: Units = field(repr=False)
+    leads: float | None = None
+    share: float | None = None
+    typical: float | None = None
 
     def condition(self, most: int | None = None) -> str:
         """Return the inputs that matter and where, the most decisive first.
@@ -329,16 +336,16 @@ class Rule:
                 return "any input"
             first = ", ".join(f"{a.input} {a.tends}" for a in others[:3])
             return f"{len(others)} inputs together, most of all {first}"
+        shown = [f"{a.input} {a.words}" for a in decisive[:most]]
+        uncertain = f" [{np.mean([a.footprint for a in decisive]):.2f}]"
         if most is None:
-            shown = [str(a) for a in decisive]
-        else:
-            shown = [f"{a.input} {a.words}" for a in decisive[:most]]
+            shown = [f"{a.input} {a.words} [{a.footprint:.2f}]" for a in decisive]
+            uncertain = ""
         if left := len(decisive) - len(shown):
-            shown.append(f"and {left} more input{'s' * (left > 1)}")
+            shown.append(f"and {count(left, 'more input')}")
         if joint:
             shown.append(f"and {len(others)} others together")
-        mean = "" if most is None else f" [{np.mean([a.footprint for a in decisive]):.2f}]"
-        return ", ".join(shown) + mean
+        return ", ".join(shown) + uncertain
 
     def formula(self, most: int | None = None) -> str:
         """Return the consequent in the units of the data.
@@ -358,35 +365,39 @@ class Rule:
             sign = "-" if self.slopes[m] < 0 else "+"
             text += f" {sign} {self._slope(m)} {self.units.names[m]}"
         if held:
-            text += f" ({len(held)} more input{'s' * (len(held) > 1)} at the mean)"
+            text += f" ({count(len(held), 'more input')} at the mean)"
         return text
 
-    def weight(self) -> str:
+    def heading(self) -> str:
         """Return how often the rule leads and its weight, in words; empty without rows."""
         if self.leads is None or self.share is None:
             return ""
-        return f"leads on {_percent(self.leads)} of the rows, {_percent(self.share)} of the weight"
+        return f"leads on {percent(self.leads)} of the rows, {percent(self.share)} of the weight"
 
-    def __str__(self) -> str:
-        return self.text()
-
-    def text(self, most: int | None = None, heading: str | None = None) -> str:
+    def text(self, most: int | None = None) -> str:
         """Return the rule in three lines or, if they are long, in more.
 
         Args:
             most: how many inputs and terms to show, those that matter most; None for all.
-            heading: what follows its number; None for `weight`.
         """
-        heading = self.weight() if heading is None else heading
+        title = ": ".join(filter(None, [f"Rule {self.number}", self.heading()]))
         typical = "" if self.typical is None else f"; typically {self.units.output(self.typical)}"
-        lines = (("  if    ", self.condition(most)), ("  then  ", self.formula(most) + typical))
+        condition, formula = self.condition(most), self.formula(most) + typical
+        indent = " " * 8
         return "\n".join(
-            [f"Rule {self.number}{': ' * bool(heading)}{heading}"]
-            + [
-                textwrap.fill(line, WIDTH, initial_indent=start, subsequent_indent=" " * 8)
-                for start, line in lines
-            ]
+            [title, wrap(condition, "  if    ", indent), wrap(formula, "  then  ", indent)]
         )
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def cells(self) -> dict[str, str]:
+        """Return the short form as one row of a table of text."""
+        cells = {"rule": f"{self.number}", "if": self.condition(SHOWN), "then": self.formula(SHOWN)}
+        if self.leads is not None and self.share is not None and self.typical is not None:
+            cells["typically"] = self.units.output(self.typical)
+            cells |= {"leads": percent(self.leads), "weight": percent(self.share)}
+        return cells
 
     def row(self) -> dict[str, Any]:
         """Return all numbers of the rule as one row of a table."""
@@ -417,24 +428,10 @@ class Rule:
 
 
 class Rules(Sequence[Rule]):
-    """The rules of a system, the heaviest first.
+    """Rules of a system, and how they print: a title, each rule in its short form, a legend."""
 
-    Args:
-        rules: those that are shown.
-        n_rules: the number of rules of the system.
-        n_rows: the number of rows that the rules were weighed on; None without rows.
-        n_given: the number of rows given, of which `n_rows` were selected.
-    """
-
-    def __init__(
-        self,
-        rules: Sequence[Rule],
-        n_rules: int,
-        n_rows: int | None = None,
-        n_given: int | None = None,
-    ) -> None:
-        self._rules = tuple(rules)
-        self.n_rules, self.n_rows, self.n_given = n_rules, n_rows, n_given
+    def __init__(self, rules: Sequence[Rule], title: str, legend: str) -> None:
+        self._rules, self.title, self.legend = tuple(rules), title, legend
 
     def __getitem__(self, index: Any) -> Any:
         return self._rules[index]
@@ -443,8 +440,8 @@ class Rules(Sequence[Rule]):
         return len(self._rules)
 
     def __str__(self) -> str:
-        title = textwrap.fill(f"{self._title()}:", WIDTH)
-        return "\n".join([title, *(rule.text(SHOWN) for rule in self), "", self._legend()])
+        title, legend = wrap(f"{self.title}:", other=""), wrap(self.legend, other="")
+        return "\n".join([title, *(rule.text(SHOWN) for rule in self), "", legend])
 
     __repr__ = __str__
 
@@ -463,56 +460,16 @@ class Rules(Sequence[Rule]):
         return pandas.DataFrame(self.table()).set_index("rule")
 
     def _repr_html_(self) -> str:
-        head, *body = (
-            "".join(f"<{tag} style='text-align:left'>{escape(cell)}</{tag}>" for cell in row)
-            for tag, row in zip(["th"] + ["td"] * len(self), self._cells(), strict=True)
-        )
-        rows = "".join(f"<tr>{row}</tr>" for row in body)
+        def row(tag: str, cells: Iterable[str]) -> str:
+            return "".join(f"<{tag} style='text-align:left'>{escape(c)}</{tag}>" for c in cells)
+
+        cells = [rule.cells() for rule in self]
+        head = row("th", cells[0] if cells else ())
+        body = "".join(f"<tr>{row('td', one.values())}</tr>" for one in cells)
         return (
-            f"<table><caption>{escape(self._title())}</caption><thead><tr>{head}</tr></thead>"
-            f"<tbody>{rows}</tbody></table><p>{escape(self._legend())}</p>"
+            f"<table><caption>{escape(self.title)}</caption><thead><tr>{head}</tr></thead>"
+            f"<tbody>{body}</tbody></table><p>{escape(self.legend)}</p>"
         )
-
-    def _cells(self) -> list[list[str]]:
-        """Return the short form as a table: a row of names, then a row for each rule."""
-        weighed = self.n_rows is not None
-        cells = [["rule", "if", "then", *["typically", "leads", "weight"] * weighed]]
-        for rule in self:
-            row = [str(rule.number), rule.condition(SHOWN), rule.formula(SHOWN)]
-            if rule.leads is not None and rule.share is not None and rule.typical is not None:
-                row += [rule.units.output(rule.typical), *map(_percent, (rule.leads, rule.share))]
-            cells.append(row)
-        return cells
-
-    def _title(self) -> str:
-        count = f"{len(self)} of {self.n_rules} rules"
-        if self.n_rows is not None:
-            held = sum(rule.share or 0.0 for rule in self)
-            weight = f", with {_percent(held)} of it" if len(self) < self.n_rules else ""
-            of = f" of {self.n_given}" if self.n_given != self.n_rows else ""
-            return f"{count}, by their weight on {self.n_rows}{of} rows{weight}"
-        return (
-            f"{count}, those that fire most on the training rows first (how often each leads is "
-            "not known without rows: rules(X))"
-        )
-
-    def _legend(self) -> str:
-        seen = "mean of training -+ 2 spreads"
-        if self.n_rows is not None:
-            seen = f"the middle 95 % of the {self.n_rows} rows"
-        text = (
-            "A range is where the membership is at least half of its largest value; 'rather' is a "
-            "preference that no value seen takes below half. [0.60] says how uncertain the sets "
-            "are: the mean width of their footprint. An input is left out where its membership "
-            f"keeps {_percent(MATTERS)} of its largest value whatever it is, within {seen}; where "
-            "the memberships of such inputs multiply to less, they are counted as 'together'."
-        )
-        return textwrap.fill(text, WIDTH)
-
-
-def _percent(share: float) -> str:
-    percent = 100 * share
-    return f"{percent:.0f} %" if percent >= 0.95 or percent == 0 else f"{percent:.1f} %"
 
 
 def read_rules(
@@ -532,23 +489,36 @@ def read_rules(
         whole("top", top)
     one = _pick(fitted, system)
     params, units = one.params, units.of_system(one)
-    P, n_given = len(params["c"]), None if X is None else len(X)
-    scaler = units.scaler
+    scaler, P = units.scaler, len(params["c"])
     slopes = scaler.y_std * params["a"] / scaler.x_std  # (P, M)
     intercepts = scaler.inverse_y(params["a0"]) - slopes @ scaler.x_mean
-    weighed: list[Any] = [(None, None, None)] * P  # leads, share, typical
+    weighed: dict[str, Array] = {}  # (P,) each
     if X is None:
         # the mean of the log firing over the training rows, whose scaled squares have mean 1
         order = np.argsort(((1 + params["c"] ** 2) / params["raw_sigma"] ** 2).sum(axis=1))
+        title = (
+            f"{len(order[:top])} of {P} rules, those that fire most on the training rows first "
+            "(how often each leads is not known without rows: rules(X))"
+        )
+        seen = "mean of training -+ 2 spreads"
     else:
+        n_given = len(X)
         X = _thinned(fitted.inputs(X, system), P)
         weights = output_weights(params, X, fitted.alphas)  # (N, P)
-        leads = np.bincount(np.argmax(weights, axis=1), minlength=P) / len(X)
-        share = weights.mean(axis=0)
         said = (weights * consequents(params, X)).sum(axis=0)
-        typical = scaler.inverse_y(said / np.maximum(weights.sum(axis=0), np.finfo(float).tiny))
-        weighed = list(zip(leads.tolist(), share.tolist(), typical.tolist(), strict=True))
-        order = np.argsort(-share, kind="stable")
+        weighed = {
+            "leads": np.bincount(np.argmax(weights, axis=1), minlength=P) / len(X),
+            "share": weights.mean(axis=0),
+            "typical": scaler.inverse_y(
+                said / np.maximum(weights.sum(axis=0), np.finfo(float).tiny)
+            ),
+        }
+        order = np.argsort(-weighed["share"], kind="stable")
+        rows = f"{len(X)} rows" if len(X) == n_given else f"{len(X)} of {n_given} rows"
+        title = f"{len(order[:top])} of {P} rules, by their weight on {rows}"
+        if len(order[:top]) < P:
+            title += f", with {percent(sum(weighed['share'][order[:top]]))} of it"
+        seen = f"the middle 95 % of the {len(X)} rows"
     antecedents = read_antecedents(params, units, X)
     rules = [
         Rule(
@@ -556,14 +526,19 @@ def read_rules(
             antecedents=antecedents[p],
             intercept=float(intercepts[p]),
             slopes=tuple(slopes[p].tolist()),
-            leads=weighed[p][0],
-            share=weighed[p][1],
-            typical=weighed[p][2],
             units=units,
+            **{name: float(values[p]) for name, values in weighed.items()},
         )
         for p in order[:top].tolist()
     ]
-    return Rules(rules, P, None if X is None else len(X), n_given)
+    legend = (
+        "A range is where the membership is at least half of its largest value; 'rather' is a "
+        "preference that no value seen takes below half. [0.60] says how uncertain the sets are: "
+        "the mean width of their footprint. An input is left out where its membership keeps "
+        f"{percent(MATTERS)} of its largest value whatever it is, within {seen}; where the "
+        "memberships of such inputs multiply to less, they are counted as 'together'."
+    )
+    return Rules(rules, title, legend)
 
 
 def rule_weights(fitted: Fitted, X: Array, *, system: int = 0) -> Array:
@@ -631,8 +606,8 @@ class Explanation:
     upper_end: Part
     alphas: Array  # the planes of the prediction
     inputs: dict[str, float]  # the row
-    labels: tuple[str, ...]  # (P,): the number of each rule, or "system.number"
-    conditions: tuple[str, ...]  # (P,): where each rule applies, in words
+    labels: list[str]  # (P,): the number of each rule, or "system.number"
+    conditions: list[str]  # (P,): where each rule applies, in words
     units: Units
     is_margin: bool = False  # whether the bounds are the prediction with a margin
 
@@ -658,27 +633,31 @@ class Explanation:
         return rows
 
     def __str__(self) -> str:
-        lower, upper = self.units.output(self.lower), self.units.output(self.upper)
+        text = self.units.output
         kind = f"plane {self.lower_end.alpha:.3g}"
         if self.coverage is not None:
             kind = f"{100 * self.coverage:.4g} % interval"
         title = (
-            f"{self.units.target}: prediction {self.units.output(self.prediction)}, "
-            f"{kind} {lower} to {upper}"
+            f"{self.units.target}: prediction {text(self.prediction)}, "
+            f"{kind} {text(self.lower)} to {text(self.upper)}"
         )
-        shown = [
+        row = [
             f"{name} {self.units.number(m, value)}"
             for m, (name, value) in enumerate(self.inputs.items())
-        ][:_INPUTS]
-        if left := len(self.inputs) - len(shown):
-            shown.append(f"and {left} more input{'s' * (left > 1)}")
-        row = ", ".join(shown)
-        row = textwrap.fill(f"at {row}", WIDTH, subsequent_indent="    ")
-        sums = [self._sum(part) for part in self.parts]
-        meant = self._meant()
-        return "\n".join(
-            [title, row, "", *sums, "", *self._lines(), "", *meant, "", self._legend()]
-        )
+        ]
+        if left := len(row[_INPUTS:]):
+            row[_INPUTS:] = [f"and {count(left, 'more input')}"]
+        # the heaviest rules of the prediction and of either bound
+        order = np.argsort(-self.estimate.weights, kind="stable")[:2].tolist()
+        heaviest = dict.fromkeys([*order, *(int(part.weights.argmax()) for part in self.parts)])
+        blocks = [
+            [title, wrap(f"at {', '.join(row)}")],
+            [self._sum(part) for part in self.parts],
+            self._lines(),
+            [wrap(f"rule {self.labels[p]} is for {self.conditions[p]}") for p in heaviest],
+            [self._legend()],
+        ]
+        return "\n\n".join("\n".join(block) for block in blocks)
 
     __repr__ = __str__
 
@@ -686,26 +665,26 @@ class Explanation:
         """Return a part as a sum of weights times consequents."""
         if np.isinf(part.value):
             return f"{part.name}: none, the interval is open there"
+
+        def term(weight: float, said: float, rule: str) -> str:
+            text = f"{weight:.2f} * {self.units.output(said)} ({rule})"
+            return text.replace(" ", _JOINT)
+
         order = np.argsort(-part.weights, kind="stable")
         named = [p for p in order[:_TERMS] if part.weights[p] >= _LEAST]
-        terms = [
-            _term(part.weights[p], self.units.output(self.consequents[p]), f"rule {self.labels[p]}")
-            for p in named
-        ]
         others = order[len(named) :]
-        rest = float(part.weights[others].sum())
-        if rest >= _LEAST:
+        terms = [
+            term(part.weights[p], self.consequents[p], f"rule {self.labels[p]}") for p in named
+        ]
+        if (rest := float(part.weights[others].sum())) >= _LEAST:
             mean = float(part.weights[others] @ self.consequents[others]) / rest
-            count = f"{len(others)} other rule{'s' * (len(others) > 1)}"
-            terms.append(_term(rest, self.units.output(mean), count))
-        text = f"{part.name} {self.units.output(part.value)} = {' + '.join(terms)}"
-        text = textwrap.fill(text, WIDTH, subsequent_indent="    ").replace(_JOINT, " ")
+            terms.append(term(rest, mean, count(len(others), "other rule")))
+        text = wrap(f"{part.name} {self.units.output(part.value)} = {' + '.join(terms)}")
         if part.margin:
             sign = "-" if part.margin < 0 else "+"
-            size = self.units.output(abs(part.margin))
             why = "of this row" if self.is_margin else "calibration went beyond the planes"
-            text += f"\n    {sign} {size} (margin: {why})"
-        return text
+            text += f"\n    {sign} {self.units.output(abs(part.margin))} (margin: {why})"
+        return text.replace(_JOINT, " ")
 
     def _lines(self) -> list[str]:
         """Return the table of rules: consequents, firing strengths and weights."""
@@ -718,43 +697,25 @@ class Explanation:
             weights = [f"{part.weights[p]:.3f}" for part in self.parts]
             rows.append([self.labels[p], self.units.output(self.consequents[p]), *fires, *weights])
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        return [
-            "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
-            for row in rows
-        ]
-
-    def _meant(self) -> list[str]:
-        """Return where the heaviest rules of the prediction and of either bound apply."""
-        heaviest = [int(np.argmax(part.weights)) for part in self.parts]
-        order = np.argsort(-self.estimate.weights, kind="stable")[:2].tolist()
-        return [
-            textwrap.fill(f"rule {self.labels[p]} is for {self.conditions[p]}", WIDTH,
-                          subsequent_indent="    ")
-            for p in dict.fromkeys([*order, *heaviest])
-        ]  # fmt: skip
+        return ["  ".join(map(str.rjust, row, widths)) for row in rows]
 
     def _legend(self) -> str:
         planes = ", ".join(f"{alpha:.3g}" for alpha in self.alphas)
-        own = f"come from the plane alpha = {self.lower_end.alpha:.3g}"
-        if self.lower_end.alpha != self.upper_end.alpha:
-            own = (
-                "come from planes of their own, "
-                f"{self.lower_end.alpha:.3g} and {self.upper_end.alpha:.3g}"
-            )
+        lower, upper = self.lower_end.alpha, self.upper_end.alpha
         if self.is_margin:
-            own = "are the prediction with a margin that follows the width of the widest plane"
+            ends = "are the prediction with a margin that follows the width of the widest plane"
+        elif lower == upper:
+            ends = f"come from the plane alpha = {lower:.3g}"
+        else:
+            ends = f"come from planes of their own, {lower:.3g} and {upper:.3g}"
         text = (
             f"The prediction mixes the ends of the planes alpha = {planes}, each weighed by its "
-            f"alpha; the ends of the interval {own}. 'fires': the lower and upper "
+            f"alpha; the ends of the interval {ends}. 'fires': the lower and upper "
             "strength of a rule there; an end of a plane takes whichever pulls it outwards."
         )
         if not self.labels[0].isdigit():
             text += " Rule 2.5 is rule 5 of system 2, see rules(system=2)."
-        return textwrap.fill(text, WIDTH)
-
-
-def _term(weight: float, said: str, rule: str) -> str:
-    return f"{weight:.2f} * {said} ({rule})".replace(" ", _JOINT)
+        return wrap(text, other="")
 
 
 def explain_row(
@@ -772,51 +733,51 @@ def explain_row(
         fitted: the systems.
         units: names and scales.
         X: the scaled row (1, M).
-        calibration: what maps `coverage` to planes; not used if `alpha` is given.
+        calibration: what maps `coverage` to planes; None if `alpha` is given.
         coverage: the level; None for 0.9, unless `alpha` is given.
         alpha: the plane of the interval instead of a level.
         group: the group of the row, if calibration was by groups.
     """
     scaler, alphas, planes = units.scaler, fitted.alphas, fitted.planes(X)
-    if alpha is not None or calibration is None:
+    if calibration is None:
         if coverage is not None:
             raise ValueError(f"give alpha or coverage, not both: got {alpha!r} and {coverage!r}")
         if group is not None:
             raise ValueError("group cannot be combined with alpha; pass coverage instead")
         alpha = between("alpha", alpha, ALPHA_0, 1, closed=True)
-        lower, upper = planes(alpha)
-        cuts = np.array([[alpha, 0.0], [alpha, 0.0]])
-        is_margin = False
+        bounds, cuts, is_margin = planes(alpha), [(alpha, 0.0)] * 2, False
     else:
         coverage = between("coverage", DEFAULT_COVERAGE if coverage is None else coverage, 0, 1)
         groups = None if group is None else read_groups([group])
-        lower, upper = calibration.intervals(fitted.family(planes), coverage, groups)
-        cuts = _cuts(calibration, coverage, None if groups is None else groups[0])
-        cuts[:, 0] = np.where(np.isinf(cuts[:, 1]), cuts[::-1, 0], cuts[:, 0])  # an open bound
-        cuts[:, 0] = np.where(np.isnan(cuts[:, 0]), planes.alpha_min, cuts[:, 0])
+        bounds = calibration.intervals(fitted.family(planes), coverage, groups)
+        cuts = _cuts(calibration, coverage, groups and groups[0], planes.alpha_min)
         is_margin = fitted.margins is not None
     members = [(system.params, fitted.inputs(X, k)) for k, system in enumerate(fitted.systems)]
-
-    def fires(alpha: float) -> Array:  # (2, P)
-        return np.concatenate([firings(params, Z, alpha)[:, 0] for params, Z in members], axis=1)
 
     def mean(weights: list[Array]) -> Array:  # every system has the same part
         return np.concatenate(weights) / len(members)
 
-    prediction = float(scaler.inverse_y(planes.output(alphas))[0])
-    widest = float(np.min(alphas))
+    def fires(alpha: float) -> Array:  # (2, P)
+        return np.concatenate([firings(params, Z, alpha)[:, 0] for params, Z in members], axis=1)
+
+    prediction, widest = float(scaler.inverse_y(planes.output(alphas))[0]), float(np.min(alphas))
     weights = mean([output_weights(params, Z, alphas)[0] for params, Z in members])
     estimate = Part("prediction", prediction, weights, 0.0, widest, fires(widest))
     ends = []
-    for side, (name, end) in enumerate((("lower end", lower), ("upper end", upper))):
-        value = float(scaler.inverse_bounds(end)[0])
+    for side, name in enumerate(("lower end", "upper end")):
+        value = float(scaler.inverse_bounds(bounds[side])[0])
         if is_margin:
             ends.append(estimate._replace(name=name, value=value, margin=value - prediction))
             continue
-        plane, margin = float(cuts[side, 0]), float(cuts[side, 1]) * scaler.y_std
-        margin = (-margin if side == 0 else margin) or 0.0  # no -0.0
+        plane, beyond = cuts[side]
+        margin = (-1, 1)[side] * beyond * scaler.y_std or 0.0  # no -0.0
         weights = mean([end_weights(params, Z, plane)[side, 0] for params, Z in members])
         ends.append(Part(name, value, weights, margin, plane, fires(plane)))
+    labels, conditions = [], []
+    for k in range(len(members)):
+        for rule in sorted(read_rules(fitted, units, system=k), key=lambda rule: rule.number):
+            labels.append(f"{rule.number}" if len(members) == 1 else f"{k}.{rule.number}")
+            conditions.append(rule.condition(_TERMS))
     said = np.concatenate([consequents(params, Z)[0] for params, Z in members])
     row = (X[0] * scaler.x_std + scaler.x_mean).tolist()
     return Explanation(
@@ -830,30 +791,23 @@ def explain_row(
         upper_end=ends[1],
         alphas=np.asarray(alphas, dtype=float),
         inputs=dict(zip(units.names, row, strict=True)),
-        labels=_labels([len(params["c"]) for params, _ in members]),
-        conditions=_conditions(fitted, units),
+        labels=labels,
+        conditions=conditions,
         units=units,
         is_margin=is_margin,
     )
 
 
-def _labels(sizes: Sequence[int]) -> tuple[str, ...]:
-    """Return the labels of the rules of systems with so many rules each."""
-    if len(sizes) == 1:
-        return tuple(str(p + 1) for p in range(sizes[0]))
-    return tuple(f"{k}.{p + 1}" for k, size in enumerate(sizes) for p in range(size))
+def _cuts(
+    calibration: Calibration, coverage: float, group: Any, lowest: float
+) -> list[tuple[float, float]]:
+    """Return the plane and the margin beyond it of both bounds.
 
-
-def _conditions(fitted: Fitted, units: Units) -> tuple[str, ...]:
-    """Return where the rules of all systems apply, in words, system by system."""
-    found: list[str] = []
-    for k in range(len(fitted.systems)):
-        rules = read_rules(fitted, units, system=k)
-        found += [rule.condition(_TERMS) for rule in sorted(rules, key=lambda rule: rule.number)]
-    return tuple(found)
-
-
-def _cuts(calibration: Calibration, coverage: float, group: Any) -> Array:
-    """Return plane and margin of both bounds (2, 2); with a margin the plane is NaN."""
+    A bound beyond the planes is that of the `lowest` plane with a margin. An open bound has an
+    infinite margin and, for comparison, the plane of the other bound.
+    """
     (row,) = (row for row in calibration.report(coverage) if row.group == group)
-    return np.stack([np.broadcast_to(row.alpha, 2), np.broadcast_to(row.margin, 2)], axis=1)
+    planes, margins = (np.broadcast_to(value, 2) for value in (row.alpha, row.margin))
+    planes = np.where(np.isinf(margins), planes[::-1], planes)
+    planes = np.where(np.isnan(planes), lowest, planes)
+    return list(zip(planes.tolist(), margins.tolist(), strict=True))

@@ -13,7 +13,6 @@ units.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -22,7 +21,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from gt2lite._progress import progress_bar
-from gt2lite._validation import Array, IntArray, between, one_of, whole
+from gt2lite._validation import Array, IntArray, between, one_of, warn, whole
 from gt2lite.calibration import POWERS, MarginFamily, Margins, rank
 from gt2lite.memberships import ALPHA_0, alpha_of
 from gt2lite.metrics import interval_score
@@ -339,11 +338,10 @@ def _train_systems(
         except KeyboardInterrupt:
             if not trained:
                 raise
-            warnings.warn(
+            warn(
                 f"interrupted after {len(trained)} of {len(calls)} systems: the complete ones "
                 "are kept",
                 InterruptedTrainingWarning,
-                stacklevel=5,  # the line that called fit
             )
     return [System(params, recipe, history, settings.inputs) for params, history in trained]
 

@@ -68,6 +68,7 @@ class HoldOut(NamedTuple):
 
     trained: IntArray
     calibrated: IntArray
+    labels: list[str | int] | None  # the group of each row to calibrate on
     words: str
 
 
@@ -120,7 +121,8 @@ def draw_split(
         f"{n_rows} rows: {n_trained} to train on, {found.size} to calibrate on{by} "
         f"(share={share:g}, random_state={random_state!r})"
     )
-    return HoldOut(np.delete(np.arange(n_rows), found), found, words)
+    of_found = None if labels is None else [labels[i] for i in found]
+    return HoldOut(np.delete(np.arange(n_rows), found), found, of_found, words)
 
 
 def _too_few(label: str | int | None, n_rows: int, n: int, needed: int, share: float) -> str:

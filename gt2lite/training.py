@@ -8,7 +8,6 @@ goes through the epochs. The loss itself is in `gt2lite.losses`, its gradient in
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -20,7 +19,7 @@ from gt2lite._fast.parameters import Flat
 from gt2lite._fast.state import apart, quiet
 from gt2lite._progress import progress_bar
 from gt2lite._threads import one_blas_thread
-from gt2lite._validation import Array, IntArray, between, matrix, one_of, vector, whole
+from gt2lite._validation import Array, IntArray, between, matrix, one_of, vector, warn, whole
 from gt2lite.losses import OBJECTIVES, CompiledLoss, Objective, make_objective
 from gt2lite.splits import random_parts
 from gt2lite.system import SMF_MODES, Params, Planes, param_shapes
@@ -516,11 +515,10 @@ def train(
     except KeyboardInterrupt:
         if on_interrupt == "raise" or not training.can_end_here():
             raise
-        warnings.warn(
+        warn(
             f"interrupted after epoch {training.complete.epoch} of {recipe.epochs}: the "
             "parameters learned so far are kept",
             InterruptedTrainingWarning,
-            stacklevel=3,
         )
     return training.result()
 

@@ -101,6 +101,20 @@ def test_each_system_is_trained_without_its_fold_and_rows_left_over_train_all(fi
     np.testing.assert_array_equal(fitted.predict(X), found)
 
 
+def test_n_jobs_is_the_number_of_processes_that_train_the_folds(fitted, monkeypatch):
+    asked = []
+
+    def call_all(calls, n_jobs, done):
+        asked.append((len(calls), n_jobs))
+        return [call() for call in calls]
+
+    monkeypatch.setattr(cv_plus, "call_all", call_all)
+    X, y = draw(42)
+    reg = CVPlusRegressor(SYSTEM, n_folds=4, n_jobs=2).fit(X, y)
+    assert asked == [(4, 2)]
+    np.testing.assert_array_equal(reg.predict(X), fitted.predict(X))
+
+
 @pytest.mark.parametrize(
     "settings", [{"target_transform": "log"}, {"n_systems": 2, "margins": 0.5}], ids=str
 )

@@ -108,7 +108,7 @@ def test_the_system_may_be_an_ensemble_with_margins(made):
     assert len(head.head_.systems_) == 2
     lower, upper = head.predict_interval(X)
     first, second = (head.rules(X[:400], system=k) for k in (0, 1))
-    assert first[0].rule.formula() != second[0].rule.formula()
+    assert first[0].formula() != second[0].formula()
     why = head.explain(X[3])
     assert (why.lower, why.upper) == pytest.approx((lower[3], upper[3]))
 
@@ -344,7 +344,7 @@ def test_a_base_receives_the_frame_and_its_names(made):
     plain = IntervalHead(LinearRegression(), SMALL).fit_calibrate(X[:700], y[:700])
     np.testing.assert_allclose(head.predict_interval(frame), plain.predict_interval(X), rtol=1e-6)
     rules = head.rules(frame)
-    assert [a.input for a in rules[0].rule.antecedents] == ["hot", "base", "base (prediction)"]
+    assert [a.input for a in rules[0].antecedents] == ["hot", "base", "base (prediction)"]
     assert "LinearRegression" in str(rules)
     for row in (frame[5:6], frame.iloc[5], frame.iloc[5][["base", "hot"]], X[5]):
         assert head.explain(row).lower == pytest.approx(head.predict_interval(frame[5:6])[0][0])

@@ -123,7 +123,6 @@ def test_of_very_many_rows_some_are_weighed_and_it_is_said(monkeypatch):
     monkeypatch.setattr("gt2lite.rules._MEMBERSHIPS", 100)
     X = rows(5000)
     rules = two_rules().rules(X)
-    assert (rules.n_rows, rules.n_given) == (1000, 5000)
     assert "by their weight on 1000 of 5000 rows" in str(rules)
     assert sum(rule.leads for rule in rules) == pytest.approx(1)
 
@@ -432,7 +431,7 @@ def test_a_row_may_be_numbers_a_labelled_row_or_a_table():
 @pytest.mark.parametrize(
     ("x", "options", "message"),
     [
-        ([1.0, 2.0], {"alpha": 0.1}, "x must have 1 numbers"),
+        ([1.0, 2.0], {"alpha": 0.1}, "x must be a 1-D array of length 1"),
         (["a"], {"alpha": 0.1}, "x must hold numbers"),
         ([np.nan], {"alpha": 0.1}, "x contains NaN"),
         ([[1.0], [2.0]], {"alpha": 0.1}, "one row, got 2"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -13,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gt2lite._validation import Array, between, n_axes, vector
+from gt2lite._validation import Array, between, n_axes, vector, warn
 from gt2lite.calibration.family import Cut, Interval, cut_ends
 from gt2lite.memberships import ALPHA_0
 
@@ -87,11 +86,10 @@ class Calibration(ABC):
         refuse_groups(groups)
         y = vector("y", y)
         if y.size < FEW_SAMPLES:
-            warnings.warn(
+            warn(
                 f"only {y.size} calibration samples, fewer than {FEW_SAMPLES}: coverage is known "
                 f"in steps of 1/{y.size} = {1 / y.size:.2g}",
                 SmallCalibrationWarning,
-                stacklevel=2,
             )
         self._n_samples = 0  # a fit that fails leaves nothing half done
         self._learn(interval, y)

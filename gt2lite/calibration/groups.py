@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
@@ -11,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gt2lite._validation import Array, IntArray, one_of, vector
+from gt2lite._validation import Array, IntArray, one_of, vector, warn
 from gt2lite.calibration.base import (
     FEW_SAMPLES,
     CoverageError,
@@ -92,12 +91,11 @@ class GroupCalibrator(RankedCalibration):
         self._n_samples = self._split(labels)
         small = [label for label, scores in self._by_group.items() if len(scores) < FEW_SAMPLES]
         if small:
-            warnings.warn(
+            warn(
                 f"{len(small)} of {len(self._by_group)} groups have fewer than {FEW_SAMPLES} "
                 f"calibration samples: {self._named(small)}; the coverage of a group is known "
                 "in steps of one sample",
                 SmallCalibrationWarning,
-                stacklevel=2,
             )
         return self
 
@@ -195,12 +193,11 @@ class GroupCalibrator(RankedCalibration):
         found = [self._find(coverage, label) for label in labels]
         pooled = [g for g, (_, source) in zip(labels, found, strict=True) if source == "pool"]
         if pooled:
-            warnings.warn(
+            warn(
                 f"too small for coverage {coverage}: {self._named(pooled)}. They take the plane of "
                 f"all {self._n_samples} calibration samples, which keeps its level on average over "
                 "all groups and guarantees nothing for these",
                 SmallCalibrationWarning,
-                stacklevel=5,
             )
         return [cuts for cuts, _ in found]
 

@@ -28,11 +28,11 @@ def coverage_by(
         lower: lower bounds (N,).
         upper: upper bounds (N,).
 
-    >>> coverage_by(["b", "a", "b"], [0.0, 1.0, 2.0], [0.0, 0.0, 0.0], [1.0, 1.0, 1.0])
-         n  covered  width
-    bin
-    a    1        1    1.0
-    b    2        1    1.0
+    >>> found = coverage_by(["b", "a", "b"], [0.0, 1.0, 2.0], [0.0, 0.0, 0.0], [1.0, 1.0, 1.0])
+    >>> found.reset_index()
+      bin  n  covered  width
+    0   a  1        1    1.0
+    1   b  2        1    1.0
     """
     hit = covers(y, lower, upper)
     width = vector("upper", upper) - vector("lower", lower)
