@@ -41,25 +41,15 @@ __all__ = ["Report", "TableError", "TableModel", "load", "read", "report"]
 
 @dataclass(frozen=True)
 class Report:
-    """The files and findings of a report; `str` gives the main ones.
+    """The files and findings of a report; `str` gives the main ones."""
 
-    Attributes:
-        page: the file with the page.
-        predictions: the file with predictions for the test rows.
-        saved: the file with the model.
-        model: the model, for new tables: ``model.predict(frame)``.
-        coverages: coverage of the test rows at each level.
-        accuracies: of this model, the mean, boosted trees, and this model with one width.
-        findings: everything else on the page.
-    """
-
-    page: Path
-    predictions: Path
-    saved: Path
-    model: TableModel = field(repr=False)
-    coverages: list[Coverage] = field(repr=False)
-    accuracies: list[Accuracy] = field(repr=False)
-    findings: Findings = field(repr=False)
+    page: Path  #: the file with the page
+    predictions: Path  #: the file with predictions for the test rows
+    saved: Path  #: the file with the model
+    model: TableModel = field(repr=False)  #: for new tables: ``model.predict(frame)``
+    coverages: list[Coverage] = field(repr=False)  #: of the test rows at each level
+    accuracies: list[Accuracy] = field(repr=False)  #: model, mean, boosted trees, one width
+    findings: Findings = field(repr=False)  #: everything else on the page
 
     def __str__(self) -> str:
         lines = [

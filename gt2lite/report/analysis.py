@@ -9,24 +9,17 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from gt2lite._threads import one_blas_thread
 from gt2lite._validation import Array, IntArray
 from gt2lite.calibration import fewest_samples, rank
+from gt2lite.metrics import covers, rmse
 from gt2lite.regressor import GT2Regressor, bound_names, percent
-from gt2lite.report.columns import (
-    Columns,
-    as_dates,
-    as_labels,
-    as_numbers,
-    as_truth,
-    find_kind,
-    specify,
-)
+from gt2lite.report.columns import Columns, as_labels, find_kind, read_as, specify
 from gt2lite.report.model import TableModel, read_levels
 from gt2lite.report.reading import Frame, TableError
 from gt2lite.splits import random_parts
-from gt2lite.training import STRONG
 
 CURVE_LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 FEWEST_ROWS, FEWEST_GROUPS = 60, 6
@@ -37,6 +30,7 @@ RANGE = 0.95  # probability of a range of sampling variation
 IMPORTANCE_ROWS, IMPORTANCE_REPEATS = 500, 3
 MOST_REGIONS = 15  # values of a category
 
+Sets = dict[str, IntArray]  # positions of the rows of each set; the keys are those of MOST_ROWS
 Parts = dict[str, tuple[Frame, Array]]  # encoded inputs and targets of each set
 
 
@@ -57,86 +51,38 @@ class Coverage(NamedTuple):
     level: float
     n_rows: int
     n_covered: int
+    share: float
     low: float
     high: float
+    verdict: str  # whether sampling variation explains the difference from the level
     width: float  # mean
     median_width: float
-
-    @property
-    def share(self) -> float:
-        """The share of rows covered."""
-        return self.n_covered / self.n_rows
-
-    @property
-    def verdict(self) -> str:
-        """Whether sampling variation explains the difference from the level."""
-        if self.share < self.low:
-            return "too low"
-        return "higher than promised" if self.share > self.high else "within sampling variation"
-
-
-class Region(NamedTuple):
-    """Coverage of the test rows in a region of a column."""
-
-    what: str  # the column
-    where: str
-    coverage: Coverage
-
-
-class Split(NamedTuple):
-    """Positions of the rows of each set, and a description."""
-
-    train: IntArray
-    calibration: IntArray
-    test: IntArray
-    words: list[str]
 
 
 @dataclass(frozen=True)
 class Findings:
-    """Everything that the page shows; arrays are about the test rows, in their order.
+    """Everything that the page shows; arrays are about the test rows, in their order."""
 
-    Attributes:
-        model: the trained and calibrated model with its columns.
-        split: the rows of each set.
-        n_missing: number of missing values of each column, in all rows.
-        rows: the test rows as they stand in the table.
-        y: their targets (N,).
-        predictions: a frame with the prediction and the bounds at each level.
-        main: the level at which regions, widths and misses are shown, the one nearest to 0.9.
-        accuracies: of the model and of its competitors.
-        coverages: at the levels asked for.
-        curve: at more levels.
-        regions: coverage in parts of the table.
-        importance: by column, the growth of the error in percent if it is shuffled.
-        settings: a description of the training.
-        notes: what was unusual about the table or the training.
-        warnings: what may void the guarantee.
-        rules: the most important rules in words.
-        groups: the column whose groups stayed together.
-        time: the column that was sorted by.
-    """
+    model: TableModel  #: trained and calibrated, with its columns
+    sets: Sets  #: positions of the rows of the training, calibration and test sets
+    split: list[str]  #: a description of the sets
+    n_missing: dict[str, int]  #: number of missing values of each column, in all rows
+    rows: Frame  #: the test rows as they stand in the table
+    y: Array  #: their targets (N,)
+    predictions: Frame  #: prediction and bounds at each level
+    main: float  #: the level of regions, widths and misses: the one nearest to 0.9
+    accuracies: list[Accuracy]  #: of the model and of its competitors
+    coverages: list[Coverage]  #: at the levels asked for
+    curve: list[Coverage]  #: at more levels
+    regions: list[tuple[str, str, Coverage]]  #: column, region of its values, coverage there
+    importance: list[tuple[str, float]]  #: by column, growth of the error in % if it is shuffled
+    notes: list[str]  #: what was unusual about the table or the training
+    warnings: list[str]  #: what may void the guarantee
+    rules: str  #: the most important rules in words
+    groups: str | None  #: the column whose groups stayed together
+    time: str | None  #: the column that was sorted by
 
-    model: TableModel
-    split: Split
-    n_missing: dict[str, int]
-    rows: Frame
-    y: Array
-    predictions: Frame
-    main: float
-    accuracies: list[Accuracy]
-    coverages: list[Coverage]
-    curve: list[Coverage]
-    regions: list[Region]
-    importance: list[tuple[str, float]]
-    settings: list[str]
-    notes: list[str]
-    warnings: list[str]
-    rules: str
-    groups: str | None
-    time: str | None
-
-    def ends(self, level: float) -> tuple[Array, Array]:
+    def bounds(self, level: float) -> tuple[Array, Array]:
         """Return the lower and upper bounds (N,) at a level."""
         return _bounds(self.predictions, level)
 
@@ -166,35 +112,35 @@ def analyse(
     """
     levels = read_levels(levels)
     frame, y_all, notes = _rows_with_target(table, target, groups, time)
-    split = split_rows(frame, levels, seed, groups, time)
-    columns = specify(frame, split.train, target, groups, time)
+    sets, split = split_rows(frame, levels, seed, groups, time)
+    columns = specify(frame, sets["training"], target, groups, time)
     if not columns.used:
         reasons = [f"{c.name!r}: {c.treatment}" for c in columns.columns if c.name != target]
         raise TableError(
             f"no column is left to predict {target!r} from; {'; '.join(reasons) or 'none there'}"
         )
     X, unusual = columns.encode(frame)
-    parts = {
-        name: (X.iloc[rows], y_all[rows])
-        for name, rows in zip(("train", "calibration", "test"), split[:3], strict=True)
-    }
-    log(f"training on {len(split.train):,} rows with {X.shape[1]} inputs ...")
-    regressor, warned = _fit(parts, seed, {} if epochs is None else {"epochs": epochs})
+    parts = {name: (X.iloc[rows], y_all[rows]) for name, rows in sets.items()}
+    log(f"training on {len(sets['training']):,} rows with {X.shape[1]} inputs ...")
+    regressor, warned = _fit(parts, seed, epochs)
     model = TableModel(regressor, columns, target, levels)
-    log(f"measuring on {len(split.test):,} test rows ...")
+
     X_test, y = parts["test"]
-    n_cal, rows = len(split.calibration), frame.iloc[split.test]
+    log(f"measuring on {len(y):,} test rows ...")
     many = read_levels([*CURVE_LEVELS, *levels])
     predictions = model.predict_encoded(X_test, many)
+    n_cal = len(sets["calibration"])
     curve = [measure_coverage(y, *_bounds(predictions, level), level, n_cal) for level in many]
-    main = min(levels, key=lambda level: abs(level - 0.9))
     log("computing the importance of inputs ...")
     importance = measure_importance(regressor.predict, X_test, y, columns, seed)
+    main = min(levels, key=lambda level: abs(level - 0.9))
+    rows = frame.iloc[sets["test"]]
     by = _region_values(rows, predictions["prediction"], columns, importance, groups)
     return Findings(
         model=model,
+        sets=sets,
         split=split,
-        n_missing={name: int(frame[name].isna().sum()) for name in frame.columns},
+        n_missing=frame.isna().sum().to_dict(),
         rows=rows,
         y=y,
         predictions=predictions,
@@ -204,10 +150,9 @@ def analyse(
         curve=curve,
         regions=measure_regions(by, y, *_bounds(predictions, main), main, n_cal),
         importance=importance,
-        settings=_describe(regressor),
         notes=[*notes, *unusual, *warned],
-        warnings=find_warnings(frame, columns, split, groups, time),
-        rules=str(regressor.rules(parts["train"][0], target=target)),
+        warnings=find_warnings(frame, columns, sets, groups, time),
+        rules=str(regressor.rules(parts["training"][0], target=target)),
         groups=groups,
         time=time,
     )
@@ -240,7 +185,7 @@ def _rows_with_target(
             f"target: column {target!r} holds {kind} (such as {example!r}), and only numbers can "
             "be predicted: choose another column with --target"
         )
-    numbers = as_numbers(values) if kind == "number" else as_truth(values)
+    numbers = read_as(kind, values)
     present = numbers.notna().to_numpy()
     y = numbers.to_numpy(float)[present]
     n_values = len(np.unique(y))
@@ -262,8 +207,8 @@ def _rows_with_target(
 
 def split_rows(
     frame: Frame, levels: Sequence[float], seed: int, groups: str | None, time: str | None
-) -> Split:
-    """Return training, calibration and test set, about 60, 20 and 20% of the rows.
+) -> tuple[Sets, list[str]]:
+    """Return training, calibration and test set, about 60, 20 and 20% of the rows, and notes.
 
     Small tables give more rows to calibration if the highest level needs them; of large tables
     rows are drawn at random.
@@ -289,20 +234,33 @@ def split_rows(
     sizes = [n_train, n_calibration]
     if time is not None:
         parts = np.split(_time_order(frame[time]), np.cumsum(sizes))
-        words = f"Rows in the order of {time!r}: the earliest train, the latest test."
+        notes = [f"Rows in the order of {time!r}: the earliest train, the latest test."]
     elif groups is not None:
-        parts, words = _split_groups(frame[groups], sizes, rng)
+        labels = as_labels(frame[groups])
+        parts = _split_groups(labels, groups, sizes, rng)
+        train, calibrate, test = (len(set(labels[rows])) for rows in parts)
+        notes = [
+            f"Whole groups of {groups!r} stay together: {train} train, {calibrate} calibrate and "
+            f"{test} test."
+        ]
     else:
         parts = random_parts(n, sizes, rng)
-        words = f"Rows drawn at random (seed {seed})."
-    return _limit(parts, words, rng, in_time=time is not None)
+        notes = [f"Rows drawn at random (seed {seed})."]
+    sets = dict(zip(MOST_ROWS, parts, strict=True))
+    for name, rows in sets.items():
+        if len(rows) > (most := MOST_ROWS[name]):
+            notes.append(f"Of {len(rows):,} {name} rows {most:,} were drawn, to save time.")
+            rows = rows[np.sort(rng.choice(len(rows), most, replace=False))]
+        sets[name] = rows if time is not None else np.sort(rows)
+    notes.append(", ".join(f"{len(rows):,} {name}" for name, rows in sets.items()) + " rows.")
+    return sets, notes
 
 
 def _time_order(values: Any) -> IntArray:
     kind, date_format = find_kind(values)
     if kind not in ("date", "number"):
         raise TableError(f"time: column {values.name!r} holds {kind}, neither dates nor numbers")
-    times = as_dates(values, date_format) if kind == "date" else as_numbers(values)
+    times = read_as(kind, values, date_format)
     if n_missing := int(times.isna().sum()):
         raise TableError(
             f"time: column {values.name!r} has {n_missing:,} missing or unreadable values; fill "
@@ -312,13 +270,13 @@ def _time_order(values: Any) -> IntArray:
 
 
 def _split_groups(
-    values: Any, sizes: Sequence[int], rng: np.random.Generator
-) -> tuple[list[IntArray], str]:
-    """Return the rows of three sets of whole groups, and a description."""
-    codes, names = values.astype(object).where(values.notna(), "(missing)").factorize()
+    labels: Any, name: str, sizes: Sequence[int], rng: np.random.Generator
+) -> list[IntArray]:
+    """Return the rows of three sets of whole groups."""
+    codes, names = pd.factorize(labels)
     if len(names) < FEWEST_GROUPS:
         raise TableError(
-            f"groups: column {values.name!r} has {len(names)} groups, fewer than {FEWEST_GROUPS}: "
+            f"groups: column {name!r} has {len(names)} groups, fewer than {FEWEST_GROUPS}: "
             "too few for three sets; leave --groups out"
         )
     order = rng.permutation(len(names))
@@ -329,68 +287,23 @@ def _split_groups(
     parts: list[IntArray] = [np.flatnonzero(set_of_group[codes] == k) for k in range(3)]
     if min(len(rows) for rows in parts) < 10:
         raise TableError(
-            f"groups: column {values.name!r} has groups so large that a set would have fewer than "
+            f"groups: column {name!r} has groups so large that a set would have fewer than "
             "10 rows; leave --groups out"
         )
-    n_train, n_calibration, n_test = np.bincount(set_of_group, minlength=3)
-    words = (
-        f"Whole groups of {values.name!r} stay together: {n_train} train, "
-        f"{n_calibration} calibrate and {n_test} test."
-    )
-    return parts, words
-
-
-def _limit(parts: Sequence[IntArray], words: str, rng: np.random.Generator, in_time: bool) -> Split:
-    """Return the sets, of which large ones are sampled."""
-    lines, kept = [words], []
-    for rows, (title, most) in zip(parts, MOST_ROWS.items(), strict=True):
-        if len(rows) > most:
-            lines.append(f"Of {len(rows):,} {title} rows {most:,} were drawn, to save time.")
-            rows = rows[np.sort(rng.choice(len(rows), most, replace=False))]
-        kept.append(rows if in_time else np.sort(rows))
-    train, calibration, test = kept
-    lines.append(
-        f"{len(train):,} training, {len(calibration):,} calibration, {len(test):,} test rows."
-    )
-    return Split(train, calibration, test, lines)
+    return parts
 
 
 # ------------------------------------------------------------------- fit
 
 
-def _fit(parts: Parts, seed: int, settings: Mapping[str, Any]) -> tuple[GT2Regressor, list[str]]:
+def _fit(parts: Parts, seed: int, epochs: int | None) -> tuple[GT2Regressor, list[str]]:
     """Return a trained and calibrated regressor, and its warnings."""
+    settings = {} if epochs is None else {"epochs": epochs}
     with warnings.catch_warnings(record=True) as caught, one_blas_thread():
         warnings.simplefilter("always")
-        regressor = GT2Regressor.strong(random_state=seed, **settings).fit(*parts["train"])
+        regressor = GT2Regressor.strong(random_state=seed, **settings).fit(*parts["training"])
         regressor.calibrate(*parts["calibration"], method="conformal")
     return regressor, [str(warning.message) for warning in caught]
-
-
-def _describe(regressor: GT2Regressor) -> list[str]:
-    """Return what was chosen inside the training rows, in sentences."""
-    kept = [candidate for candidate in regressor.chosen_ if candidate.kept]
-    were = "was" if len(kept) == 1 else "were"
-    lines = [
-        f"The model is the mean of {len(regressor.systems_)} systems; of "
-        f"{len(regressor.chosen_)} settings tried on the training rows, {len(kept)} {were} kept."
-    ]
-    for candidate in kept:
-        settings = {"n_rules": STRONG.n_rules} | candidate.settings
-        n_rules, ranks = settings.pop("n_rules"), settings.pop("inputs") == "ranks"
-        others = "".join(f", {name} {value}" for name, value in settings.items())
-        inputs = "ranks of the inputs" if ranks else "the inputs as they are"
-        lines.append(
-            f"{n_rules} rules on {inputs}{others}, {candidate.epochs} passes over the rows."
-        )
-    if (margins := regressor.margins_) is None:
-        return [*lines, "The intervals are planes of these systems."]
-    how = (
-        "the same for all rows"
-        if margins.power == 0
-        else f"proportional to the width of the planes to the power {margins.power:g}"
-    )
-    return [*lines, f"The intervals are margins around the prediction, {how}."]
 
 
 def _compare(
@@ -403,26 +316,25 @@ def _compare(
     """
     from sklearn.ensemble import HistGradientBoostingRegressor
 
-    (X, y), (X_cal, y_cal), (X_test, y_test) = (
-        parts[name] for name in ("train", "calibration", "test")
-    )
+    (X, y), (X_cal, y_cal), (X_test, y_test) = parts.values()
     boosted = HistGradientBoostingRegressor(random_state=seed).fit(X.to_numpy(), y)
     competitors: dict[str, Callable[[Frame], Array]] = {
         "the mean": lambda rows: np.full(len(rows), y.mean()),
         "boosted trees": lambda rows: boosted.predict(rows.to_numpy()),
         "this model, one width": ours.predict,
     }
+    lower, upper = (
+        np.column_stack(bounds)  # (N, L)
+        for bounds in zip(*(_bounds(predictions, level) for level in levels), strict=True)
+    )
     y_hat = predictions["prediction"].to_numpy()
-    lower, upper = zip(*(_bounds(predictions, level) for level in levels), strict=True)
-    intervals = np.column_stack(lower), np.column_stack(upper)
-    found = [measure_accuracy("this model", y_test, y_hat, *intervals)]
+    found = [measure_accuracy("this model", y_test, y_hat, lower, upper)]
+    ranks = [min(len(y_cal), rank(level, len(y_cal) + 1)) for level in levels]
     for name, predict in competitors.items():
-        errors, y_hat = np.sort(np.abs(y_cal - predict(X_cal))), predict(X_test)
-        n = len(errors)
-        ranks = [min(n, rank(level, n + 1)) for level in levels]
-        radii = errors[np.asarray(ranks) - 1]  # (L,)
-        centre = y_hat[:, None]
-        found.append(measure_accuracy(name, y_test, y_hat, centre - radii, centre + radii))
+        radii = np.sort(np.abs(y_cal - predict(X_cal)))[np.array(ranks) - 1]  # (L,)
+        y_hat = predict(X_test)
+        lower, upper = y_hat[:, None] - radii, y_hat[:, None] + radii
+        found.append(measure_accuracy(name, y_test, y_hat, lower, upper))
     return found
 
 
@@ -431,17 +343,16 @@ def _compare(
 
 def measure_accuracy(name: str, y: Array, y_hat: Array, lower: Array, upper: Array) -> Accuracy:
     """Return the accuracy of predictions (N,) with intervals (N, L)."""
-    error = y - y_hat
     variance = float(np.mean((y - y.mean()) ** 2))
-    mse = float(np.mean(error**2))
+    mse = float(np.mean((y - y_hat) ** 2))
     covered = (lower <= y[:, None]) & (y[:, None] <= upper)
     return Accuracy(
         name,
-        float(np.sqrt(mse)),
-        float(np.mean(np.abs(error))),
-        1 - mse / variance if variance > 0 else float("nan"),
-        (upper - lower).mean(axis=0).tolist(),
-        covered.mean(axis=0).tolist(),
+        rmse=float(np.sqrt(mse)),
+        mae=float(np.mean(np.abs(y - y_hat))),
+        r2=1 - mse / variance if variance > 0 else float("nan"),
+        widths=(upper - lower).mean(axis=0).tolist(),
+        coverages=covered.mean(axis=0).tolist(),
     )
 
 
@@ -466,15 +377,16 @@ def sampling_range(level: float, n_cal: int, n_test: int) -> tuple[float, float]
 
 def measure_coverage(y: Array, lower: Array, upper: Array, level: float, n_cal: int) -> Coverage:
     """Return the coverage of targets (N,) by intervals with bounds (N,) at a level."""
-    widths = upper - lower
-    return Coverage(
-        float(level),
-        len(y),
-        int(((lower <= y) & (y <= upper)).sum()),
-        *sampling_range(level, n_cal, len(y)),
-        float(widths.mean()),
-        float(np.median(widths)),
-    )
+    n_covered = int(covers(y, lower, upper).sum())
+    share = n_covered / len(y)
+    low, high = sampling_range(level, n_cal, len(y))
+    verdict = "within sampling variation"
+    if share < low:
+        verdict = "too low"
+    elif share > high:
+        verdict = "higher than promised"
+    width, median = float(np.mean(upper - lower)), float(np.median(upper - lower))
+    return Coverage(level, len(y), n_covered, share, low, high, verdict, width, median)
 
 
 def measure_importance(
@@ -487,17 +399,13 @@ def measure_importance(
     rng = np.random.default_rng(seed)
     rows = rng.permutation(len(X))[:IMPORTANCE_ROWS]
     X, y = X.iloc[rows], y[rows]
-
-    def rmse(inputs: Frame) -> float:
-        return float(np.sqrt(np.mean((y - predict(inputs)) ** 2)))
-
-    base, result = rmse(X), []
+    base, result = rmse(y, predict(X)), []
     for name, places in columns.places().items():
         growth = []
         for _ in range(IMPORTANCE_REPEATS):
             shuffled = X.copy()
             shuffled.iloc[:, places] = X.iloc[rng.permutation(len(X)), places].to_numpy()
-            growth.append(rmse(shuffled) - base)
+            growth.append(rmse(y, predict(shuffled)) - base)
         result.append((name, 100 * float(np.mean(growth)) / base if base > 0 else 0.0))
     return sorted(result, key=lambda item: -item[1])
 
@@ -517,7 +425,7 @@ def _region_values(
     used = {column.name: column for column in columns.used}
     for name, _ in importance[:2]:
         if used[name].kind == "number":
-            values[name] = as_numbers(rows[name]).fillna(used[name].fill).to_numpy(float)
+            values[name] = read_as("number", rows[name]).fillna(used[name].fill).to_numpy()
         elif used[name].kind in ("category", "yes/no"):
             values[name] = as_labels(rows[name])
     if groups is not None:
@@ -527,19 +435,13 @@ def _region_values(
 
 def measure_regions(
     by: Mapping[str, Any], y: Array, lower: Array, upper: Array, level: float, n_cal: int
-) -> list[Region]:
+) -> list[tuple[str, str, Coverage]]:
     """Return coverage by thirds of numbers, and by values of everything else.
 
-    Args:
-        by: name -> a value for each row (N,).
-        y: targets (N,).
-        lower: lower bounds of the intervals (N,).
-        upper: their upper bounds.
-        level: their level.
-        n_cal: number of calibration rows.
+    `by` names values for each row (N,), such as those of a column.
     """
     return [
-        Region(what, where, measure_coverage(y[mask], lower[mask], upper[mask], level, n_cal))
+        (what, where, measure_coverage(y[mask], lower[mask], upper[mask], level, n_cal))
         for what, values in by.items()
         for where, mask in _regions(np.asarray(values))
         if mask.any()
@@ -567,12 +469,20 @@ def _regions(values: Array) -> list[tuple[str, Array]]:
 
 
 def find_warnings(
-    frame: Frame, columns: Columns, split: Split, groups: str | None, time: str | None
+    frame: Frame, columns: Columns, sets: Sets, groups: str | None, time: str | None
 ) -> list[str]:
     """Return warnings of what may void the guarantee: an order in time, groups, few groups."""
     result = []
     if groups is not None and time is None:
-        result += _few_groups(as_labels(frame[groups]), split[:3])
+        labels = as_labels(frame[groups])
+        train, calibrate, test = (len(set(labels[rows])) for rows in sets.values())
+        if min(calibrate, test) < ENOUGH_GROUPS:
+            result.append(
+                f"Of {train + calibrate + test} groups {train} train, {calibrate} calibrate and "
+                f"{test} test. Rows of a group are alike, so the number of groups counts: nothing "
+                "is guaranteed for a new group, and other groups would give another coverage. "
+                "More groups help; more rows of the same groups do not."
+            )
     for column in columns.columns:
         name, n_values = column.name, frame[column.name].nunique()
         if column.kind == "date" and time is None:
@@ -592,15 +502,3 @@ def find_warnings(
                 f"try --groups {name!r}."
             )
     return result
-
-
-def _few_groups(labels: Any, parts: Sequence[IntArray]) -> list[str]:
-    train, calibrate, test = (len(set(labels[rows].tolist())) for rows in parts)
-    if min(calibrate, test) >= ENOUGH_GROUPS:
-        return []
-    return [
-        f"Of {train + calibrate + test} groups {train} train, {calibrate} calibrate and {test} "
-        "test. Rows of a group are alike, so the number of groups counts: nothing is guaranteed "
-        "for a new group, and other groups would give another coverage. More groups help; more "
-        "rows of the same groups do not."
-    ]

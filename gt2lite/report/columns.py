@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from gt2lite._validation import Array, IntArray
+from gt2lite.model_file import pick
 from gt2lite.report.reading import Frame, TableError, unique
 
 Series = Any  # pandas has no types here
@@ -72,6 +73,13 @@ def as_text(values: Series) -> Series:
 def as_labels(values: Series) -> Any:
     """Return values as an array of text in which missing values have a name, too."""
     return as_text(values).fillna("(missing)").to_numpy()
+
+
+def read_as(kind: str, values: Series, date_format: str | None = None) -> Series:
+    """Return a column as its kind: floats, dates or text; what cannot be read is missing."""
+    if kind == "date":
+        return as_dates(values, date_format)
+    return {"number": as_numbers, "yes/no": as_truth}.get(kind, as_text)(values)
 
 
 def as_numbers(values: Series) -> Series:
@@ -191,18 +199,15 @@ def find_identifier(name: str, present: Series, kind: str) -> tuple[str, str] | 
     if len(present) < 3:
         return None
     n_unique = present.nunique()
-    is_unique = n_unique == len(present)
-    if kind in ("text", "category"):
-        return ("unique", "a different text in every row") if is_unique else None
+    sort = "unique" if n_unique == len(present) else "repeats"
+    if kind in ("text", "category") and sort == "unique":
+        return sort, "a different text in every row"
     if kind != "number":
         return None
     numbers = as_numbers(present)
-    if not (numbers == numbers.round()).all():
-        return None
-    if is_unique and (numbers.diff().iloc[1:] == 1).all():
-        return "unique", "it counts the rows"
-    if names_identifier(name) and n_unique > 20:
-        sort = "unique" if is_unique else "repeats"
+    if sort == "unique" and (numbers.diff().iloc[1:] == 1).all() and numbers.iloc[0] % 1 == 0:
+        return sort, "it counts the rows"
+    if names_identifier(name) and n_unique > 20 and (numbers % 1 == 0).all():
         return sort, "whole numbers, and its name suggests it"
     return None
 
@@ -212,36 +217,21 @@ def find_identifier(name: str, present: Series, kind: str) -> tuple[str, str] | 
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its kind, its treatment, and what was learned from training rows.
+    """One column: its kind, its treatment, and what was learned from training rows."""
 
-    Attributes:
-        name: its name in the table.
-        kind: one of `KINDS`.
-        used: whether it is an input.
-        treatment: how it is encoded, or why it was dropped, in words.
-        identifier: "unique" or "repeats" for an identifier, else "".
-        fill: the number, or the day of a date, that replaces missing values.
-        flag: whether a column of its own marks missing values.
-        low, high: the range in training rows.
-        categories: values with a column each; all other values have zeros.
-        rare: values of the training rows without a column.
-        parts: of a date, some of `DATE_PARTS`.
-        date_format: of dates that are text.
-    """
-
-    name: str
-    kind: str
-    used: bool
-    treatment: str
-    identifier: str = ""
-    fill: float = 0.0
-    flag: bool = False
-    low: float = 0.0
-    high: float = 0.0
-    categories: list[str] = field(default_factory=list)
-    rare: list[str] = field(default_factory=list)
-    parts: list[str] = field(default_factory=list)
-    date_format: str | None = None
+    name: str  #: its name in the table
+    kind: str  #: one of `KINDS`
+    used: bool  #: whether it is an input
+    treatment: str  #: how it is encoded, or why it was dropped, in words
+    identifier: str = ""  #: "unique" or "repeats" for an identifier
+    fill: float = 0.0  #: the number, or the day of a date, that replaces missing values
+    flag: bool = False  #: whether a column of its own marks missing values
+    low: float = 0.0  #: the least number in training rows
+    high: float = 0.0  #: the largest one
+    categories: list[str] = field(default_factory=list)  #: values with a column each
+    rare: list[str] = field(default_factory=list)  #: other values of training rows: all zeros
+    parts: list[str] = field(default_factory=list)  #: of a date, some of `DATE_PARTS`
+    date_format: str | None = None  #: of dates that are text
 
     def __post_init__(self) -> None:
         """Check the values: they may come from a file."""
@@ -273,56 +263,48 @@ class Column:
 
     def encode(self, values: Series) -> tuple[Array, list[str]]:
         """Return the inputs (N, K) that values of this column become, and notes about them."""
+        read = read_as(self.kind, values, self.date_format)
         if self.kind == "category":
-            parts, missing, notes = self._encode_categories(values)
+            inputs = [read == category for category in self.categories]
         elif self.kind == "date":
-            dates = as_dates(values, self.date_format)
-            missing, notes = dates.isna().to_numpy(), self._unreadable(values, dates)
-            filled = dates.fillna(np.datetime64(round(self.fill * _DAY), "s"))
-            parts = [date_part(filled, part) for part in self.parts]
+            dates = read.fillna(np.datetime64(round(self.fill * _DAY), "s"))
+            inputs = [date_part(dates, part) for part in self.parts]
         else:
-            numbers = as_truth(values) if self.kind == "yes/no" else as_numbers(values)
-            missing, notes = numbers.isna().to_numpy(), self._unreadable(values, numbers)
-            parts = [numbers.fillna(self.fill).to_numpy(float)]
-            notes += self._outside(parts[0][~missing])
+            inputs = [read.fillna(self.fill)]
         if self.flag:
-            parts.append(missing.astype(float))
-        elif missing.any() and self.kind != "category":
-            notes.append(f"column {self.name!r}: {missing.sum():,} missing value(s) filled")
-        return np.column_stack(parts), notes
+            inputs.append(read.isna())
+        return np.column_stack(inputs).astype(float), self._notes(values, read)
 
-    def _encode_categories(self, values: Series) -> tuple[list[Array], Any, list[str]]:
-        text, notes = as_text(values), []
-        known = text.isin([*self.categories, *self.rare]) | text.isna()
-        if not known.all():
-            unseen = sorted(set(text[~known]))
-            shown = ", ".join(map(repr, unseen[:3])) + (", ..." if len(unseen) > 3 else "")
+    def _notes(self, values: Series, read: Series) -> list[str]:
+        """Return what is unusual about values, given the same as they were read."""
+        notes = []
+        missing = read.isna()
+        unreadable = values[missing & as_text(values).notna()]
+        if len(unreadable):
             notes.append(
-                f"column {self.name!r}: {(~known).sum():,} row(s) hold {shown}, never seen in "
-                "training: treated as any other rare value"
+                f"{len(unreadable):,} value(s) such as {str(unreadable.iloc[0])!r} cannot be read "
+                f"as {self.kind} and count as missing"
             )
-        parts = [(text == category).to_numpy(float) for category in self.categories]
-        return parts, text.isna().to_numpy(), notes
-
-    def _unreadable(self, values: Series, read: Series) -> list[str]:
-        bad = values[read.isna() & values.notna()]
-        bad = bad[as_text(bad).notna()] if len(bad) else bad
-        if not len(bad):
-            return []
-        return [
-            f"column {self.name!r}: {len(bad):,} value(s) such as {str(bad.iloc[0])!r} cannot be "
-            f"read as {self.kind} and count as missing"
-        ]
-
-    def _outside(self, numbers: Array) -> list[str]:
-        more = BEYOND * (self.high - self.low)
-        n = int(((numbers < self.low - more) | (numbers > self.high + more)).sum())
-        if self.kind != "number" or not n:
-            return []
-        return [
-            f"column {self.name!r}: {n:,} row(s) lie far outside the training range, "
-            f"{self.low:g} to {self.high:g}"
-        ]
+        if self.kind == "number":
+            beyond = BEYOND * (self.high - self.low)
+            n_far = int(((read < self.low - beyond) | (read > self.high + beyond)).sum())
+            if n_far:
+                notes.append(
+                    f"{n_far:,} row(s) lie far outside the training range, "
+                    f"{self.low:g} to {self.high:g}"
+                )
+        if self.kind == "category":
+            unseen = read[~missing & ~read.isin([*self.categories, *self.rare])]
+            if len(unseen):
+                shown = [repr(value) for value in sorted(set(unseen))]
+                notes.append(
+                    f"{len(unseen):,} row(s) hold {', '.join(shown[:3])}"
+                    f"{', ...' if len(shown) > 3 else ''}, never seen in training: "
+                    "treated as any other rare value"
+                )
+        elif missing.any() and not self.flag:
+            notes.append(f"{missing.sum():,} missing value(s) filled")
+        return [f"column {self.name!r}: {note}" for note in notes]
 
 
 class Columns:
@@ -341,15 +323,11 @@ class Columns:
         """The names of the model's inputs."""
         return unique([name for column in self.used for name in column.input_names()])
 
-    def places(self) -> dict[str, list[int]]:
+    def places(self) -> dict[str, IntArray]:
         """Return the places of each used column among the model's inputs."""
-        result: dict[str, list[int]] = {}
-        start = 0
-        for column in self.used:
-            end = start + len(column.input_names())
-            result[column.name] = list(range(start, end))
-            start = end
-        return result
+        ends = np.cumsum([len(column.input_names()) for column in self.used])
+        places = np.split(np.arange(ends[-1]), ends[:-1])
+        return {column.name: place for column, place in zip(self.used, places, strict=True)}
 
     def encode(self, frame: Frame) -> tuple[Frame, list[str]]:
         """Return the model's inputs (N, M) as a frame, and notes on missing or unseen values.
@@ -357,24 +335,22 @@ class Columns:
         Raises:
             TableError: the frame has no column that the model uses.
         """
-        absent = [column.name for column in self.used if column.name not in frame]
-        if len(absent) == len(self.used):
-            needed = ", ".join(repr(name) for name in absent[:8])
+        if not any(column.name in frame for column in self.used):
+            needed = ", ".join(repr(column.name) for column in self.used[:8])
             raise TableError(f"the table has none of the model's columns: it needs {needed}")
         parts, notes = [], []
         for column in self.used:
-            if column.name in absent:
-                values = pd.Series([None] * len(frame), index=frame.index, dtype=object)
-                part, _ = column.encode(values)
-                notes.append(
+            if column.name in frame:
+                part, unusual = column.encode(frame[column.name])
+            else:
+                part, _ = column.encode(pd.Series(np.nan, index=frame.index))
+                unusual = [
                     f"column {column.name!r} is missing: every row is filled as if its value were "
                     "unknown; expect larger errors"
-                )
-            else:
-                part, more = column.encode(frame[column.name])
-                notes += more
+                ]
             parts.append(part)
-        return pd.DataFrame(np.column_stack(parts), columns=self.names, index=frame.index), notes
+            notes += unusual
+        return pd.DataFrame(np.hstack(parts), columns=self.names, index=frame.index), notes
 
     def to_json(self) -> list[dict[str, Any]]:
         """Return the specification as plain values."""
@@ -383,12 +359,10 @@ class Columns:
     @classmethod
     def from_json(cls, content: Any) -> Self:
         """Return the columns that `to_json` described, or raise a ValueError."""
-        names = {f.name for f in fields(Column)}
-        if not isinstance(content, list) or not all(
-            isinstance(item, dict) and item.keys() == names for item in content
-        ):
+        if not isinstance(content, list):
             raise ValueError("invalid column specification")
-        return cls([Column(**item) for item in content])
+        names = [f.name for f in fields(Column)]
+        return cls([Column(*pick(item, *names)) for item in content])
 
 
 # ------------------------------------------------------------------- learning it
@@ -452,72 +426,64 @@ def _drop_useless(name: str, values: Series, kind: str) -> Column | None:
 
 def _learn(name: str, values: Series, kind: str, date_format: str | None, is_time: bool) -> Column:
     """Return the treatment that is learned from the training rows of a column."""
+    read = read_as(kind, values, date_format)
     flag = bool(values.isna().mean() >= FLAG_FROM)
     if kind == "category":
-        return _learn_category(name, values, flag)
-    if kind == "date":
-        return _learn_date(name, values, date_format, is_time, flag)
-    return _learn_number(name, values, kind, flag)
+        learned, words, fill = *_learn_categories(read, flag), "zeros"
+    elif kind == "date":
+        learned, words, fill = *_learn_dates(read, date_format, is_time), "the median date"
+    else:
+        as_is = "text that reads as numbers" if is_textual(values) else "number, used as it is"
+        learned, words = _learn_numbers(read, "yes is 1, no is 0" if kind == "yes/no" else as_is)
+        fill = f"{learned.get('fill', 0):g}"
+    if not learned:
+        return Column(name, kind, False, words, date_format=date_format)
+    if read.isna().any():
+        words += f"; missing values become {fill}" + (", and a column marks them" if flag else "")
+    return Column(name, kind, True, words, flag=flag, date_format=date_format, **learned)
 
 
-def _learn_number(name: str, values: Series, kind: str, flag: bool) -> Column:
-    numbers = as_truth(values) if kind == "yes/no" else as_numbers(values)
-    present = numbers.dropna()
-    if present.nunique() < 2:
-        return Column(name, kind, False, "dropped: the same value in every training row")
-    if present.abs().max() > LARGEST or present.max() - present.min() < LEAST_RANGE:
+# Each of the following returns the fields of a `Column` that are learned from training rows, none
+# if the column is dropped, and the treatment in words.
+Learned = tuple[dict[str, Any], str]
+
+
+def _learn_numbers(numbers: Series, words: str) -> Learned:
+    low, high = float(numbers.min()), float(numbers.max())
+    if numbers.nunique() < 2:
+        return {}, "dropped: the same value in every training row"
+    if numbers.abs().max() > LARGEST or high - low < LEAST_RANGE:
         reason = f"numbers beyond {LARGEST:g}, or a range below {LEAST_RANGE:g}"
-        return Column(name, kind, False, f"dropped: {reason}; multiply it by a power of ten")
-    fill = float(present.median())
-    treatment = "yes is 1, no is 0" if kind == "yes/no" else "number, used as it is"
-    if kind == "number" and is_textual(values):
-        treatment = "text that reads as numbers"
-    treatment += _fill_words(numbers, f"{fill:g}", flag)
-    low, high = float(present.min()), float(present.max())
-    return Column(name, kind, True, treatment, fill=fill, flag=flag, low=low, high=high)
+        return {}, f"dropped: {reason}; multiply it by a power of ten"
+    return {"fill": float(numbers.median()), "low": low, "high": high}, words
 
 
-def _learn_category(name: str, values: Series, flag: bool) -> Column:
-    counts = as_text(values).dropna().value_counts()
-    enough = max(RAREST, RAREST_SHARE * len(values))
-    frequent = [str(value) for value in counts.index[counts >= enough]][:MOST_CATEGORIES]
+def _learn_categories(text: Series, flag: bool) -> Learned:
+    counts = text.value_counts()  # without missing values, the most frequent first
+    enough = max(RAREST, RAREST_SHARE * len(text))
+    frequent = counts.index[counts >= enough].tolist()[:MOST_CATEGORIES]
     if not frequent or (len(counts) == 1 and not flag):
-        return Column(name, "category", False, "dropped: no category is frequent enough")
+        return {}, "dropped: no category is frequent enough"
     n_rare = len(counts) - len(frequent)
     if len(frequent) == 2 and not n_rare:
         frequent = frequent[:1]  # the other one is its opposite
-    treatment = f"category: {len(frequent)} column(s) of 0 and 1"
+    words = f"category: {len(frequent)} column(s) of 0 and 1"
     if n_rare:
-        treatment += f"; {n_rare} rarer value(s) have zeros in all of them"
-    treatment += _fill_words(values, "zeros", flag)
-    rare = [str(value) for value in counts.index if str(value) not in frequent][:MOST_RARE]
-    return Column(name, "category", True, treatment, flag=flag, categories=frequent, rare=rare)
+        words += f"; {n_rare} rarer value(s) have zeros in all of them"
+    rare = counts.index.tolist()[len(frequent) :][:MOST_RARE]
+    return {"categories": frequent, "rare": rare}, words
 
 
-def _learn_date(
-    name: str, values: Series, date_format: str | None, is_time: bool, flag: bool
-) -> Column:
-    dates = as_dates(values, date_format)
+def _learn_dates(dates: Series, date_format: str | None, is_time: bool) -> Learned:
     present = dates.dropna()
-    wanted: tuple[str, ...] = DATE_PARTS
+    days = date_part(present, "day")
+    parts: list[str] = [part for part in DATE_PARTS if len(set(date_part(present, part))) > 1]
     if is_time:  # days go on beyond the training rows, and so may months
-        span = np.ptp(date_part(present, "day")) if len(present) else 0
-        wanted = tuple(part for part, days in DATE_SPANS.items() if span >= days)
-    parts = [part for part in wanted if len(np.unique(date_part(present, part))) > 1]
+        parts = [part for part in parts if np.ptp(days) >= DATE_SPANS.get(part, np.inf)]
     if not parts:
-        treatment = "the order in time" if is_time else "dropped: constant"
-        return Column(name, "date", False, treatment, date_format=date_format)
-    fill = float(np.median(date_part(present, "day")))
+        return {}, "the order in time" if is_time else "dropped: constant"
     written = "" if date_format is None else f" (written as {date_format})"
-    treatment = f"date{written}: {', '.join(parts)}" + _fill_words(dates, "the median date", flag)
+    words = f"date{written}: {', '.join(parts)}"
     if is_time:
-        treatment = f"the order in time, and {treatment}"
-    return Column(
-        name, "date", True, treatment, fill=fill, flag=flag, parts=parts, date_format=date_format
-    )
-
-
-def _fill_words(values: Series, fill: str, flag: bool) -> str:
-    if not values.isna().any():
-        return ""
-    return f"; missing values become {fill}" + (", and a column marks them" if flag else "")
+        words = f"the order in time, and {words}"
+    return {"fill": float(np.median(days)), "parts": parts}, words

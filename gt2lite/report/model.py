@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from gt2lite import model_file
-from gt2lite._validation import Array, between
+from gt2lite._validation import between
 from gt2lite.calibration import plain_fraction
 from gt2lite.regressor import GT2Regressor, bound_names
 from gt2lite.report.columns import Columns
@@ -43,21 +43,13 @@ def frame_to_csv(frame: Frame) -> bytes:
 
 @dataclass
 class TableModel:
-    """A model that predicts a column of a table from its other columns.
+    """A model that predicts a column of a table from its other columns."""
 
-    Attributes:
-        regressor: the calibrated estimator.
-        columns: how columns become its inputs.
-        target: name of the column that it predicts.
-        levels: those of `predict` by default.
-        notes: what was unusual about the last table that it predicted.
-    """
-
-    regressor: GT2Regressor
-    columns: Columns
-    target: str
-    levels: tuple[float, ...]
-    notes: list[str] = field(default_factory=list)
+    regressor: GT2Regressor  #: the calibrated estimator
+    columns: Columns  #: how columns become its inputs
+    target: str  #: name of the column that it predicts
+    levels: tuple[float, ...]  #: those of `predict` by default
+    notes: list[str] = field(default_factory=list)  #: on the last table that it predicted
 
     def predict(self, table: Any, levels: Sequence[float] | None = None) -> Frame:
         """Return the prediction and intervals for each row of a file or a data frame.
@@ -78,15 +70,14 @@ class TableModel:
         """Return the same for rows that are encoded already."""
         levels = self.levels if levels is None else read_levels(levels)
         names = ["prediction", *(name for level in levels for name in bound_names(level))]
-        starts = range(0, len(X), CHUNK)
-        parts = [self._predict_chunk(X.iloc[i : i + CHUNK], levels) for i in starts]
-        values = np.concatenate([np.empty((0, len(names))), *parts])
+        values = np.empty((len(X), len(names)))
+        for start in range(0, len(X), CHUNK):
+            chunk = slice(start, start + CHUNK)
+            values[chunk, 0] = self.regressor.predict(X.iloc[chunk])
+            values[chunk, 1::2], values[chunk, 2::2] = self.regressor.predict_interval(
+                X.iloc[chunk], coverage=list(levels)
+            )
         return pd.DataFrame(values, columns=names, index=X.index)
-
-    def _predict_chunk(self, X: Frame, levels: tuple[float, ...]) -> Array:
-        lower, upper = self.regressor.predict_interval(X, coverage=list(levels))
-        bounds = np.stack([lower, upper], axis=2).reshape(len(X), -1)  # (N, 2 L)
-        return np.column_stack([self.regressor.predict(X), bounds])
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one JSON file at exactly this path, see `gt2lite.model_file`."""

@@ -16,22 +16,22 @@ from typing import Any
 import jinja2
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from gt2lite._validation import Array
 from gt2lite._version import __version__
 from gt2lite.plots.style import BLUE, GREY, ORANGE, SKY, STYLE, VERMILION
-from gt2lite.regressor import percent
+from gt2lite.regressor import bound_names, percent
 from gt2lite.report.analysis import Coverage, Findings
-from gt2lite.report.reading import Table
+from gt2lite.report.reading import Frame, Table
+from gt2lite.training import STRONG
 
 MOST_POINTS = 150  # test rows in a figure
 MOST_BARS = 15
 MOST_ROWS = 10  # of the widest intervals, and of the misses
 MOST_COLUMNS = 5  # columns shown beside them
-LONGEST = 40  # characters of a value
-CLEARLY = 0.9  # a width ratio below this is worth a sentence
 
 
 def render(found: Findings, source: Table, seed: int) -> str:
@@ -39,50 +39,46 @@ def render(found: Findings, source: Table, seed: int) -> str:
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {"number": number, "percent": percent, "share": share}
+    environment.filters |= {"number": number, "percent": percent, "share": "{:.1%}".format}
     template = resources.files("gt2lite.report").joinpath("page.html.j2").read_text("utf-8")
     at = found.model.levels.index(found.main)
+    widest, misses = _extremes(found)
     return environment.from_string(template).render(
         found=found,
         source=source,
         seed=seed,
         version=__version__,
-        main=found.coverages[at],
+        strong=STRONG,
         at=at,
-        clearly=CLEARLY,
-        extremes=_extremes(found),
-        figures=_figures(found, at),
-        low_regions=[one for one in found.regions if one.coverage.share < one.coverage.low],
+        widest=widest,
+        misses=misses,
+        figures=_figures(found, fixed=found.accuracies[2].widths[at]),
     )
 
 
-def _extremes(found: Findings) -> dict[str, Any]:
-    """Return the rows with the widest intervals, and the misses that lie farthest outside."""
-    lower, upper = found.ends(found.main)
+def _extremes(found: Findings) -> tuple[Frame, Frame]:
+    """Return the rows with the widest intervals, and the misses that lie farthest outside.
+
+    The columns are target, prediction and bounds, then the most important inputs.
+    """
+    lower, upper = found.bounds(found.main)
     outside = np.maximum(lower - found.y, found.y - upper)
     missed = np.flatnonzero(outside > 0)
     widest = np.argsort(lower - upper, kind="stable")[:MOST_ROWS]
     farthest = missed[np.argsort(-outside[missed], kind="stable")][:MOST_ROWS]
-    inputs = [name for name, _ in found.importance[:MOST_COLUMNS]]
-    numbers = (found.y, found.predictions["prediction"].to_numpy(), lower, upper)
-
-    def rows(places: Any) -> list[dict[str, Any]]:
-        return [
-            {
-                "name": found.rows.index[i],
-                "numbers": [float(values[i]) for values in numbers],
-                "inputs": [_cell(found.rows[name].iloc[i]) for name in inputs],
-            }
-            for i in places
-        ]
-
-    return {"inputs": inputs, "widest": rows(widest), "misses": rows(farthest)}
+    numbers = found.predictions[["prediction", *bound_names(found.main)]].set_axis(
+        ["prediction", "lower", "upper"], axis=1
+    )
+    numbers.insert(0, found.model.target, found.y, allow_duplicates=True)
+    inputs = found.rows[[name for name, _ in found.importance[:MOST_COLUMNS]]]
+    rows = pd.concat([numbers, inputs], axis=1)
+    return rows.iloc[widest], rows.iloc[farthest]
 
 
-def _figures(found: Findings, at: int) -> dict[str, str]:
-    lower, upper = found.ends(found.main)
+def _figures(found: Findings, fixed: float) -> dict[str, str]:
+    """Return all figures; `fixed` is the one width of the intervals of boosted trees."""
+    lower, upper = found.bounds(found.main)
     y_hat, target = found.predictions["prediction"].to_numpy(), found.model.target
-    fixed = found.accuracies[2].widths[at]  # that of boosted trees
     top = found.importance[:MOST_BARS]
     return {
         "intervals": _picture(lambda ax: plot_intervals(ax, found.y, y_hat, lower, upper, target)),
@@ -108,20 +104,6 @@ def number(value: Any) -> str:
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         return f"{int(value):,}" if abs(int(value)) >= 10_000 else str(value)
     return "\N{EN DASH}" if value is None else str(value)
-
-
-def share(value: float) -> str:
-    """Return a share in percent.
-
-    >>> share(0.9134)
-    '91.3%'
-    """
-    return f"{value:.1%}"
-
-
-def _cell(value: Any) -> str:
-    text = number(value)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
 
 
 # ------------------------------------------------------------------- figures

@@ -15,7 +15,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 Frame = Any  # pandas has no types here
@@ -56,10 +55,9 @@ def read(table: Any) -> Table:
     ['A data frame of 2 rows and 1 columns.']
     """
     if isinstance(table, (str, os.PathLike)):
-        path = Path(table)
-        frame, how = _read_file(path)
+        name = Path(table).name
+        frame, notes = _read_file(Path(table))
         frame.index = pd.RangeIndex(1, len(frame) + 1)
-        name = path.name
     else:
         if not isinstance(table, pd.DataFrame) and hasattr(table, "to_pandas"):
             table = table.to_pandas()
@@ -67,16 +65,17 @@ def read(table: Any) -> Table:
             raise TableError(
                 f"table must be the path of a file or a data frame, got {type(table).__name__}"
             )
-        frame, how, name = table.copy(), ["A data frame"], "table"
+        frame, notes, name = table.copy(), ["A data frame"], "table"
     frame.columns = unique([str(column).strip() for column in frame.columns])
-    how[0] = f"{how[0]} of {len(frame):,} rows and {frame.shape[1]} columns."
+    notes[0] += f" of {len(frame):,} rows and {frame.shape[1]} columns."
     if frame.index.has_duplicates:
         frame.index = pd.RangeIndex(1, len(frame) + 1)
-        how.append("Its index has duplicates, so rows are counted from 1.")
-    return Table(frame, name, how)
+        notes.append("Its index has duplicates, so rows are counted from 1.")
+    return Table(frame, name, notes)
 
 
 def _read_file(path: Path) -> tuple[Frame, list[str]]:
+    """Return the table in a file, and notes, of which `read` completes the first."""
     if not path.is_file():
         raise TableError(f"there is no file {str(path)!r}: check name and folder")
     suffixes = [suffix.lower() for suffix in path.suffixes]
@@ -118,12 +117,13 @@ def read_csv(content: bytes, name: str = "the file") -> tuple[Frame, list[str]]:
     text, encoding = _decode(content)
     if not text.strip():
         raise TableError(f"{name} is empty")
-    first = text[:_LOOKED_INTO].splitlines()
-    if len(text) > _LOOKED_INTO and len(first) > 1:
-        first = first[:-1]  # the last one is cut
-    lines = [line for line in first if line.strip()][:_LOOKED_AT]
-    separator, width = _separator(lines)
-    rows = list(csv.reader(lines, delimiter=separator))
+    lines = text[:_LOOKED_INTO].splitlines()
+    if len(text) > _LOOKED_INTO and len(lines) > 1:
+        lines.pop()  # it is cut
+    filled = [i for i, line in enumerate(lines) if line.strip()][:_LOOKED_AT]
+    shown = [lines[i] for i in filled]
+    separator, width = _separator(shown)
+    rows = list(csv.reader(shown, delimiter=separator))
     above = next((i for i, row in enumerate(rows) if len(row) == width), 0)
     decimal = _decimal(rows, separator)
     header = _has_header(rows[above:])
@@ -133,7 +133,7 @@ def read_csv(content: bytes, name: str = "the file") -> tuple[Frame, list[str]]:
             sep=separator,
             decimal=decimal,
             header=0 if header else None,
-            skiprows=_lines_to_skip(first, above),
+            skiprows=filled[:above],
             skipinitialspace=True,
             na_values=MISSING,
             low_memory=False,
@@ -168,43 +168,39 @@ def _decode(content: bytes) -> tuple[str, str]:
 
 def _separator(lines: list[str]) -> tuple[str, int]:
     """Return the separator by which most lines have the same number of fields, and that number."""
-    best, found = (-1.0, 0), (",", 1)
-    for separator in SEPARATORS:
+
+    def agreement(separator: str) -> tuple[float, int]:
         widths = Counter(len(row) for row in csv.reader(lines, delimiter=separator))
-        width, count = max(widths.items(), key=lambda item: (item[1] * (item[0] > 1), item[0]))
-        score = (count / len(lines) if width > 1 else -0.5, width)
-        if score > best:
-            best, found = score, (separator, width)
-    return found
+        return max((count if width > 1 else 0, width) for width, count in widths.items())
 
-
-def _lines_to_skip(lines: list[str], above: int) -> list[int]:
-    """Return the numbers of the first lines that hold something, as many as `above`."""
-    filled = (i for i, line in enumerate(lines) if line.strip())
-    return [i for i, _ in zip(filled, range(above), strict=False)]
+    best = max(SEPARATORS, key=agreement)
+    return best, agreement(best)[1]
 
 
 def _decimal(rows: list[list[str]], separator: str) -> str:
     if separator == ",":
         return "."
     cells = [cell for row in rows for cell in row]
-    commas = sum(_WITH_COMMA.fullmatch(cell) is not None for cell in cells)
-    return "," if commas > sum(_WITH_POINT.fullmatch(cell) is not None for cell in cells) else "."
+    with_comma, with_point = (
+        sum(pattern.fullmatch(cell) is not None for cell in cells)
+        for pattern in (_WITH_COMMA, _WITH_POINT)
+    )
+    return "," if with_comma > with_point else "."
 
 
 def _has_header(rows: list[list[str]]) -> bool:
     """Return whether the first row names the columns."""
-    first = [cell.strip() for cell in rows[0]]
-    if sum(_NUMBER.fullmatch(cell) is not None for cell in first) > len(first) / 2:
+    first, below = [cell.strip() for cell in rows[0]], rows[1:]
+    is_name = [_NUMBER.fullmatch(cell) is None for cell in first]
+    if sum(is_name) < len(first) / 2:
         return False
-    below = rows[1:]
     numeric = [
-        bool(below) and all(_NUMBER.fullmatch(row[i]) for row in below if len(row) > i and row[i])
+        i
         for i in range(len(first))
+        if below and all(_NUMBER.fullmatch(row[i]) for row in below if len(row) > i and row[i])
     ]
-    named = [_NUMBER.fullmatch(cell) is None for cell in first]
-    if any(numeric):  # above numbers, a header holds none
-        return all(named[i] for i in np.flatnonzero(numeric))
+    if numeric:
+        return all(is_name[i] for i in numeric)  # above numbers, a header holds none
     return len(set(first)) == len(first)
 
 

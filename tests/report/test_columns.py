@@ -98,7 +98,7 @@ def test_encoding_gives_the_numbers_one_would_write_down(messy, columns):
     days = (pd.Timestamp("2023-01-01") - pd.Timestamp(0)).days
     assert X["verkauft am (days since 1970)"].iloc[0] == days
     assert (X["Zimmer is missing"] == messy["Zimmer"].isna()).all()
-    assert columns.places()["Farbe"] == [1, 2, 3]
+    assert columns.places()["Farbe"].tolist() == [1, 2, 3]
 
 
 def test_the_specification_survives_json(messy, columns):
@@ -183,5 +183,5 @@ def test_an_invalid_specification_is_refused(change):
     assert Columns.from_json([sound]).names == ["a"]
     with pytest.raises(ValueError, match="'a'"):
         Columns.from_json([sound | change])
-    with pytest.raises(ValueError, match="specification"):
+    with pytest.raises(ValueError, match="entries"):
         Columns.from_json([{"name": "a"}])
