@@ -43,10 +43,11 @@ help: ## List the commands
 	@echo "Usage: make COMMAND"
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
 
-check: lint type ## Check style and types, run the quick tests (one minute)
-	@$(PY) tools/args.py $(PY) -m pytest -n auto --dist worksteal -m 'not slow and not browser'
+check: lint type ## Check style and types, run the quick tests of the package (one minute)
+	@$(PY) tools/args.py $(PY) -m pytest -n auto --dist worksteal -q -m 'not slow and not browser' tests \
+	  --ignore=tests/book --ignore=tests/stress --ignore=tests/study
 
-test: $(VENV)/.stamp ## Run all tests (ARGS="-k reduction" picks some)
+test: $(VENV)/.stamp ## Run all tests; those of pages need `make book` before (ARGS="-k reduction" picks some)
 	@$(PY) tools/args.py $(PY) -m pytest -n auto --dist worksteal
 
 book: $(VENV)/.stamp ## Run all chapters, build the book: _build/html/index.html (PROFILE=quick, SOLUTIONS=0)

@@ -1,36 +1,16 @@
-"""What tests share: settings that must stand before any import, and the book, run once."""
+"""Fixtures that several folders share, and settings that must stand before any import."""
 
 from __future__ import annotations
 
 import importlib
 import json
 import os
-import sys
 import time
-from pathlib import Path
 
 import pytest
 
 # scikit-learn skips one of its checks of estimators unless SciPy was told this at import.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
-
-ROOT = Path(__file__).resolve().parents[1]
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items):
-    """Let one test build the book at once, and all others that need it come last.
-
-    So one worker builds while another one tests, and none has to wait for the book.
-    """
-    late = [item for item in items if "quick_run" in getattr(item, "fixturenames", ())]
-    builder = next((item for item in late if "site" in item.fixturenames), None)
-    others = {id(item) for item in late}
-    items[:] = [
-        *([builder] if builder else []),
-        *(item for item in items if id(item) not in others),
-        *(item for item in late if item is not builder),
-    ]
 
 
 @pytest.fixture(scope="session")
@@ -60,23 +40,6 @@ def once(tmp_path_factory, request):
         return said["value"]
 
     return get
-
-
-@pytest.fixture(scope="session")
-def quick_run(once):
-    """A folder with all chapters executed in the quick profile, and the errors by chapter.
-
-    Chapters that have not changed since the last time are not executed again.
-    """
-    sys.path.insert(0, str(ROOT / "tools"))
-    book = importlib.import_module("book")
-    build = ROOT / "_build" / "check" / "_build"  # Jupyter Book insists on the last name
-
-    def execute():
-        failed = book.execute(ROOT, build, "quick")
-        return {run.job.chapter.name: run.error for run in failed}
-
-    return build, once("quick-run", execute)
 
 
 @pytest.fixture

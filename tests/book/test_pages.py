@@ -1,7 +1,6 @@
-"""The built book, as a reader meets it: every page in a real browser, with the network shut.
+"""The built book in a real browser, with the network refused.
 
-The book is built once for each run of the tests, in the quick profile and into a folder of its
-own (`quick_run` in conftest.py), so that the reader's own pages stay what they are.
+The pages are those of `make book`; without them, or after a change of code, the tests skip.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ def test_every_formula_is_set_and_no_markup_is_left(visit):
     assert visit.unset == 0
 
 
-def test_a_page_is_accessible_in_light_and_dark(visit):
+def test_a_page_is_accessible_in_light_and_dark(visit):  # `visits.AUDITED`
     assert visit.light == []
     assert visit.dark == []
 

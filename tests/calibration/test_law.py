@@ -31,7 +31,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::gt2lite.calibration.SmallCalibrationWarning"),
 ]
 
-REDRAWS = 2000
+REDRAWS = 1000
 # Draws are seeded: what holds today holds tomorrow. Should the draws ever change, a true law
 # is rejected once in ten thousand times, and each test shows that the law of the next rank,
 # one sample away, is rejected clearly.
