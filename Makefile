@@ -133,9 +133,10 @@ $(VENV)/.locked: requirements.lock
 	  echo 'On Debian and Ubuntu: apt-get install python3-venv' >&2; exit 1; }
 	@echo 'Setting up $(VENV) with the locked packages (once, one or two minutes) ...'
 	@$(PYTHON) -m venv --clear $(VENV)
-	@# uv installs in a third of pip's time; wherever it cannot, pip does the same.
+	@# uv is several times as fast as pip; if it fails for any reason, pip does the same. Without
+	@# compiled files every kernel of the book would compile its imports again.
 	@{ $(PIP) install uv==$(UV_VERSION) && \
-	  $(VENV)/bin/uv pip install --quiet --python $(PY) --require-hashes --requirement requirements.lock; } \
+	  $(VENV)/bin/uv pip install --quiet --compile-bytecode --python $(PY) --require-hashes --requirement requirements.lock; } \
 	  2>/dev/null || $(PIP) install --require-hashes --requirement requirements.lock
 	@touch $@
 
