@@ -359,6 +359,14 @@ def steps_of_first_epoch(N, batch_size):
     return max(np.abs(end[name] - start[name]).max() for name in start) / 1e-6
 
 
+def test_weight_decay_follows_the_scheduled_rate():
+    x = np.array([1.0])
+    adam = Adam(x, 0.5, schedule="cosine", n_steps=2, weight_decay=0.1)
+    for _ in range(2):  # at rates of 0.5 and 0.25; without a gradient nothing else moves
+        adam.update(np.zeros(1))
+    np.testing.assert_allclose(x, (1 - 0.05) * (1 - 0.025), rtol=1e-15)
+
+
 @pytest.mark.parametrize(
     ("N", "batch_size", "steps"),
     [(8, 8, 1), (9, 8, 1), (15, 8, 1), (16, 8, 2), (17, 8, 2), (5, 8, 1), (1, 8, 1), (3, 1, 3)],

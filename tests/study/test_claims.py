@@ -169,6 +169,15 @@ def test_the_upper_bound_counts_and_not_the_mean():
         assert found.rows.p[0] == pytest.approx(p / 2)
 
 
+def test_an_excess_is_in_percent_of_the_trained_mean():
+    class Two:
+        def values(self, metric, dataset, model, level):
+            return np.array([1.0, 3.0]) if model == "trained" else np.array([2.0, 3.0])
+
+    (excess,) = claims._excess(Two(), "rmse", [("pp", 0.9)]).values()
+    assert excess.tolist() == [50.0, 0.0]
+
+
 def test_an_excess_is_beyond_chance_at_5_percent_with_holm_over_the_rows():
     alike = {"b": np.array([-1.0, 1.0, 0.0, 2.0, -2.0])}
     for p, word in ((0.0498, "does not hold"), (0.0502, "within chance")):  # one-sided, doubled
