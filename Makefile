@@ -43,7 +43,7 @@ help: ## List the commands
 	@echo "Usage: make COMMAND"
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
 
-check: lint type ## Check style and types, run the quick tests of the package (one minute)
+check: lint type ## Check style and types, run the quick tests of the package (90 seconds)
 	@$(PY) tools/args.py $(PY) -m pytest -n auto --dist worksteal -q -m 'not slow and not browser' tests \
 	  --ignore=tests/book --ignore=tests/stress --ignore=tests/study
 
@@ -131,7 +131,7 @@ $(VENV)/.locked: requirements.lock
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
 	  echo '"$(PYTHON)" cannot make virtual environments: its module venv or ensurepip is absent.' >&2; \
 	  echo 'On Debian and Ubuntu: apt-get install python3-venv' >&2; exit 1; }
-	@echo 'Setting up $(VENV) with the locked packages (once, one or two minutes) ...'
+	@echo 'Setting up $(VENV) with the locked packages (once, about a minute) ...'
 	@$(PYTHON) -m venv --clear $(VENV)
 	@# uv is several times as fast as pip; if it fails for any reason, pip does the same. Without
 	@# compiled files every kernel of the book would compile its imports again.
