@@ -381,6 +381,11 @@ def prepare(
     # rows leak a little into mean and std. We fit on the training set; "authors" on all rows.
     fitted = slice(None) if scaling == "authors" else rows.train
     scaler = Scaler.fit(dataset.X[fitted], dataset.y[fitted])
+    return scale_parts(dataset, rows, scaler)
+
+
+def scale_parts(dataset: Dataset, rows: Split, scaler: Scaler) -> Prepared:
+    """Return the training, calibration and test set of a data set, scaled."""
     X, y = scaler.transform_X(dataset.X), scaler.transform_y(dataset.y)
     return Prepared(
         X_train=X[rows.train],

@@ -40,6 +40,7 @@ from gt2lite.datasets import (
     data_path,
     load_dataset,
     prepare,
+    scale_parts,
 )
 from study.comparison.sources import ARCHIVE_SHA256, FOLDER, PACKAGE, SOURCES, VERSION, Source
 from study.registry import Row, download, member, sheet_rows, text_rows, verify
@@ -110,17 +111,7 @@ class Case:
         kept = np.random.default_rng(self.seed).permutation(n)[: self.most_rows]
         rows = replace(data.split, train=data.split.train[kept])
         scaler = Scaler.fit(self.table.X[rows.train], self.table.y[rows.train])
-        X, y = scaler.transform_X(self.table.X), scaler.transform_y(self.table.y)
-        return Prepared(
-            X_train=X[rows.train],
-            y_train=y[rows.train],
-            X_cal=X[rows.calibration],
-            y_cal=y[rows.calibration],
-            X_test=X[rows.test],
-            y_test=y[rows.test],
-            scaler=scaler,
-            split=rows,
-        )
+        return scale_parts(self.table, rows, scaler)
 
     @property
     def train_groups(self) -> Index | None:
