@@ -361,7 +361,7 @@ def steps_of_first_epoch(N, batch_size):
 
 def test_weight_decay_follows_the_scheduled_rate():
     x = np.array([1.0])
-    adam = Adam(x, 0.5, schedule="cosine", n_steps=2, weight_decay=0.1)
+    adam = Adam(x, 0.5, ends=[2], weight_decay=0.1)
     for _ in range(2):  # at rates of 0.5 and 0.25; without a gradient nothing else moves
         adam.update(np.zeros(1))
     np.testing.assert_allclose(x, (1 - 0.05) * (1 - 0.025), rtol=1e-15)
