@@ -11,8 +11,8 @@ A file is one JSON object. Any JSON reader opens it; nothing in it is executed::
     }
 
 kind
-    "regressor" (`GT2Regressor`), "head" (`IntervalHead`), "cv plus" (`CVPlusRegressor`) or
-    "table model" (`gt2lite.report.TableModel`).
+    "regressor" (`GT2Regressor`), "head" (`IntervalHead`), "cv plus" (`CVPlusRegressor`),
+    "pipeline" (`IntervalPipeline`) or "table model" (`gt2lite.report.TableModel`).
 sha256
     The SHA-256 of the bytes of the content as they stand in the file: from the brace below
     ``"content":`` to its closing brace, both included. It detects damage. It is not a signature:
@@ -21,10 +21,11 @@ content
     For a regressor: ``settings`` (of the constructor, at the last fit), ``features`` (column names
     or null), ``scaler`` (means and standard deviations that turn user units into the units of the
     systems), ``marks`` (a hash of each training row), ``planes`` (the alphas that make up the
-    output), ``systems`` (``recipe``, ``inputs``, ``params`` and ``history`` of each), ``ranks`` (quantiles of the inputs, or null), ``margins``
-    (or null), ``candidates`` (what a choice has tried), ``calibration`` (``state`` and ``arrays``
-    of the calibrator, or null) and ``calibration_X`` (null, except for the methods "table" and
-    "search", which evaluate the calibration rows again when a new level is asked for).
+    output), ``systems`` (``recipe``, ``inputs``, ``params`` and ``history`` of each), ``ranks``
+    (quantiles of the inputs, or null), ``margins`` (or null), ``candidates`` (what a choice has
+    tried), ``calibration`` (``state`` and ``arrays`` of the calibrator, or null) and
+    ``calibration_X`` (null, except for the methods "table" and "search", which evaluate the
+    calibration rows again when a new level is asked for).
     The other kinds contain one or several regressors.
 
 Numbers are written as Python's `repr` writes them: the shortest decimal that reads back as the
@@ -89,7 +90,7 @@ MAX_BYTES = 2**28
 MAX_DEPTH = 20
 """Limit on the nesting of lists and objects; the deepest content has 9 levels."""
 
-KINDS = ("regressor", "head", "cv plus", "table model")
+KINDS = ("regressor", "head", "cv plus", "pipeline", "table model")
 
 Location = str | os.PathLike[str]
 Content = dict[str, Any]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import os
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
 
+from gt2lite import model_file
 from gt2lite._sklearn import OF_CALIBRATION, Stateful, need_sklearn
 from gt2lite._validation import Array, between, n_rows_of, read_target, take_rows
 from gt2lite.calibration import (
@@ -33,10 +35,10 @@ class IntervalPipeline(Stateful, Pipeline):
     """A scikit-learn pipeline whose calibration, intervals and rules take raw tables.
 
     It is fitted, cloned, searched and printed as any `Pipeline`, except that `fit` trains copies
-    of the steps, so that one that fails or is interrupted changes nothing. The last step is a `GT2Regressor`
-    or another estimator with `predict_interval`. A `StandardScaler` before a `GT2Regressor` is not
-    needed, since that scales by itself; with one, rules are in standard deviations instead of
-    your units.
+    of the steps: one that fails or is interrupted changes nothing. The last step is a
+    `GT2Regressor` or another estimator with `predict_interval`. A `StandardScaler` before a
+    `GT2Regressor` is not needed, since that scales by itself; with one, rules are in standard
+    deviations instead of your units.
 
     Args:
         steps: pairs of a name and a transformer, the last one of a name and the estimator.
@@ -158,6 +160,42 @@ class IntervalPipeline(Stateful, Pipeline):
         scaled = last._scaled(row)
         return explain_row(last._fitted(), units, scaled, calibration, coverage, alpha, group)
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the last step, a `GT2Regressor`, to one JSON file at exactly this path.
+
+        The transformers, ``pipe[:-1]``, are objects of other libraries: store them by skops or
+        joblib. The file has the names and classes of the steps, and the names of their columns.
+        """
+        content = {"steps": self._described(), "names": self.names}
+        packed = model_file.pack_regressor(self._last("save"))
+        model_file.write(path, "pipeline", content | {"regressor": packed})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], transformers: Any = None) -> Self:
+        """Return the pipeline that `save` wrote to `path`, on its fitted transformers.
+
+        Args:
+            path: the file.
+            transformers: ``pipe[:-1]`` as it was then; None if there was only one step.
+
+        Raises:
+            ValueError: the transformers have other names, classes or columns. Whether they were
+                fitted on the same rows is not known here.
+            FileFormatError: the file is damaged, of another kind or of a later version.
+        """
+
+        def unpack(content: Any) -> Any:
+            steps, names, packed = model_file.pick(content, "steps", "names", "regressor")
+            *_, (name, _) = steps = [[str(name), str(kind)] for name, kind in steps]
+            return steps, names, (name, model_file.unpack_regressor(GT2Regressor, packed))
+
+        steps, names, last = model_file.load(path, "pipeline", unpack)
+        self = cls([*([] if transformers is None else transformers.steps), last])
+        for was, now in ((steps, self._described()), (names, self.names)):
+            if was != now:
+                raise ValueError(f"transformers must be those of {path}: {was}, got {now}")
+        return self
+
     @property
     def names(self) -> list[str] | None:
         """Names of the last step's inputs; None if some transformer does not name its columns.
@@ -178,6 +216,9 @@ class IntervalPipeline(Stateful, Pipeline):
         return short if len(set(short)) == len(short) else long
 
     # ------------------------------------------------------------------- inside
+
+    def _described(self) -> list[list[str]]:
+        return [[name, type(step).__name__] for name, step in self.steps]
 
     def _last(self, method: str) -> Any:
         last = self.steps[-1][1]

@@ -220,7 +220,8 @@ def read_groups(groups: ArrayLike | None, n: int | None = None) -> list[Label]:
     if array.ndim != 1 or array.size == 0 or (n is not None and array.size != n):
         length = "" if n is None else f" of length {n}"
         raise ValueError(f"groups must be a 1-D array{length}, got shape {array.shape}")
-    labels, kinds = [], set()
+    labels: list[Label] = []
+    kinds: set[type] = set()
     for i, label in enumerate(array.tolist()):
         if isinstance(label, float) and label.is_integer():
             label = int(label)
