@@ -32,6 +32,7 @@ from gt2lite.calibration.base import (
     CoverageError,
     ReportRow,
     SmallCalibrationWarning,
+    highest_level,
     plain_fraction,
     rank,
 )
@@ -88,6 +89,7 @@ __all__ = [
     "cut_ends",
     "fewest_samples",
     "find_cuts",
+    "highest_level",
     "make_calibrator",
     "plain_fraction",
     "rank",

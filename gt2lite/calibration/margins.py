@@ -90,6 +90,7 @@ class MarginFamily:
         return self.centre - margin, self.centre + margin
 
     def ends(self, alphas: Sequence[float] | Array) -> Array:
-        """Return the ends (2, K, N) of the members `alphas` (K,)."""
-        margin = np.asarray(kappa_of(vector("alphas", alphas)))[:, None] * self.half
+        """Return the ends (2, K, N) of the members `alphas` (K,), or (K, N) if rows differ."""
+        kappa = np.asarray(kappa_of(np.asarray(alphas, dtype=float)))
+        margin = (kappa[:, None] if kappa.ndim == 1 else kappa) * self.half
         return np.stack([self.centre - margin, self.centre + margin])
