@@ -444,7 +444,8 @@ class IntervalHead(Stateful, Regressor):
         from sklearn.base import clone
 
         if self.system is None:
-            return GT2Regressor(**asdict(HEAD), n_systems=SYSTEMS, random_state=seed)
+            settings = asdict(HEAD) | {"n_systems": SYSTEMS, "clip_inputs": True}
+            return GT2Regressor(**settings, random_state=seed)
         if not isinstance(self.system, GT2Regressor):
             raise TypeError(
                 f"system must be a GT2Regressor or None, got {self.system!r}; base is the first "

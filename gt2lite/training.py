@@ -151,12 +151,15 @@ class Recipe:
         """
         if self.schedule == "constant":
             return []
-        ends, length = [], math.inf if self.schedule == "cosine" else FIRST_CYCLE
-        while not ends or ends[-1] < self.epochs:
-            last = ends[-1] if ends else 0
-            epochs = min(length / steps, self.epochs)
-            ends.append(min(last + max(round(epochs), 1), self.epochs))
+        if self.schedule == "cosine":
+            return [self.epochs]
+        ends, end, length = [], 0, float(FIRST_CYCLE)
+        while end < self.epochs:
+            end += max(round(length / steps), 1)
             length *= CYCLE_GROWTH
+            if self.epochs - end < length / steps / 2:  # no short cycle at the end
+                end = self.epochs
+            ends.append(end)
         return ends
 
 
@@ -166,8 +169,9 @@ STRONG = Recipe(
     objective="aligned",
     batch_size=32,
     learning_rate=3e-2,
-    averaging=0.99,
+    schedule="restarts",
     start="joint",
+    precision="single",
 )
 """The first candidate of `GT2Regressor.strong`."""
 
@@ -179,6 +183,7 @@ HEAD = Recipe(
     learning_rate=1e-2,
     schedule="cosine",
     start="joint",
+    precision="single",
 )
 """The recipe of `IntervalHead`, found on training rows of concrete and white wine."""
 
@@ -643,8 +648,7 @@ class _Training:
         """Return the parameters to keep, the last or the best, of the complete epochs."""
         epoch, _, keeping = self.complete
         self.kept.vector[:] = keeping
-        params = {name: value.astype(float) for name, value in self.kept.params.items()}
-        return Trained(params, np.array(self._history[:epoch]))
+        return Trained(as_double(self.kept.params), np.array(self._history[:epoch]))
 
     def _has_diverged(self, mean: float) -> bool:
         """Return whether a mean loss, or the loss after the last step, is far above the first."""
@@ -668,6 +672,11 @@ class _Training:
             self._best, self._best_loss = self.kept.vector.copy(), found
             self._best_epoch = epoch
         return found
+
+
+def as_double(params: Params) -> Params:
+    """Return a copy of parameters in double precision."""
+    return {name: value.astype(float) for name, value in params.items()}
 
 
 def _set_aside(
