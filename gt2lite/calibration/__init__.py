@@ -15,7 +15,7 @@ given a level, find the plane. Four calibrators do so behind one interface:
 They see the system only through an `Interval`. The last two have no highest level but
 that of the number of samples: where the trained planes end, they go on (`family`). They are also
 available with a plane for each bound (`TwoSidedCalibrator`) and for each group of samples
-(`GroupCalibrator`). Intervals that follow the width of the envelope to a power are in `margins`.
+(`GroupCalibrator`). Intervals that follow the width of the envelope to a power are `Margins`.
 Metrics of intervals on new data are in `gt2lite.metrics`, training in `gt2lite.training`.
 """
 
@@ -28,7 +28,6 @@ from gt2lite._validation import one_of
 from gt2lite.calibration.base import (
     DEFAULT_COVERAGE,
     Calibration,
-    Calibrator,
     CoverageError,
     ReportRow,
     SmallCalibrationWarning,
@@ -37,15 +36,17 @@ from gt2lite.calibration.base import (
 )
 from gt2lite.calibration.family import (
     HALVINGS,
+    POWERS,
     Cut,
     Interval,
+    MarginFamily,
+    Margins,
     Scores,
     critical_alpha,
     critical_scores,
     cut_ends,
 )
 from gt2lite.calibration.groups import GroupCalibrator, read_groups
-from gt2lite.calibration.margins import POWERS, MarginFamily, Margins
 from gt2lite.calibration.paper import SearchCalibrator, TableCalibrator
 from gt2lite.calibration.ranked import (
     RANKED,
@@ -60,42 +61,15 @@ from gt2lite.calibration.ranked import (
 from gt2lite.metrics import covers
 
 __all__ = [
-    "CALIBRATORS",
-    "DEFAULT_COVERAGE",
-    "HALVINGS",
-    "POWERS",
-    "RANKED",
-    "SIDES",
-    "Calibration",
-    "Calibrator",
-    "ConformalCalibrator",
-    "CoverageError",
-    "Cut",
-    "ExactCalibrator",
-    "GroupCalibrator",
-    "Interval",
-    "MarginFamily",
-    "Margins",
-    "ReportRow",
-    "Scores",
-    "SearchCalibrator",
-    "SmallCalibrationWarning",
-    "TableCalibrator",
-    "TwoSidedCalibrator",
-    "covers",
-    "critical_alpha",
-    "critical_scores",
-    "cut_ends",
-    "fewest_samples",
-    "find_cuts",
-    "make_calibrator",
-    "plain_fraction",
-    "rank",
-    "read_groups",
-    "restore",
-]
+    "CALIBRATORS", "DEFAULT_COVERAGE", "HALVINGS", "POWERS", "RANKED", "SIDES", "Calibration",
+    "ConformalCalibrator", "CoverageError", "Cut", "ExactCalibrator", "GroupCalibrator",
+    "Interval", "MarginFamily", "Margins", "ReportRow", "Scores", "SearchCalibrator",
+    "SmallCalibrationWarning", "TableCalibrator", "TwoSidedCalibrator", "covers", "critical_alpha",
+    "critical_scores", "cut_ends", "fewest_samples", "find_cuts", "make_calibrator",
+    "plain_fraction", "rank", "read_groups", "restore",
+]  # fmt: skip
 
-CALIBRATORS: dict[str, type[Calibrator]] = {
+CALIBRATORS: dict[str, type[Calibration]] = {
     calibrator.method: calibrator
     for calibrator in (TableCalibrator, SearchCalibrator, ExactCalibrator, ConformalCalibrator)
 }

@@ -73,7 +73,9 @@ class Calibration(ABC):
 
     kind: ClassVar[str]  # names the class in a stored state
     sides: str = "both"  # one cut for both bounds, or one for "each"
+    interval: Interval | None = None  # of the calibration set, if new levels may evaluate it again
     _n_samples = 0  # until `fit` is done
+    _lowest = ALPHA_0  # the lowest plane that can be asked for
 
     def fit(self, interval: Interval, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Learn the relation of plane and coverage from a calibration set.
@@ -140,9 +142,21 @@ class Calibration(ABC):
         """
         return self._read_cuts(coverage, group, 1)
 
-    @abstractmethod
     def reached(self, coverage: float) -> float:
         """Return the share of the calibration set that the intervals for a level cover."""
+        n_samples = self.n_samples
+        return self._n_covered(self._cuts(coverage)) / n_samples
+
+    def coverage(self, alpha: float) -> float:
+        """Return the share of the calibration set that the plane `alpha` covers."""
+        n_samples = self.n_samples
+        cut = Cut(between("alpha", alpha, self._lowest, 1, closed=True))
+        return self._n_covered((cut, cut)) / n_samples
+
+    @property
+    def max_coverage(self) -> float:
+        """The coverage of the envelope, the plane alpha_0."""
+        return self.coverage(ALPHA_0)
 
     def report(self, coverage: float) -> list[ReportRow]:
         """Return size, plane, margin and coverage at a level, one row for each group."""
@@ -159,11 +173,6 @@ class Calibration(ABC):
     @abstractmethod
     def n_evaluations(self) -> int:
         """How often the system was evaluated on the whole calibration set so far."""
-
-    @property
-    def interval(self) -> Interval | None:
-        """The intervals of the calibration set, if a new level may evaluate them again."""
-        return None
 
     def get_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return all that `from_state` needs: values for a JSON header, and arrays."""
@@ -227,6 +236,10 @@ class Calibration(ABC):
         """Return where the lower and the upper bound are cut for a level, of one group."""
 
     @abstractmethod
+    def _n_covered(self, cuts: tuple[Cut, Cut]) -> int:
+        """Return how many calibration samples lie between a lower and an upper bound."""
+
+    @abstractmethod
     def _arrays(self) -> dict[str, Array]: ...
 
     @abstractmethod
@@ -234,29 +247,6 @@ class Calibration(ABC):
         self, meta: Mapping[str, Any], arrays: Mapping[str, ArrayLike], interval: Interval | None
     ) -> int:
         """Undo `get_state`, and return the number of samples."""
-
-
-class Calibrator(Calibration):
-    """A calibration with one plane for both bounds: base of the four methods."""
-
-    method: ClassVar[str]
-
-    def coverage(self, alpha: float) -> float:
-        """Return the share of the calibration set that the plane `alpha` covers."""
-        n_samples = self.n_samples
-        return self._n_covered(between("alpha", alpha, self._lowest, 1, closed=True)) / n_samples
-
-    @property
-    def max_coverage(self) -> float:
-        """The coverage of the envelope, the plane alpha_0."""
-        return self.coverage(ALPHA_0)
-
-    @property
-    def _lowest(self) -> float:
-        return ALPHA_0
-
-    @abstractmethod
-    def _n_covered(self, alpha: float) -> int: ...
 
 
 def highest_level(n: int, out_of: int) -> float:

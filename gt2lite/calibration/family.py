@@ -9,6 +9,8 @@ A family goes outward in three stages, each of which contains the one before:
 
 A `Cut` is one member of the family. The `Scores` of samples are the cuts at which each of
 them is first covered: all that calibration by rank needs to know.
+
+Planes are one such family. `Margins` make another from an estimate and the width of the envelope.
 """
 
 from __future__ import annotations
@@ -164,7 +166,7 @@ class Scores:
         return cls(alpha, margin, side, float(lowest))
 
 
-def critical_scores(interval: Interval, y: ArrayLike) -> Scores:
+def critical_scores(interval: Interval, y: ArrayLike, lowest: float | None = None) -> Scores:
     """Return where in its family each sample is first covered.
 
     The first evaluation is that of the envelope, alpha_0. Then all samples are bisected in kappa
@@ -176,6 +178,7 @@ def critical_scores(interval: Interval, y: ArrayLike) -> Scores:
     Args:
         interval: a nested family of intervals, of Q samples.
         y: targets (Q,).
+        lowest: the plane at which margins begin; None for the lowest that the family has.
 
     >>> y = np.array([0.0, 0.5, -1.0, 2.0])
     >>> def interval(alpha):  # the plane alpha reaches from -kappa to kappa
@@ -185,7 +188,17 @@ def critical_scores(interval: Interval, y: ArrayLike) -> Scores:
     >>> scores.alpha.round(4), scores.margin.round(4)
     (array([1.    , 0.3162, 0.01  , 0.    ]), array([0., 0., 0., 1.]))
     """
-    return _scores(interval, y, lowest_plane(interval))
+    y, lowest = vector("y", y), lowest_plane(interval) if lowest is None else lowest
+    parts: Callable[[], Iterable[tuple[slice, Interval]]] | None = getattr(interval, "parts", None)
+    if parts is None:
+        return _bisect(interval, y, lowest)
+    # memberships, which all planes share, are computed once for each stretch
+    found = [_bisect(part, y[rows], lowest) for rows, part in parts()]
+    alpha, margin, side = (
+        np.concatenate([getattr(scores, name) for scores in found])
+        for name in ("alpha", "margin", "side")
+    )
+    return Scores(alpha, margin, side, lowest)
 
 
 def critical_alpha(interval: Interval, y: ArrayLike) -> Array:
@@ -201,29 +214,11 @@ def critical_alpha(interval: Interval, y: ArrayLike) -> Array:
         (Q,), 1 where even the narrowest plane covers the sample and 0, the
         limit of alpha for an endless kappa, where the plane alpha_0 does not.
 
-    >>> y = np.array([0.0, 0.5, -1.0, 2.0])
-    >>> def interval(alpha):  # the plane alpha reaches from -kappa to kappa
-    ...     kappa = np.broadcast_to(kappa_of(alpha), y.shape)
-    ...     return -kappa, kappa
-    >>> critical_alpha(interval, y).round(4)
+    >>> interval = MarginFamily(np.zeros(4), np.ones(4))
+    >>> critical_alpha(interval, [0.0, 0.5, -1.0, 2.0]).round(4)
     array([1.    , 0.3162, 0.01  , 0.    ])
     """
-    return _scores(interval, y, ALPHA_0).alpha
-
-
-def _scores(interval: Interval, y: ArrayLike, lowest: float) -> Scores:
-    y = vector("y", y)
-    parts: Callable[[], Iterable[tuple[slice, Interval]]] | None = getattr(interval, "parts", None)
-    if parts is None:
-        return _bisect(interval, y, lowest)
-    # memberships, which all planes share, are computed once for each stretch
-    found = [_bisect(part, y[rows], lowest) for rows, part in parts()]
-    return Scores(
-        np.concatenate([scores.alpha for scores in found]),
-        np.concatenate([scores.margin for scores in found]),
-        np.concatenate([scores.side for scores in found]),
-        lowest,
-    )
+    return critical_scores(interval, y, ALPHA_0).alpha
 
 
 def _bisect(interval: Interval, y: Array, lowest: float) -> Scores:
@@ -272,3 +267,77 @@ def _lacking(y: Array, end: Array, side: Array) -> Array:
         short = side * (y - (end + side * margin)) > 0
         margin = np.where(short, margin + step, margin)
     return margin
+
+
+POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""The powers that are tried."""
+
+FLOOR = 0.05
+"""Smallest width that counts, relative to the usual one: a width of 0 has no multiple."""
+
+
+@dataclass(frozen=True)
+class Margins:
+    """Intervals of one shape around an estimate: ``y_hat -+ t * w(x) ** power``.
+
+    The margin follows the width ``w(x)`` of the trained envelope, to a power from 0 (the same
+    margin everywhere) to 1 (in proportion). The power is the same for all levels, so that intervals
+    of different levels are nested and can be calibrated like planes. With few rows the widths are
+    estimated roughly, and a power below 1 relies on them less.
+
+    ``Margins(power, usual).around(planes, alphas)`` are intervals as a function of alpha: half
+    the usual width times ``kappa(alpha) * (w / usual) ** power`` on both sides of the output.
+
+    Attributes:
+        power: from 0, where the margin is the same everywhere, to 1.
+        usual: the mean width of the envelope on the training rows, in scaled units.
+
+    >>> def envelope(alpha):
+    ...     return np.array([-1.0, -3.0]), np.array([1.0, 3.0])
+    >>> envelope.output = lambda alphas: np.array([0.0, 1.0])
+    >>> Margins(0.0, usual=4.0).around(envelope, [1.0])(0.01)
+    (array([-2., -1.]), array([2., 3.]))
+    >>> Margins(1.0, usual=4.0).around(envelope, [1.0])(0.01)
+    (array([-1., -2.]), array([1., 4.]))
+    """
+
+    power: float
+    usual: float
+
+    def around(self, planes: Any, alphas: Sequence[float] | Array) -> MarginFamily:
+        """Return the intervals at the rows of `planes`, of a system or the mean of several."""
+        centre = planes.output(alphas)
+        if self.power == 0:  # widths are not needed
+            return self.given(centre, np.full(centre.shape, self.usual))
+        lower, upper = planes(ALPHA_0)
+        return self.given(centre, upper - lower)
+
+    def given(self, centre: Array, width: Array) -> MarginFamily:
+        """Return the intervals around estimates (N,) where the envelope has the widths (N,)."""
+        share = np.maximum(width / self.usual, FLOOR) ** self.power
+        return MarginFamily(centre, share * (self.usual / 2))
+
+
+class MarginFamily:
+    """Intervals ``centre -+ kappa(alpha) * half``, nested in alpha down to the smallest number.
+
+    Args:
+        centre: (N,) estimates.
+        half: (N,) half widths at alpha_0, above 0.
+    """
+
+    alpha_min = float(np.finfo(float).tiny)
+
+    def __init__(self, centre: Array, half: Array) -> None:
+        self.centre, self.half = vector("centre", centre), vector("half", half, len(centre))
+
+    def __call__(self, alpha: float | Array) -> tuple[Array, Array]:
+        """Return lower and upper ends (N,) of one member, or of one for each row (N,)."""
+        margin = np.asarray(kappa_of(alpha)) * self.half
+        return self.centre - margin, self.centre + margin
+
+    def ends(self, alphas: Sequence[float] | Array) -> Array:
+        """Return the ends (2, K, N) of the members `alphas` (K,), or (K, N) if rows differ."""
+        kappa = np.asarray(kappa_of(np.asarray(alphas, dtype=float)))
+        margin = (kappa[:, None] if kappa.ndim == 1 else kappa) * self.half
+        return np.stack([self.centre - margin, self.centre + margin])

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from gt2lite._validation import Array, between, one_of, vector
 from gt2lite.calibration.base import (
-    Calibrator,
+    Calibration,
     CoverageError,
     highest_level,
     rank,
@@ -27,36 +27,31 @@ FINEST_STEP = 1e-3
 """The smallest distance of the planes in a table: a thousand of them."""
 
 
-class _PlaneCalibrator(Calibrator):
+class _PlaneCalibrator(Calibration):
     """A calibrator that evaluates whole planes, each of them only once."""
 
     def _learn(self, interval: Interval, y: Array) -> None:
-        self._interval: Interval | None = interval
+        self.interval = interval
         self._y = y.copy()
         self._seen: dict[float, int] = {}  # alpha: number of samples covered
-        self._n_covered(ALPHA_0)
+        self._count(ALPHA_0)
 
-    def _n_covered(self, alpha: float) -> int:
+    def _count(self, alpha: float) -> int:
+        """Return how many samples a plane covers."""
         if alpha not in self._seen:
-            if self._interval is None:
+            if self.interval is None:
                 raise RuntimeError(
                     f"the plane {alpha} was not evaluated before this calibrator was stored: "
                     "restore it with the intervals of its calibration set"
                 )
-            self._seen[alpha] = int(covers(self._y, *self._interval(alpha)).sum())
+            self._seen[alpha] = int(covers(self._y, *self.interval(alpha)).sum())
         return self._seen[alpha]
 
-    @property
-    def interval(self) -> Interval | None:
-        """The intervals of the calibration set, with which a new plane is evaluated."""
-        return self._interval
-
-    def reached(self, coverage: float) -> float:
-        """Return the coverage that the plane chosen for a level really has."""
-        return self.coverage(self.alpha(coverage))
+    def _n_covered(self, cuts: tuple[Cut, Cut]) -> int:
+        return self._count(float(cuts[0].alpha))
 
     def _phi(self, alpha: float) -> float:
-        return self._n_covered(alpha) / self._y.size
+        return self._count(alpha) / self._y.size
 
     def _cuts(self, coverage: Any, group: str | int | None = None) -> tuple[Cut, Cut]:
         refuse_groups(group)
@@ -66,7 +61,7 @@ class _PlaneCalibrator(Calibrator):
     def _level(self, coverage: Any) -> float:
         """Return the level if it is one, and in reach."""
         n_samples, level = self.n_samples, between("coverage", coverage, 0, 1)
-        n_covered = self._n_covered(ALPHA_0)
+        n_covered = self._count(ALPHA_0)
         if rank(level, n_samples) > n_covered:
             raise CoverageError(
                 f"coverage {level} is out of reach: on these {n_samples} calibration samples the "
@@ -95,7 +90,7 @@ class _PlaneCalibrator(Calibrator):
     ) -> int:
         alpha = vector("alpha", arrays["alpha"])
         n_covered = vector("n_covered", arrays["n_covered"], alpha.size)
-        self._interval, self._y = interval, vector("y", arrays["y"])
+        self.interval, self._y = interval, vector("y", arrays["y"])
         order = np.argsort(alpha)
         planes, counts = alpha[order], n_covered[order]
         if planes[0] != ALPHA_0 or planes[-1] > 1 or not (np.diff(planes) > 0).all():
@@ -117,11 +112,9 @@ class TableCalibrator(_PlaneCalibrator):
         step: distance of the planes: alpha_0, step, 2 * step, ..., 1.
         interpolation: "linear", or "pchip" for a monotone cubic (needs SciPy).
 
-    >>> from gt2lite.memberships import kappa_of
+    >>> from gt2lite.calibration import MarginFamily
     >>> y = np.linspace(-1, 1, 201)
-    >>> def interval(alpha):  # the plane alpha reaches from -kappa to kappa
-    ...     kappa = np.broadcast_to(kappa_of(alpha), y.shape)
-    ...     return -kappa, kappa
+    >>> interval = MarginFamily(np.zeros(201), np.ones(201))  # plane alpha: from -kappa to kappa
     >>> table = TableCalibrator(step=0.5).fit(interval, y)
     >>> table.table.round(3)  # coverage, alpha
     array([[0.005, 1.   ],
@@ -159,7 +152,7 @@ class TableCalibrator(_PlaneCalibrator):
             _pchip()  # fail now rather than at the first level
         super()._learn(interval, y)
         for alpha in self._planes():
-            self._n_covered(alpha)
+            self._count(alpha)
 
     def _plane(self, level: float) -> float:
         phi, alpha = self.table.T
@@ -202,11 +195,9 @@ class SearchCalibrator(_PlaneCalibrator):
         tolerance: distance of coverage from the level at which the search ends.
         min_step: step below which the search ends without success.
 
-    >>> from gt2lite.memberships import kappa_of
+    >>> from gt2lite.calibration import MarginFamily
     >>> y = np.linspace(-1, 1, 201)
-    >>> def interval(alpha):  # the plane alpha reaches from -kappa to kappa
-    ...     kappa = np.broadcast_to(kappa_of(alpha), y.shape)
-    ...     return -kappa, kappa
+    >>> interval = MarginFamily(np.zeros(201), np.ones(201))  # plane alpha: from -kappa to kappa
     >>> search = SearchCalibrator(tolerance=0.005).fit(interval, y)
     >>> [(alpha, round(phi, 3)) for alpha, phi in search.path(0.6)]
     [(0.4, 0.443), (0.3, 0.512), (0.2, 0.592), (0.1875, 0.602)]

@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike
 from gt2lite._validation import Array, between, one_of, vector
 from gt2lite.calibration.base import (
     Calibration,
-    Calibrator,
     CoverageError,
     highest_level,
     plain_fraction,
@@ -140,6 +139,9 @@ def n_covered(scores: Scores, cuts: tuple[Cut, Cut]) -> int:
 class RankedCalibration(Calibration):
     """A calibration that has for each sample where in the nested family it is first covered."""
 
+    method: str  # "exact" or "conformal"
+    tails: tuple[float, float] = EQUAL_TAILS  # of the misses, with sides="each"
+
     @property
     def scores(self) -> Scores:
         """Where in the nested family each sample is first covered."""
@@ -152,9 +154,16 @@ class RankedCalibration(Calibration):
         self._check_fitted()
         return HALVINGS + 1
 
-    def reached(self, coverage: float) -> float:
-        """Return the share of the calibration set that the intervals for a level cover."""
-        return n_covered(self.scores, self._cuts(coverage)) / self.n_samples
+    def _cuts(self, coverage: Any, group: str | int | None = None) -> tuple[Cut, Cut]:
+        refuse_groups(group)
+        return find_cuts(self.scores, coverage, self.method, self.sides, self.tails)
+
+    def _n_covered(self, cuts: tuple[Cut, Cut]) -> int:
+        return n_covered(self._scores, cuts)
+
+    @property
+    def _lowest(self) -> float:  # type: ignore[override]
+        return self._scores.alpha_min
 
     def _learn(self, interval: Interval, y: Array) -> None:
         self._scores = critical_scores(interval, y)
@@ -170,7 +179,7 @@ class RankedCalibration(Calibration):
 
 
 @dataclass(eq=False)
-class ExactCalibrator(RankedCalibration, Calibrator):
+class ExactCalibrator(RankedCalibration):
     r"""Calibration by rank: no table, no step, no search.
 
     Sample i lies in every interval from its critical plane alpha_i downwards. Hence
@@ -204,17 +213,6 @@ class ExactCalibrator(RankedCalibration, Calibrator):
     def critical_alpha(self) -> Array:
         """The plane (Q,) that just covers each sample; 0 where none does."""
         return self.scores.alpha.copy()
-
-    @property
-    def _lowest(self) -> float:
-        return self._scores.alpha_min
-
-    def _n_covered(self, alpha: float) -> int:
-        return int(self._scores.covered(Cut(alpha)).sum())
-
-    def _cuts(self, coverage: Any, group: str | int | None = None) -> tuple[Cut, Cut]:
-        refuse_groups(group)
-        return find_cuts(self.scores, coverage, self.method)
 
 
 @dataclass(eq=False)
@@ -259,11 +257,10 @@ class TwoSidedCalibrator(RankedCalibration):
         tails: shares of the misses that may lie below and above; they add up to 1.
 
     >>> import numpy as np
+    >>> from gt2lite.calibration import MarginFamily
     >>> from gt2lite.memberships import kappa_of
     >>> y = np.linspace(-1, 0.5, 151)
-    >>> def interval(alpha):  # the plane alpha reaches from -kappa to kappa
-    ...     kappa = np.broadcast_to(kappa_of(alpha), y.shape)
-    ...     return -kappa, kappa
+    >>> interval = MarginFamily(np.zeros(151), np.ones(151))  # plane alpha: from -kappa to kappa
     >>> two = TwoSidedCalibrator("exact").fit(interval, y)
     >>> kappa_of(two.alpha(0.8)).round(4)  # a tenth is left out on either side
     array([0.85, 0.35])
@@ -283,7 +280,3 @@ class TwoSidedCalibrator(RankedCalibration):
         one_of("method", self.method, RANKED)
         below, above = read_tails(self.tails)
         self.tails = float(below), float(above)
-
-    def _cuts(self, coverage: Any, group: str | int | None = None) -> tuple[Cut, Cut]:
-        refuse_groups(group)
-        return find_cuts(self.scores, coverage, self.method, self.sides, self.tails)

@@ -10,7 +10,7 @@ from gt2lite.calibration import (
     Margins,
     critical_scores,
 )
-from gt2lite.calibration.margins import FLOOR
+from gt2lite.calibration.family import FLOOR
 
 
 @pytest.fixture
