@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -13,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from gt2lite import model_file
-from gt2lite._sklearn import Regressor, check_fitted
+from gt2lite._sklearn import OF_CALIBRATION, Regressor, Stateful, check_fitted
 from gt2lite._validation import (
     Array,
     IntArray,
@@ -59,15 +58,12 @@ from gt2lite.selection import (
     System,
     fit_systems,
 )
-from gt2lite.splits import HoldOut, draw_split
+from gt2lite.splits import HoldOut, draw_split, mark_rows, warn_if_seen
 from gt2lite.system import Params, Planes
 from gt2lite.training import STRONG, Callback, Recipe
 
 EPOCHS, MIN_STEPS = 100, 3000
 """Epochs if none are set, and the fewest steps that they should make."""
-
-_OF_CALIBRATION = ("calibrator_", "_calibration_X", "calibration_rows_", "split_", "_warned")
-_OF_TRAINING = ("feature_names_in_", *_OF_CALIBRATION)  # what a new training makes obsolete
 
 
 class MissedLevelWarning(UserWarning):
@@ -78,7 +74,7 @@ class NarrowEnvelopeWarning(UserWarning):
     """The trained envelope covers far fewer calibration rows than it was trained for."""
 
 
-class GT2Regressor(Regressor):
+class GT2Regressor(Stateful, Regressor):
     """A general type-2 fuzzy logic system that predicts a number and an interval around it.
 
     It is trained once, for a high coverage, and then calibrated to any other coverage without
@@ -145,6 +141,7 @@ class GT2Regressor(Regressor):
         margins_: power and usual width of the margins; None if intervals are planes.
         ranks_: the quantiles of the inputs, if a system learns from ranks; else None.
         scaler_: mean and standard deviation of the training data.
+        marks_: a hash of each training row, by which `calibrate` recognises it.
         calibrator_: the calibration; absent before `calibrate`.
         calibration_rows_, split_: the rows that `fit_calibrate` did not train on, and a
             description of the split; absent otherwise.
@@ -168,6 +165,7 @@ class GT2Regressor(Regressor):
     recipe_: Recipe
     history_: Array
     scaler_: Scaler
+    marks_: Array
     n_features_in_: int
     feature_names_in_: Names
     calibrator_: Calibration
@@ -274,8 +272,7 @@ class GT2Regressor(Regressor):
         """
         values, names = read_table(X)
         target = read_target(y, len(values))
-        self._become(self._trained(values, names, target, callback))
-        return self
+        return self._become(self._trained(values, names, target, callback))
 
     def calibrate(
         self,
@@ -306,13 +303,14 @@ class GT2Regressor(Regressor):
 
         Groups and `sides` other than "both" need the method "conformal" or "exact". A
         `NarrowEnvelopeWarning` reports a trained envelope that covers far fewer of these rows
-        than it was trained for.
+        than it was trained for, a `SeenRowsWarning` how many of these rows were in `fit`.
         """
         calibrator = make_calibrator(method, sides, groups is not None, options)
-        scaled = self._scaled(X)
-        target = read_target(y, len(scaled))
-        self._become(self._calibrated_by(calibrator, scaled, target, groups))
-        return self
+        values = match_table(X, self)
+        target = read_target(y, len(values))
+        warn_if_seen(self.marks_, values, target)
+        scaled = self.scaler_.transform_X(values)
+        return self._become(self._calibrated_by(calibrator, scaled, target, groups))
 
     def fit_calibrate(
         self,
@@ -360,8 +358,7 @@ class GT2Regressor(Regressor):
         scaled = new.scaler_.transform_X(values[split.calibrated])
         new = new._calibrated_by(calibrator, scaled, target[split.calibrated], split.labels)
         new.calibration_rows_, new.split_ = split.calibrated, split.words
-        self._become(new)
-        return self
+        return self._become(new)
 
     # -------------------------------------------------------------------- predict
 
@@ -547,7 +544,8 @@ class GT2Regressor(Regressor):
         The format is described in `gt2lite.model_file`. The methods "conformal" and "exact"
         store a few numbers for each calibration row and no inputs; "table" and "search" evaluate
         the calibration rows again when a new level is asked for, so the file contains these rows,
-        and a `StoredRowsWarning` says so.
+        and a `StoredRowsWarning` says so. Each training row leaves a hash of 48 bits: a row cannot
+        be read from it, but anyone who has a row can find out whether it was trained on.
         """
         check_fitted(self)
         model_file.write(path, "regressor", model_file.pack_regressor(self))
@@ -572,9 +570,9 @@ class GT2Regressor(Regressor):
         scaler = SCALERS[self.target_transform].fit(values, target)
         X, y = scaler.transform_X(values), scaler.transform_y(target)
         fitted = fit_systems(X, y, recipe, settings, read_seed(self.random_state), callback)
-        new = self._without(*_OF_TRAINING)
+        new = self._renewed()
         new._keep(fitted)
-        new.scaler_ = scaler
+        new.scaler_, new.marks_ = scaler, mark_rows(values, target)
         new.n_features_in_ = values.shape[1]
         if names is not None:
             new.feature_names_in_ = names
@@ -586,23 +584,12 @@ class GT2Regressor(Regressor):
         intervals = fitted.family(fitted.planes(scaled))
         given = () if groups is None else (groups,)
         calibrator.fit(intervals, self.scaler_.transform_y(target), *given)
-        new = self._without(*_OF_CALIBRATION)
+        new = self._copy(*OF_CALIBRATION)
         new.calibrator_ = calibrator
         new._calibration_X = None if calibrator.interval is None else scaled
         if fitted.margins is None:  # margins are not the envelope that was trained
             _warn_if_narrow(calibrator, self.recipe_.coverage)
         return new
-
-    def _without(self, *names: str) -> Self:
-        """Return a shallow copy that lacks some attributes."""
-        new = copy.copy(self)
-        for name in names:
-            new.__dict__.pop(name, None)
-        return new
-
-    def _become(self, new: Self) -> None:
-        """Take over the state of a copy, in one assignment: an error before it changes nothing."""
-        self.__dict__ = new.__dict__
 
     def _recipe(self, n_rows: int) -> Recipe:
         """Return the recipe of the settings, checked, for a number of training rows."""
@@ -638,8 +625,7 @@ class GT2Regressor(Regressor):
         return self.scaler_.transform_X(values)
 
     def _planes(self, X: Any) -> Planes | MeanPlanes:
-        scaled = self._scaled(X)
-        return self._fitted().planes(scaled)
+        return self._fitted().planes(self._scaled(X), keep=False)
 
     def _calibrated(self) -> Calibration:
         if not hasattr(self, "calibrator_"):
@@ -658,13 +644,14 @@ def split_rows(
     groups: Any,
     sides: str,
     options: Mapping[str, Any],
+    level: float = DEFAULT_COVERAGE,
 ) -> HoldOut:
-    """Return the split of `fit_calibrate`, refused if too few rows remain for a level of 0.9.
+    """Return the split of `fit_calibrate`, refused if too few rows remain for a level.
 
     Arguments as in `fit_calibrate`; `options` are those of the calibrator.
     """
     labels = None if groups is None else read_groups(groups, n_rows)
-    needed = fewest_samples(DEFAULT_COVERAGE, sides, options.get("tails"))
+    needed = fewest_samples(level, sides, options.get("tails"))
     pool = options.get("small_groups") == "pool"
     return draw_split(n_rows, share, random_state, labels, needed=needed, pool=pool)
 

@@ -206,7 +206,7 @@ class MeanPlanes:
         return len(self.members[0].X)
 
     def ends(self, alphas: Sequence[float] | Array) -> Array:
-        """Return the bounds (2, K, N) of the planes `alphas` (K,)."""
+        """Return the bounds (2, K, N) of the planes `alphas` (K,) or (K, N)."""
         return self._mean(lambda planes: planes.ends(alphas))
 
     def output(self, alphas: Sequence[float] | Array) -> Array:
@@ -259,11 +259,11 @@ class Fitted(NamedTuple):
         """The planes that make up the output."""
         return self.systems[0].recipe.planes.alphas
 
-    def planes(self, X: Array) -> Planes | MeanPlanes:
-        """Return the planes at scaled inputs `X` (N, M)."""
+    def planes(self, X: Array, keep: bool = True) -> Planes | MeanPlanes:
+        """Return the planes at scaled inputs `X` (N, M); see `Planes` for `keep`."""
         ranked = self.ranks.transform(X) if self.ranks is not None else X
         members = [
-            Planes(system.params, ranked if system.inputs == "ranks" else X)
+            Planes(system.params, ranked if system.inputs == "ranks" else X, keep)
             for system in self.systems
         ]
         return members[0] if len(members) == 1 else MeanPlanes(members)

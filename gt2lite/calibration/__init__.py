@@ -31,6 +31,7 @@ from gt2lite.calibration.base import (
     CoverageError,
     ReportRow,
     SmallCalibrationWarning,
+    highest_level,
     plain_fraction,
     rank,
 )
@@ -65,8 +66,8 @@ __all__ = [
     "ConformalCalibrator", "CoverageError", "Cut", "ExactCalibrator", "GroupCalibrator",
     "Interval", "MarginFamily", "Margins", "ReportRow", "Scores", "SearchCalibrator",
     "SmallCalibrationWarning", "TableCalibrator", "TwoSidedCalibrator", "covers", "critical_alpha",
-    "critical_scores", "cut_ends", "fewest_samples", "find_cuts", "make_calibrator",
-    "plain_fraction", "rank", "read_groups", "restore",
+    "critical_scores", "cut_ends", "fewest_samples", "find_cuts", "highest_level",
+    "make_calibrator", "plain_fraction", "rank", "read_groups", "restore",
 ]  # fmt: skip
 
 CALIBRATORS: dict[str, type[Calibration]] = {

@@ -15,7 +15,6 @@ Planes are one such family. `Margins` make another from an estimate and the widt
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -39,6 +38,20 @@ their own, for sets too large to be handled at once.
 
 HALVINGS = 40
 """Bisections for a critical plane: its kappa is known to about 2**-40, below 1e-12."""
+
+
+class _kept:
+    """A property that is computed once.
+
+    That of `functools` holds a lock in Python 3.11, and a child forked meanwhile would hang.
+    """
+
+    def __init__(self, compute: Callable[[Any], Any]) -> None:
+        self.compute = compute
+
+    def __get__(self, owner: Any, kind: Any) -> Any:
+        value = owner.__dict__[self.compute.__name__] = self.compute(owner)
+        return value
 
 
 class Cut(NamedTuple):
@@ -74,8 +87,8 @@ def cut_ends(interval: Interval, cuts: Sequence[tuple[Cut, Cut]]) -> Array:
 def _evaluate(interval: Interval, planes: Sequence[Array]) -> Array:
     """Return the ends (2, K, N) of K planes, each a number or one for each row (N,)."""
     several: Callable[[Array], Array] | None = getattr(interval, "ends", None)
-    if several is not None and all(plane.ndim == 0 for plane in planes):
-        return several(np.array(planes))
+    if several is not None:
+        return several(np.array(np.broadcast_arrays(*planes)))
     found = [interval(plane if plane.ndim else float(plane)) for plane in planes]
     ends = np.stack([np.stack(pair) for pair in found], axis=1)
     rows = ends.shape[2:]
@@ -115,7 +128,7 @@ class Scores:
         """Return the scores of some samples."""
         return Scores(self.alpha[rows], self.margin[rows], self.side[rows], self.alpha_min)
 
-    @functools.cached_property
+    @_kept
     def lower(self) -> Scores:
         """The scores of the lower end alone: where it first lies at or below the target.
 
@@ -124,7 +137,7 @@ class Scores:
         """
         return self._tail(-1)
 
-    @functools.cached_property
+    @_kept
     def upper(self) -> Scores:
         """The scores of the upper end alone: where it first lies at or above the target."""
         return self._tail(1)
@@ -138,7 +151,7 @@ class Scores:
             self.alpha_min,
         )
 
-    @functools.cached_property
+    @_kept
     def _order(self) -> NDArray[np.intp]:
         return np.lexsort((self.margin, -self.alpha))  # by plane, then by margin
 

@@ -122,20 +122,23 @@ class GroupCalibrator(RankedCalibration):
     def _restore(
         self, meta: Mapping[str, Any], arrays: Mapping[str, ArrayLike], interval: Interval | None
     ) -> int:
-        n, labels = super()._restore(meta, arrays, interval), meta["labels"]
+        n, labels = super()._restore(meta, arrays, interval), read_groups(meta["labels"])
         codes = vector("group", arrays["group"], n)
-        if not isinstance(labels, list) or len(set(read_groups(labels))) != len(labels):
-            raise ValueError("labels must be a list of different names or numbers")
+        if len(set(labels)) != len(labels):
+            raise ValueError("labels must be different names or numbers")
         if not np.array_equal(np.unique(codes), np.arange(len(labels))):
             raise ValueError(f"group must hold the numbers of {len(labels)} groups")
-        return self._split(read_groups([labels[int(code)] for code in codes], n))
+        return self._split([labels[int(code)] for code in codes])
 
     def _split(self, labels: list[Label]) -> int:
         """Give each group its scores, and return the number of samples."""
         names = sorted(set(labels), key=lambda label: (isinstance(label, str), label))
         code = {name: i for i, name in enumerate(names)}
         self._codes: IntArray = np.array([code[label] for label in labels])
-        self._by_group = {name: self._scores.take(self._codes == i) for name, i in code.items()}
+        rows = np.split(
+            np.argsort(self._codes, kind="stable"), np.cumsum(np.bincount(self._codes))[:-1]
+        )
+        self._by_group = {name: self._scores.take(rows[i]) for name, i in code.items()}
         return len(self._scores)
 
     def _find(self, coverage: Any, label: Label) -> tuple[tuple[Cut, Cut], str]:
@@ -217,13 +220,17 @@ def read_groups(groups: ArrayLike | None, n: int | None = None) -> list[Label]:
     if array.ndim != 1 or array.size == 0 or (n is not None and array.size != n):
         length = "" if n is None else f" of length {n}"
         raise ValueError(f"groups must be a 1-D array{length}, got shape {array.shape}")
-    labels = []
+    labels: list[Label] = []
+    kinds: set[type] = set()
     for i, label in enumerate(array.tolist()):
         if isinstance(label, float) and label.is_integer():
             label = int(label)
         if not isinstance(label, (str, Integral)):
             raise ValueError(f"groups must hold names or whole numbers, got {label!r} at index {i}")
+        kinds.add(type(label))
         labels.append(label if isinstance(label, str) else int(label))
+    if bool in kinds and not kinds <= {bool, str}:
+        raise ValueError("groups must not mix True and False with numbers: True would be group 1")
     return labels
 
 
