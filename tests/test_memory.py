@@ -32,7 +32,7 @@ def test_memory_grows_with_the_table_and_not_with_the_rules(n_rules):
 
 
 def test_calibration_keeps_about_a_hundred_megabytes_between_planes(monkeypatch):
-    monkeypatch.setattr("gt2lite.calibration.family.HALVINGS", 3)  # each takes the same memory
+    monkeypatch.setattr("gt2lite.calibration.HALVINGS", 3)  # each takes the same memory
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60_000, 4))
     y = X[:, 0] + rng.normal(size=len(X))
