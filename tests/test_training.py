@@ -342,8 +342,7 @@ def test_an_incomplete_last_batch_is_dropped_unless_it_is_the_only_one(N, size, 
     assert len(np.unique(rows)) == rows.size
 
 
-@pytest.mark.parametrize("objective", ["dual", "aligned"])
-@pytest.mark.parametrize("smf", ["per_input", "scalar"])
+@pytest.mark.parametrize(("smf", "objective"), [("per_input", "dual"), ("scalar", "aligned")])
 @pytest.mark.parametrize(
     ("X", "n_rules"),
     [
