@@ -67,7 +67,7 @@ from gt2lite.training import STRONG, Callback, Recipe
 EPOCHS, MIN_STEPS = 100, 3000
 """Epochs if none are set, and the fewest steps that they should make."""
 
-FAR = 0.1
+FAR = 0.5
 """Share of the training range; inputs farther outside it are reported."""
 
 
@@ -757,17 +757,17 @@ def is_far(
 
 
 def _warn_if_clipped(X: Array, limits: Array, names: Sequence[str]) -> None:
-    """Warn if a row lies outside the range of training by more than a tenth of it (`FAR`).
+    """Warn if a row lies outside the range of training by more than half of it (`FAR`).
 
     Values just outside are common, and clipping hardly changes them. The count is of all rows
     that are clipped.
     """
     low, high = limits
     reach = FAR * (high - low)
-    far = ((X < low - reach) | (X > high + reach)).any(axis=0)
+    far = ((low - reach > X) | (high + reach < X)).any(axis=0)
     if not far.any():
         return
-    n_rows = int(((X < low) | (X > high)).any(axis=1).sum())
+    n_rows = int(((low > X) | (high < X)).any(axis=1).sum())
     columns = ", ".join(str(names[m]) for m in np.flatnonzero(far)[:5])
     more = f" and {far.sum() - 5} more" if far.sum() > 5 else ""
     warn(

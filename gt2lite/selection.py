@@ -278,7 +278,9 @@ class Fitted(NamedTuple):
     margins: Margins | None  # None if the intervals are planes
     candidates: tuple[Candidate, ...] = ()  # of the selection, best first
     sides: str = "both"  # or "each", if each bound had better have a rank of its own
-    limits: Array | None = None  # (2, M) range of the training inputs, to which new ones are clipped
+    limits: Array | None = (
+        None  # (2, M) range of the training inputs, to which new ones are clipped
+    )
 
     @property
     def alphas(self) -> Array:
@@ -477,7 +479,9 @@ def best_family(rows: HeldOut, power: float | None = None) -> FamilyScore:
     scores = []
     if power is None:
         below, above = rows.ends[0] - rows.y, rows.y - rows.ends[1]  # (G, n)
-        scores.append(_score(rows.y, _plane_radius, below, above, partial(_plane_interval, rows.ends)))
+        scores.append(
+            _score(rows.y, _plane_radius, below, above, partial(_plane_interval, rows.ends))
+        )
     width = rows.ends[1, -1] - rows.ends[0, -1]
     usual = float(np.mean(width)) or 1.0  # all widths may be zero
     for tried in POWERS if power is None else (power,):
@@ -510,7 +514,10 @@ def _score(
     for level in LEVELS:
         k, k_each = rank(level, y.size), rank((1 + level) / 2, y.size)
         low, high = (interval(float(one[k_each - 1])) for one in each)
-        for sides, bounds in {"both": interval(float(both[k - 1])), "each": (low[0], high[1])}.items():
+        for sides, bounds in {
+            "both": interval(float(both[k - 1])),
+            "each": (low[0], high[1]),
+        }.items():
             found = interval_score(y, *bounds, level)
             scores[sides] += math.log(max(found, np.finfo(float).tiny)) / len(LEVELS)
     sides = "each" if scores["each"] < scores["both"] + math.log(1 - WORTH) else "both"
@@ -702,21 +709,20 @@ def choose_systems(
                 folds.find_checkpoint(trial)
             running.sort(key=lambda trial: trial.score)
         if not running:
-            run = folds.training_run(everyone[0], 0)
-            train(run.X, run.y, run.recipe, seed=run.seed, progress=False)  # raises its error
+            first = folds.training_run(everyone[0], 0)
+            train(first.X, first.y, first.recipe, seed=first.seed, progress=False)  # raises
         kept, best = _best_mean(folds, running)
         members = [kept[i % len(kept)] for i in range(settings.n_systems)]
+        recipes = [replace(trial.recipe, epochs=trial.epochs(len(y))) for trial in members]
         calls = []
-        for i, trial in enumerate(members):
-            final = replace(trial.recipe, epochs=trial.epochs(len(y)))
-            X_learn = folds.X[trial.inputs]
-            calls.append(partial(train, X_learn, y, final, seed=[seed, 0, i], progress=False))
-        systems = [
-            System(trained.params, call.args[2], trained.history, trial.inputs)
-            for trial, call, trained in zip(
-                members, calls, call_all(calls, settings.n_jobs, done), strict=True
-            )
-        ]
+        for i, (trial, final) in enumerate(zip(members, recipes, strict=True)):
+            own: Any = [seed, 0, i]
+            calls.append(partial(train, folds.X[trial.inputs], y, final, seed=own, progress=False))
+        trained = list(call_all(calls, settings.n_jobs, done))
+    systems = [
+        System(params, final, history, trial.inputs)
+        for trial, final, (params, history) in zip(members, recipes, trained, strict=True)
+    ]
     uses_ranks = any(system.inputs == "ranks" for system in systems)
     candidates = [
         Candidate(

@@ -61,7 +61,6 @@ from gt2lite._fast.switching import (
 )
 from gt2lite._validation import Array, IntArray
 
-
 _SAFE_INPUTS = 30  # inputs whose memberships are multiplied at a time in single precision
 
 
@@ -190,7 +189,9 @@ def _widen(theta: Theta, fired: Fired, kappa: Array, wide: Wide) -> None:
         np.multiply(fired.f, lower[:, None], out=wide.lower)
     else:
         log_upper = np.maximum(_log_upper(fired, wide, t, room[1]), limits.lowest_log)
-        log_lower = np.maximum(fired.log_f, limits.lowest_log) + np.log(room[0]).sum(axis=1)[:, None]
+        log_lower = (
+            np.maximum(fired.log_f, limits.lowest_log) + np.log(room[0]).sum(axis=1)[:, None]
+        )
         top = log_upper.max(axis=1, keepdims=True)
         np.exp(log_upper - top, out=wide.upper)
         np.exp(log_lower - top, out=wide.lower)
