@@ -62,6 +62,7 @@ _STEADY = {"schedule": "constant", "averaging": 0.99}  # learns less by heart if
 CANDIDATES: tuple[dict[str, Any], ...] = (
     {},
     {"weight_decay": 0.1},
+    {"weight_decay": 0.3},
     {"n_rules": 100, "sigma_scale": 0.5},
     _STEADY,
     _STEADY | {"n_rules": 60, "sigma_scale": 0.5, "learning_rate": 0.05},

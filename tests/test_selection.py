@@ -235,7 +235,7 @@ def chosen(curve):
 
 def test_every_candidate_is_listed_with_its_folds_the_best_first(chosen):
     n_folds = [candidate.n_folds for candidate in chosen.candidates]
-    assert n_folds == [3, 3, 2, 2, 1, 1, 1]
+    assert n_folds == [3, 3, 2, 2, 1, 1, 1, 1]
     scores = [candidate.score for candidate in chosen.candidates]
     assert scores[:2] == sorted(scores[:2]) and chosen.candidates[0].kept
     assert {one.n_folds for one in chosen.candidates if one.kept} == {3}
