@@ -127,11 +127,13 @@ def sensitive(run: Run) -> None:
         _older_processor("sensitivity", run)
 
 
-def comparison(run: Run) -> None:
-    """Run the method comparison."""
-    from study import comparison as methods
+def comparison(run: Run, methods: Sequence[str] = ()) -> None:
+    """Run the method comparison, or some of its methods."""
+    from study.comparison import IN_STUDY
+    from study.comparison import run as compare
 
-    _report("The comparison", methods.run(**run.keywords))  # type: ignore[attr-defined]
+    moved = compare(methods or IN_STUDY, **run.keywords)  # type: ignore[attr-defined]
+    _report("The comparison", moved)
 
 
 def aligned(run: Run) -> None:
@@ -189,13 +191,19 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--dask", help='address of a Dask scheduler to run on, or "local" for a cluster here'
     )
+    parser.add_argument(
+        "--methods", nargs="+", help="of `comparison`: run these, keep stored rows of the others"
+    )
     parser.add_argument("--fresh", action="store_true", help="delete cached runs first")
     given = parser.parse_args(words)
     if given.fresh:
         execution.clear_cache()
+    if given.methods and given.command != "comparison":
+        parser.error("--methods is for the command comparison")
     run = functools.partial(execution.run_all, n_jobs=given.jobs, dask=given.dask)
+    more = {"methods": given.methods} if given.methods else {}
     try:
-        passed = COMMANDS[given.command](run)
+        passed = COMMANDS[given.command](run, **more)
     except KeyboardInterrupt:
         print("stopped; finished runs are kept, and the same command continues", file=sys.stderr)
         return 130
