@@ -509,8 +509,11 @@ def cross_fit(system: Any, inputs: Array, errors: Array, rng: np.random.Generato
     seen = []
     for held, used in ((first, second), (second, first)):
         trained = clone(system).fit(inputs[used], errors[used])
-        ends = [trained.predict_interval(inputs[held], alpha=float(alpha)) for alpha in GRID]
-        seen.append(HeldOut(np.stack(ends, axis=1), trained.predict(inputs[held]), errors[held]))
+        fitted, scaler = trained._fitted(), trained.scaler_
+        planes = fitted.planes(scaler.transform_X(inputs[held]))
+        ends = np.stack([planes(float(alpha)) for alpha in GRID], axis=1)
+        output = scaler.inverse_y(planes.output(fitted.alphas))
+        seen.append(HeldOut(scaler.inverse_y(ends), output, errors[held]))
     return HeldOut.joined(seen)
 
 
