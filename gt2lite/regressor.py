@@ -337,9 +337,10 @@ class GT2Regressor(Stateful, Regressor):
         sides = self._sides(sides, method, groups, options, len(values))
         calibrator = make_calibrator(method, sides, groups is not None, options)
         target = read_target(y, len(values))
-        warn_if_seen(self.marks_, values, target)
         scaled = self.scaler_.transform_X(values)
-        return self._become(self._calibrated_by(calibrator, scaled, target, groups))
+        new = self._calibrated_by(calibrator, scaled, target, groups)
+        warn_if_seen(self.marks_, values, target)
+        return self._become(new)
 
     def fit_calibrate(
         self,
