@@ -155,8 +155,9 @@ class IntervalHead(Stateful, Regressor):
         calibrator = make_calibrator(method, sides, groups is not None, options)
         table, values = self._read(X)
         target = read_target(y, len(values), type(self).__name__)
+        new = self._calibrated_by(calibrator, table, values, target, groups)
         warn_if_seen(self.head_.marks_, values, target)
-        return self._become(self._calibrated_by(calibrator, table, values, target, groups))
+        return self._become(new)
 
     def fit_calibrate(
         self,

@@ -309,9 +309,10 @@ class GT2Regressor(Stateful, Regressor):
         calibrator = make_calibrator(method, sides, groups is not None, options)
         values = match_table(X, self)
         target = read_target(y, len(values))
-        warn_if_seen(self.marks_, values, target)
         scaled = self.scaler_.transform_X(values)
-        return self._become(self._calibrated_by(calibrator, scaled, target, groups))
+        new = self._calibrated_by(calibrator, scaled, target, groups)
+        warn_if_seen(self.marks_, values, target)
+        return self._become(new)
 
     def fit_calibrate(
         self,
@@ -626,7 +627,8 @@ class GT2Regressor(Stateful, Regressor):
         return self.scaler_.transform_X(values)
 
     def _planes(self, X: Any) -> Planes | MeanPlanes:
-        return self._fitted().planes(self._scaled(X), keep=False)
+        scaled = self._scaled(X)
+        return self._fitted().planes(scaled, keep=False)
 
     def _calibrated(self) -> Calibration:
         if not hasattr(self, "calibrator_"):

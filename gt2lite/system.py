@@ -154,8 +154,9 @@ class Planes:
 
     def ends(self, alphas: Sequence[float] | Array) -> Array:
         """Return the ends (2, K, N) of the planes `alphas` (K,), or (K, N) if rows differ."""
-        kappa = self._kappa(numbers("alphas", alphas))
-        return self._ends(kappa[:, None] if kappa.ndim == 1 else kappa)
+        values = numbers("alphas", alphas)
+        values = matrix("alphas", values) if values.ndim == 2 else vector("alphas", values)[:, None]
+        return self._ends(self._kappa(values))
 
     def output(self, alphas: Sequence[float] | Array) -> Array:
         """Return the output (N,) of the system made of the planes `alphas`, Eq. (6)."""

@@ -41,7 +41,7 @@ def test_a_frame_gives_the_bits_of_its_numbers_and_keeps_its_names(frame, y, reg
         found = reg.predict_interval(frame)
     np.testing.assert_array_equal(found, plain.predict_interval(frame.to_numpy()))
     assert list(reg.feature_names_in_) == COLUMNS
-    reg.calibrate(frame, y)
+    reg.calibrate(frame, y + 1)  # rows that were not trained on
     assert list(reg.feature_names_in_) == COLUMNS
     assert not hasattr(reg.fit(frame.to_numpy(), y), "feature_names_in_")
 

@@ -21,8 +21,9 @@ from sklearn.preprocessing import StandardScaler
 import gt2lite.head
 from gt2lite import GT2Regressor, IntervalHead
 from gt2lite.calibration import Margins
-from gt2lite.head import SeenRowsWarning, cross_fit
+from gt2lite.head import cross_fit
 from gt2lite.selection import GRID, FamilyScore
+from gt2lite.splits import SeenRowsWarning
 from gt2lite.training import Recipe
 
 SMALL = GT2Regressor(n_rules=4, epochs=20, learning_rate=0.02, objective="aligned")
