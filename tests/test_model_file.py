@@ -12,8 +12,8 @@ import pytest
 
 from gt2lite import GT2Regressor, IntervalHead, model_file
 from gt2lite.cv_plus import CVPlusRegressor
-from gt2lite.splits import SeenRowsWarning
 from gt2lite.model_file import FileFormatError, StoredRowsWarning
+from gt2lite.splits import SeenRowsWarning
 
 SMALL = {"n_rules": 2, "epochs": 20, "learning_rate": 0.1, "batch_size": 16}
 LEVELS = [0.6, 0.7]
