@@ -153,16 +153,9 @@ def _error(differences: Array, test_over_train: float) -> float:
 # -------------------------------------------------- printed summaries against our runs
 
 
-class Exchange(NamedTuple):
-    """Two-sided p-values (C,) of C results: of the printed means and standard deviations."""
-
-    mean: Array
-    spread: Array
-
-
 def exchange(
     ours: Array, means: Array, spreads: Array, n_theirs: int, *, draws: int = DRAWS, seed: int = 0
-) -> Exchange:
+) -> tuple[Array, Array]:
     """Return how often some of our runs are as far from the others as theirs are from all of ours.
 
     If both sides do the same, any five of our runs are like their five. The p-value is twice the
@@ -176,33 +169,69 @@ def exchange(
         draws: how many times.
         seed: of the draws.
 
+    Returns:
+        Two-sided p-values (C,) of the means, and of the standard deviations.
+
     >>> ours = np.arange(50.0)[None]
-    >>> exchange(ours, np.array([24.5]), np.array([14.0]), 5, draws=999).mean > 0.9
+    >>> exchange(ours, np.array([24.5]), np.array([14.0]), 5, draws=999)[0] > 0.9
     array([ True])
-    >>> exchange(ours, np.array([60.0]), np.array([14.0]), 5, draws=999).mean  # beyond every draw
+    >>> exchange(ours, np.array([60.0]), np.array([14.0]), 5, draws=999)[0]  # beyond every draw
     array([0.002])
     """
-    ours = matrix("ours", ours)
-    n = ours.shape[1]
+    centred = _centred(ours, n_theirs)
+    slack = 1e-12 * (np.abs(centred).max(axis=1) + np.abs(means))
+    seen = np.stack([means - ours.mean(axis=1), spreads - ours.std(axis=1, ddof=1)])  # (2, C)
+    below, above = np.ones_like(seen), np.ones_like(seen)
+    for taken in _draws(centred.shape[1], n_theirs, draws, seed):
+        found = np.stack(_apart(centred, taken, n_theirs))  # (2, C, size)
+        below += (found <= (seen + slack)[..., None]).sum(axis=2)
+        above += (found >= (seen - slack)[..., None]).sum(axis=2)
+    p = np.minimum(2 * np.minimum(below, above) / (draws + 1), 1.0)
+    return p[0], p[1]
+
+
+def joint_exchange_p(
+    ours: Array, means: Array, n_theirs: int, *, draws: int = DRAWS, seed: int = 0
+) -> float:
+    """Return the p-value of all printed means together, by the draws of `exchange`.
+
+    The distance of some runs from the others is the sum of squares of the differences of means,
+    each in standard deviations of our runs. As a draw takes the same runs of all results, results
+    that depend on each other need no correction.
+
+    >>> ours = np.array([np.arange(50.0), -np.arange(50.0)])  # one result, told twice
+    >>> one, both = np.array([40.0]), np.array([40.0, -40.0])
+    >>> joint_exchange_p(ours[:1], one, 5) == joint_exchange_p(ours, both, 5)
+    True
+    """
+    centred = _centred(ours, n_theirs)
+    unit = centred.std(axis=1, ddof=1, keepdims=True)
+    seen = float((((means - ours.mean(axis=1))[:, None] / unit) ** 2).sum())
+    found = (
+        ((_apart(centred, taken, n_theirs)[0] / unit) ** 2).sum(axis=0)
+        for taken in _draws(centred.shape[1], n_theirs, draws, seed)
+    )
+    return (1 + sum(int((x >= seen * (1 - 1e-12)).sum()) for x in found)) / (draws + 1)
+
+
+def _centred(ours: Array, n_theirs: int) -> Array:
+    """Return our runs (C, S) less their means: sums of squares then lose no digits."""
+    ours, n = matrix("ours", ours), np.shape(ours)[1]
     whole("n_theirs", n_theirs, low=2)
     if n < n_theirs + 2:
         raise ValueError(f"ours must hold at least n_theirs + 2 = {n_theirs + 2} runs, got {n}")
-    centred = ours - ours.mean(axis=1, keepdims=True)  # (C, S); sums of squares lose no digits
-    scale = np.abs(centred).max(axis=1) + np.abs(means)
-    seen = np.stack([means - ours.mean(axis=1), spreads - ours.std(axis=1, ddof=1)])  # (2, C)
-    slack = 1e-12 * scale
-    below, above = np.ones_like(seen), np.ones_like(seen)
+    return ours - ours.mean(axis=1, keepdims=True)
+
+
+def _draws(n: int, n_theirs: int, draws: int, seed: int) -> Iterator[Array]:
+    """Yield which of n runs are drawn (size, n): 1 if a run is, else 0."""
     rng = np.random.default_rng(seed)
     for start in range(0, draws, _AT_ONCE):
         size = min(_AT_ONCE, draws - start)
         drawn = np.argpartition(rng.random((size, n)), n_theirs, axis=1)[:, :n_theirs]
         taken = np.zeros((size, n))
         np.put_along_axis(taken, drawn, 1.0, axis=1)
-        found = np.stack(_apart(centred, taken, n_theirs))  # (2, C, size)
-        below += (found <= (seen + slack)[..., None]).sum(axis=2)
-        above += (found >= (seen - slack)[..., None]).sum(axis=2)
-    p = np.minimum(2 * np.minimum(below, above) / (draws + 1), 1.0)
-    return Exchange(p[0], p[1])
+        yield taken
 
 
 def _apart(centred: Array, taken: Array, n_theirs: int) -> tuple[Array, Array]:
@@ -219,8 +248,13 @@ def _spread(sums: Array, squares: Array, n: int) -> Array:
 
 
 def equal_means_p(
-    difference: float, margin: float, std: float, n: float, std_2: float, n_2: int
-) -> float:
+    difference: ArrayLike,
+    margin: ArrayLike,
+    std: ArrayLike,
+    n: ArrayLike,
+    std_2: ArrayLike,
+    n_2: int,
+) -> Array:
     """Return the p-value against two means that are `margin` or more apart.
 
     The larger p-value of two one-sided Welch tests (Schuirmann 1987), from summaries.
@@ -233,34 +267,37 @@ def equal_means_p(
         std_2: standard deviation of the other.
         n_2: its size.
 
-    >>> round(equal_means_p(0.0, 1.4584, 1.0, 5, 1.0, 5), 4)  # half of the two-sided 5%
+    >>> print(equal_means_p(0.0, 1.4584, 1.0, 5, 1.0, 5).round(4))  # half of the two-sided 5%
     0.025
     """
     error, degrees = _welch(std, n, std_2, n_2)
-    if error == 0:
-        return float(abs(difference) >= margin)
-    return float(stats.t.sf((margin - abs(difference)) / error, degrees))
+    room = np.subtract(margin, np.abs(difference))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = stats.t.sf(room / error, degrees)
+    return np.where(error == 0, room <= 0, p)
 
 
-def smallest_margin(difference: float, std: float, n: float, std_2: float, n_2: int) -> float:
+def smallest_margin(
+    difference: ArrayLike, std: ArrayLike, n: ArrayLike, std_2: ArrayLike, n_2: int
+) -> Array:
     """Return the smallest margin within which two means are shown to be equal, at 5%.
 
     The arguments are those of `equal_means_p`.
 
-    >>> round(smallest_margin(0.0, 0.0, math.inf, 1.0, 5), 4)  # 2.1318 / sqrt(5), 4 degrees
+    >>> print(smallest_margin(0.0, 0.0, math.inf, 1.0, 5).round(4))  # 2.1318 / sqrt(5), 4 degrees
     0.9534
     """
     error, degrees = _welch(std, n, std_2, n_2)
-    return abs(difference) + float(stats.t.isf(SIGNIFICANCE, degrees) * error)
+    return np.abs(difference) + stats.t.isf(SIGNIFICANCE, degrees) * error
 
 
-def _welch(std: float, n: float, std_2: float, n_2: int) -> tuple[float, float]:
+def _welch(std: ArrayLike, n: ArrayLike, std_2: ArrayLike, n_2: int) -> tuple[Array, Array]:
     """Return the standard error of a difference of two means, and its degrees of freedom."""
-    a, b = (0.0 if math.isinf(n) else std**2 / n), std_2**2 / n_2
-    if a + b == 0:
-        return 0.0, 1.0
-    own = 0.0 if math.isinf(n) else a**2 / (n - 1)
-    return math.sqrt(a + b), (a + b) ** 2 / (own + b**2 / (n_2 - 1))
+    n = np.asarray(n, dtype=float)
+    a, b = np.square(std) / n, np.square(std_2) / n_2
+    with np.errstate(invalid="ignore"):  # without any variation there are none
+        degrees = (a + b) ** 2 / (a**2 / (n - 1) + b**2 / (n_2 - 1))
+    return np.sqrt(a + b), np.nan_to_num(degrees, nan=1.0)
 
 
 def expected_gap(n: int) -> float:
