@@ -300,15 +300,15 @@ def _welch(std: ArrayLike, n: ArrayLike, std_2: ArrayLike, n_2: int) -> tuple[Ar
     return np.sqrt(a + b), np.nan_to_num(degrees, nan=1.0)
 
 
-def expected_gap(n: int) -> float:
-    """Return the mean distance of two samples of n from one normal distribution.
+def expected_gap(n: int, n_2: int) -> float:
+    """Return the mean distance of the means of two samples from one normal distribution.
 
-    In pooled standard deviations: the mean of |t| with 2 n - 2 degrees, times sqrt(2 / n).
+    In pooled standard deviations: the mean of |t| with n + n_2 - 2 degrees, times its scale.
 
-    >>> round(expected_gap(5), 4)
+    >>> round(expected_gap(5, 5), 4)
     0.559
     """
-    return float(stats.t(2 * n - 2).expect(abs) * np.sqrt(2 / n))
+    return float(stats.t(n + n_2 - 2).expect(abs) * np.sqrt(1 / n + 1 / n_2))
 
 
 # ------------------------------------------------------- coverage of a finite test set
