@@ -42,8 +42,6 @@ from gt2lite.metrics import interval_quality, rmse
 from gt2lite.reduction import type_reduce
 from gt2lite.system import PARAM_NAMES, Params, Planes, constrain
 from gt2lite.training import Adam, Recipe, init_params, train
-from study import results
-from study.execution import run_all
 from study.oracle import widen
 
 RECIPE = Recipe(smf="scalar", epochs=10_000, learning_rate=1e-2, keep="validation", patience=200)
@@ -363,25 +361,12 @@ def crossed(quantile: Array) -> float:
     return float(np.mean((np.diff(quantile, axis=0) < 0).any(axis=0)))
 
 
-def ratios(rows: pd.DataFrame, metric: str) -> pd.Series:
-    """Return aligned over SQR, both calibrated, by data set, seed and level.
-
-    Args:
-        rows: those of `data/results/sqr.csv`.
-        metric: column to compare.
-    """
-    calibrated = rows[rows.form == "conformal"]
-    by_model = calibrated.pivot(index=["dataset", "seed", "level"], columns="model", values=metric)
-    return by_model.aligned / by_model.sqr
-
-
-def run(*, n_jobs: int = -1, dask: str | None = None) -> None:
-    """Run all comparisons of SQR and write `data/results/sqr.csv`."""
+def run(run_all: Callable[..., list[pd.DataFrame]]) -> dict[str, pd.DataFrame]:
+    """Run all comparisons of SQR and return the rows of `sqr.csv`."""
     settings = [
         {"dataset": dataset, "seed": seed, "model": model}
         for dataset in DATASETS
         for seed in SEEDS
         for model in RECIPES
     ]
-    frames = run_all(compare, settings, n_jobs=n_jobs, label="SQR", dask=dask)
-    results.save("sqr", pd.concat(frames, ignore_index=True), command="python -m study sqr")
+    return {"sqr": pd.concat(run_all(compare, settings, label="SQR"), ignore_index=True)}

@@ -3,7 +3,6 @@
 Three things are tested: means over re-splits of one data set (`corrected_t` and the one-sided
 tests after it), the printed mean and standard deviation of few runs against many of ours
 (`exchange`, `equal_means_p`), and the coverage of a finite test set (`coverage_p_value`).
-`redrawn_coverage` shows the last without theory, by drawing calibration and test sets again.
 
 The functions know nothing of the paper. What is compared with what is in `study.cells` and
 `study.claims`.
@@ -12,7 +11,6 @@ The functions know nothing of the paper. What is compared with what is in `study
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -20,18 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from gt2lite._validation import Array, IntArray, between, matrix, whole
-from gt2lite.calibration import (
-    CALIBRATORS,
-    RANKED,
-    CoverageError,
-    Cut,
-    Scores,
-    SmallCalibrationWarning,
-    find_cuts,
-    rank,
-)
-from gt2lite.memberships import ALPHA_0
+from gt2lite._validation import Array, between, matrix, whole
+from gt2lite.calibration import rank
 
 SIGNIFICANCE = 0.05
 """A p-value below this is significant."""
@@ -354,79 +342,6 @@ def coverage_p_value(
     covered = round(picp * sum(n_test), 6)  # whole, but for rounding or for a printed mean
     tails = law[: math.ceil(covered) + 1].sum(), law[math.floor(covered) :].sum()
     return float(min(1.0, 2 * min(tails)))
-
-
-def redraws(
-    n_pool: int, n_cal: int, n_test: int, times: int, rng: np.random.Generator
-) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield the rows of a calibration and a test set, drawn anew from a pool each time.
-
-    Args:
-        n_pool: size of the pool; no row is drawn twice.
-        n_cal: rows for calibration.
-        n_test: rows for the test.
-        times: how often.
-        rng: the source of the draws.
-
-    >>> [(len(cal), len(test)) for cal, test in redraws(9, 4, 5, 2, np.random.default_rng(0))]
-    [(4, 5), (4, 5)]
-    """
-    for _ in range(times):
-        rows = rng.permutation(n_pool)[: n_cal + n_test]
-        yield rows[:n_cal], rows[n_cal:]
-
-
-def redrawn_coverage(
-    scores: Scores,
-    level: float,
-    n_cal: int,
-    n_test: int,
-    times: int,
-    rng: np.random.Generator,
-    methods: Sequence[str] = tuple(CALIBRATORS),
-) -> dict[str, Array]:
-    """Return what each method covers of a test set, over many redraws with the model fixed.
-
-    If a level is out of reach for table or search, they end at the widest plane.
-
-    Args:
-        scores: those of all rows of the pool, see `gt2lite.calibration.critical_scores`.
-        level: the coverage asked for.
-        n_cal: rows for calibration.
-        n_test: rows for the test.
-        times: redraws.
-        rng: the source of the draws.
-        methods: their names.
-
-    Returns:
-        For each method the coverages (times,).
-    """
-    found: dict[str, list[float]] = {method: [] for method in methods}
-    for cal, test in redraws(len(scores), n_cal, n_test, times, rng):
-        seen, new = scores.take(cal), scores.take(test)
-        for method in methods:
-            cut = (
-                find_cuts(seen, level, method)[0]
-                if method in RANKED
-                else _chosen(seen, level, method)
-            )
-            found[method].append(float(new.covered(cut).mean()))
-    return {method: np.array(values) for method, values in found.items()}
-
-
-def _chosen(seen: Scores, level: float, method: str) -> Cut:
-    """Return what table or search choose, which see no more of a sample than its score tells."""
-
-    def interval(alpha: float | Array) -> tuple[Array, Array]:
-        return np.zeros(len(seen)), np.where(seen.alpha >= alpha, 0.0, -1.0)
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SmallCalibrationWarning)
-        calibrator = CALIBRATORS[method]().fit(interval, np.zeros(len(seen)))
-    try:
-        return Cut(calibrator.alpha(level))
-    except CoverageError:
-        return Cut(ALPHA_0)
 
 
 def worst_by_chance(sizes: Sequence[int], level: float) -> float:

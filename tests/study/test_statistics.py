@@ -11,6 +11,7 @@ from scipy import stats
 
 from gt2lite.calibration import CALIBRATORS, Scores, critical_scores
 from gt2lite.memberships import kappa_of
+from study.guarantee import redrawn_coverage, redraws
 from study.statistics import (
     beyond_p,
     corrected_t,
@@ -20,8 +21,6 @@ from study.statistics import (
     exchange,
     expected_gap,
     holm,
-    redrawn_coverage,
-    redraws,
     smallest_margin,
     upper_bound,
     worst_by_chance,
@@ -101,7 +100,7 @@ def test_the_expected_gap_by_simulation():
         a, b = rng.normal(size=(2, 100_000, n))
         pooled = np.sqrt((a.var(axis=1, ddof=1) + b.var(axis=1, ddof=1)) / 2)
         gap = np.abs(a.mean(axis=1) - b.mean(axis=1)) / pooled
-        assert expected_gap(n) == pytest.approx(gap.mean(), rel=0.01)
+        assert expected_gap(n, n) == pytest.approx(gap.mean(), rel=0.01)
 
 
 def test_a_binomial_coverage_by_hand():
