@@ -52,9 +52,7 @@ class Corrected(NamedTuple):
     p: float
 
 
-def corrected_t(
-    differences: ArrayLike, test_over_train: float, confidence: float = 0.95
-) -> Corrected:
+def corrected_t(differences: ArrayLike, test_over_train: float) -> Corrected:
     r"""Return the corrected resampled t-test of differences (J,) over splits of the same rows.
 
     Splits overlap, so that differences vary less between them than between fresh data. Nadeau and
@@ -65,10 +63,9 @@ def corrected_t(
         differences: one for each split, two at least.
         test_over_train: rows of the test set over rows of the training set; 0 gives the usual
             paired t-test.
-        confidence: level of the interval.
 
     Returns:
-        The mean, half the length of its interval, and the p-value against 0. Differences without
+        The mean, half of its 95% interval, and the p-value against 0. Differences without
         any variation are either 0 (p = 1) or not (p = 0).
 
     >>> found = corrected_t([1.0, 2.0, 3.0], test_over_train=2 / 3)  # variance 1 / 3 + 2 / 3
@@ -84,7 +81,7 @@ def corrected_t(
     if error == 0:
         return Corrected(mean, 0.0, float(mean == 0))
     t = stats.t(gaps.size - 1)
-    reach = float(t.ppf((1 + between("confidence", confidence, 0, 1)) / 2))
+    reach = float(t.ppf(1 - SIGNIFICANCE / 2))
     return Corrected(mean, reach * error, float(2 * t.sf(abs(mean) / error)))
 
 

@@ -198,12 +198,6 @@ def test_an_alternative_matters_beyond_5_percent_either_way(sign):
         assert found.verdict == word and found.rows["p of equal"][0] == pytest.approx(p / 2)
 
 
-def test_a_difference_beyond_chance_may_be_too_small_to_matter():
-    tiny = with_p(0.001, mean=0.1)
-    assert matters(frame(a=tiny), 100.0).verdict == "does not hold"
-    assert matters(frame(a=tiny), 0.5).verdict == "holds"
-
-
 @pytest.mark.parametrize(("n", "word"), [(4, "holds"), (3, "does not hold"), (0, "does not hold")])
 def test_a_count_is_all_or_nothing(n, word):
     found = counted([i < n for i in range(4)], "It rains", mm=3.0)
@@ -275,9 +269,7 @@ def test_there_is_a_check_for_each_empirical_claim_and_a_case_for_each_check():
 
 
 def test_the_reasons_of_the_print_are_those_of_the_data():
-    text, bold = paper.text_values(), bold_rows(paper.cells())
-    slips = text[text.value != text.in_table]
-    assert (len(text), slips.dataset.tolist()) == (8, ["aids", "pp"])
+    bold = bold_rows(paper.cells())
     assert bold.follows_rule.sum() == len(bold) == 24
     assert (statistics.holm(bold.p) < 0.05).sum() == 3
     inputs = [paper.settings()[f"{name}_inputs"] for name in ("ww", "pm", "aids", "pp")]
@@ -361,28 +353,6 @@ def test_a_gain_that_the_seeds_do_not_share_is_within_chance():
     assert verdict("better-pp", rows).verdict == "undecided"
     assert verdict("better-everywhere", rows).numbers["significant"] == 7
     assert verdict("better-pm", rows).verdict == "holds"
-
-
-@pytest.mark.parametrize("gain", [0.01, -0.01])
-def test_one_noisy_row_neither_refutes_nor_passes(gain):
-    def width(row):
-        return {"pinaw": 1.0 + gain + 100 * NOISE[row["seed"]]}
-
-    found = verdict("wider", world(when(width, dataset="ww", level=0.90, **CALIBRATED)))
-    assert found.verdict == "undecided"
-    assert found.numbers["as claimed"] == (8 if gain > 0 else 7)
-
-
-def test_smaller_sets_excuse_a_run_that_is_far_from_its_level():
-    def far(row):  # 1000 and 1000 samples: coverage of 90% has a standard deviation of 1.3 points
-        wanted = ("ww", 0.90, "calibrated", 1)
-        one = (row["dataset"], row["level"], row["model"], row["seed"]) == wanted
-        return {"picp": 0.945} if one else {}
-
-    found = verdict("reaches-ww", world(far))
-    assert found.verdict == "does not hold" and found.numbers["runs that miss"] == 1
-    small = verdict("reaches-ww", world(lambda row: far(row) | {"n_cal": 100, "n_test": 100}))
-    assert small.verdict == "undecided" and small.numbers["runs that miss"] == 0
 
 
 @pytest.mark.parametrize(("times", "word"), [(9.9, "does not hold"), (10.1, "holds")])

@@ -54,7 +54,6 @@ def test_the_corrected_test_by_hand():
     [
         (lambda: corrected_t([1.0], 0.2), "differences"),
         (lambda: corrected_t([1.0, 2.0], -1), "test_over_train"),
-        (lambda: corrected_t([1.0, 2.0], 0.2, confidence=1.5), "confidence"),
         (lambda: coverage_p_value(0.9, 90, [10]), "level"),
         (lambda: worst_by_chance([10], 1.5), "level"),
         (lambda: exchange(np.ones((1, 6)), np.ones(1), np.ones(1), 5), "ours"),

@@ -15,7 +15,6 @@ from study.pages import (
     markdown_table,
     p_value,
     power_of_ten,
-    table,
 )
 
 pytest.importorskip("IPython")
@@ -84,11 +83,6 @@ def test_facts_have_names_and_are_given_once(told, facts, error):
         glue_facts("cost", facts, seeds=5)
 
 
-def test_a_row_of_a_frame_gives_its_columns(told):
-    glue_facts("row", pd.DataFrame({"a": [1, 2], "b": ["x", "y"]}).iloc[1])
-    assert told == {"row_a": 2, "row_b": "y"}
-
-
 # ----------------------------------------------------------------------------- tables
 
 
@@ -138,11 +132,6 @@ def test_bars_and_line_ends_do_not_break_a_row():
 def test_a_field_that_a_row_lacks_is_named_with_its_column():
     with pytest.raises(ValueError, match="PICP"):
         markdown_table([{"width": 1.0}], {"PICP": "{picp:.2f}"})
-
-
-def test_the_label_is_completed_once():
-    with pytest.raises(ValueError, match="tab-"):
-        table("tab-cov", [], {"row": "{dataset}"}, "Coverage.")
 
 
 # -------------------------------------------------------------------------- sentences
