@@ -64,7 +64,6 @@ class SqrTrained(NamedTuple):
 
     params: Params
     history: Array  # (epochs,) calibration error of the validation rows
-    losses: Array  # (epochs,) mean pinball loss of the batches
     best_epoch: int  # the one that was kept, from 1
 
 
@@ -138,33 +137,28 @@ def train_sqr(
     adam = Adam(flat, recipe.learning_rate)
     best, best_error, best_epoch = flat.copy(), math.inf, 0
     history: list[float] = []
-    losses: list[float] = []
     with one_blas_thread():
         for epoch in range(1, recipe.epochs + 1):
-            losses.append(_learn(params, adam, X[learn], y[learn], recipe.batch_size, rng))
+            _learn(params, adam, X[learn], y[learn], recipe.batch_size, rng)
             history.append(calibration_error(quantiles(params, X[aside], LEVELS), y[aside]))
             if history[-1] < best_error:
                 best[:], best_error, best_epoch = flat, history[-1], epoch
             elif recipe.patience is not None and epoch - best_epoch >= recipe.patience:
                 break
     flat[:] = best
-    return SqrTrained(params, np.array(history), np.array(losses), best_epoch)
+    return SqrTrained(params, np.array(history), best_epoch)
 
 
 def _learn(
     params: Params, adam: Adam, X: Array, y: Array, batch_size: int, rng: np.random.Generator
-) -> float:
-    """Train one epoch, every row at its own level, and return the mean loss."""
+) -> None:
+    """Train one epoch, every row at its own level."""
     n = max(len(y) // batch_size, 1)
     size = min(batch_size, len(y))
     batches = rng.permutation(len(y))[: n * size].reshape(n, size)
     levels = rng.uniform(ALPHA_0, 1.0, batches.shape)
-    losses = []
     for rows, alpha in zip(batches, levels, strict=True):
-        value, gradient = loss_and_gradient(params, X[rows], y[rows], alpha)
-        losses.append(value)
-        adam.update(gradient)
-    return float(np.mean(losses))
+        adam.update(loss_and_gradient(params, X[rows], y[rows], alpha)[1])
 
 
 def _flatten(params: Params) -> tuple[Array, Params]:
