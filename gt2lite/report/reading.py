@@ -182,9 +182,10 @@ def read_csv(content: bytes, name: str = "the file") -> tuple[Frame, list[str]]:
     [1.5, 2.5]
     """
     text, encoding = _decode(content)
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
     if not text.strip():
         raise TableError(f"{name} is empty")
-    sample = text[:_LOOKED_INTO].splitlines()
+    sample = text[:_LOOKED_INTO].split("\n")
     if len(text) > _LOOKED_INTO and len(sample) > 1:
         sample.pop()  # it is cut
     sample = [line for line in sample if line.strip()][:_LOOKED_AT]
@@ -270,13 +271,13 @@ class _Layout(NamedTuple):
 def _lay_out(text: str, separator: str, width: int, name: str) -> _Layout:
     """Return the rows of a table, all of which have `width` cells, and the names of columns.
 
-    Empty cells beyond the last column are ignored, and
-    a header that lacks the name of the first column, as R writes it, gets one.
+    Empty cells beyond the last column are ignored, and a header that lacks the name of the first
+    column, as R writes it, gets one.
 
     Raises:
         TableError: a row has too few or too many cells.
     """
-    stream = io.StringIO(text, newline=None)
+    stream = io.StringIO(text, newline="\n")
     reader = csv.reader(stream, delimiter=separator, skipinitialspace=True)
     above: list[list[str]] = []  # lines above the first one of full width
     start, begun, first = 0, 0, [""]
@@ -286,29 +287,31 @@ def _lay_out(text: str, separator: str, width: int, name: str) -> _Layout:
         if any(first):
             above.append(first)
         start, begun = stream.tell(), reader.line_num
-    below = _parse(text[stream.tell() :].splitlines()[:200], separator)
-    has_header = _has_header([first, *below])
+    below = text[stream.tell() :].split("\n")
+    has_header = _has_header([first, *_parse(below[:200], separator)])
     short = not has_header and bool(above) and len(above[-1]) == width - 1
     short = short and not any(map(_is_number, above[-1]))
+    if has_header and any(first[width:]):
+        raise TableError(
+            f"{name}, line {reader.line_num}: {len(first)} names, and most lines have {width} cells"
+        )
+    quoted = all(line.startswith('"') for line in below if line)
     if has_header:
         start, begun = stream.tell(), reader.line_num
     stream.seek(start)
     reader = csv.reader(stream, delimiter=separator, skipinitialspace=True)
     codes: set[int] = set()
-    n_rows, n_long, last_empty, quoted = 0, 0, True, True
-    lines = text.splitlines()
+    n_rows, n_long, last_empty = 0, 0, True
     for row in reader:
         if _is_blank(row):
             continue
-        line = begun + reader.line_num
         if len(row) < width or any(row[width:]):
             raise TableError(
-                f"{name}, line {line}: {len(row)} cells, and the table has {width} columns; the "
-                "line is cut, or a cell with a separator lacks quotation marks"
+                f"{name}, line {begun + reader.line_num}: {len(row)} cells, and the table has "
+                f"{width} columns; the line is cut, or a cell with a separator lacks quotation marks"
             )
         n_rows, n_long = n_rows + 1, n_long + (len(row) > width)
         last_empty = last_empty and not row[width - 1]
-        quoted = quoted and lines[line - 1].startswith('"')
         codes.update(
             j for j, cell in enumerate(row[:width]) if cell[:1] == "0" and _CODE.fullmatch(cell)
         )
