@@ -308,7 +308,7 @@ def _lay_out(text: str, separator: str, width: int, name: str) -> _Layout:
         if len(row) < width or any(row[width:]):
             raise TableError(
                 f"{name}, line {begun + reader.line_num}: {len(row)} cells, and the table has "
-                f"{width} columns; the line is cut, or a cell with a separator lacks quotation marks"
+                f"{width} columns; the line is cut, or a cell with a separator lacks quotes"
             )
         n_rows, n_long = n_rows + 1, n_long + (len(row) > width)
         last_empty = last_empty and not row[width - 1]
