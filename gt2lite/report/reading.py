@@ -24,7 +24,6 @@ import pandas as pd
 from gt2lite.columns import (
     SOFT_MARKS,
     Frame,
-    Series,
     TableError,
     as_numbers,
     as_text,
@@ -81,8 +80,10 @@ def read(table: Any, target: str | None = None, sheet: str | None = None) -> Tab
     >>> read(pd.DataFrame({"size": [1, 2]})).notes
     ['A data frame of 2 rows and 1 columns.']
     """
+    is_csv = False
     if isinstance(table, (str, os.PathLike)):
         name = Path(table).name
+        is_csv = Path(table).suffix.lower() not in (*_EXCEL, *_PARQUET)
         frame, notes = _read_file(Path(table), target, sheet)
         frame.index = pd.RangeIndex(1, len(frame) + 1)
     else:
@@ -102,12 +103,9 @@ def read(table: Any, target: str | None = None, sheet: str | None = None) -> Tab
     if frame.index.has_duplicates:
         frame.index = pd.RangeIndex(1, len(frame) + 1)
         notes.append("Its index has duplicates, so rows are counted from 1.")
-    text = [column for column in frame if _is_plain_text(frame[column])]
-    if text and not notes[0].startswith("A CSV"):
-        some = frame[text].iloc[:_LOOKED_AT].map(str).to_numpy().tolist()
-        decimal, doubt = _decimal(some, "")
-        frame, unfit = _translate(frame, text, decimal)
-        notes += [*doubt, *unfit]
+    if not is_csv:
+        frame, unfit = _translate(frame)
+        notes += unfit
     return Table(frame, name, notes)
 
 
@@ -215,8 +213,7 @@ def read_csv(content: bytes, name: str = "the file") -> tuple[Frame, list[str]]:
     if len(frame) != layout.n_rows:
         raise TableError(f"{name} has {layout.n_rows:,} rows, and {len(frame):,} were read")
     frame.columns = unique(layout.names or [f"column {i}" for i in range(1, width + 1)])
-    text_columns = [column for column in frame if _is_plain_text(frame[column])]
-    frame, unfit = _translate(frame, text_columns, decimal)
+    frame, unfit = _translate(frame, decimal)
     notes = [
         "A CSV file",
         f"Separator: {_NAMES_OF_SEPARATORS[separator]}; decimal {_NAMES_OF_MARKS[decimal]}; "
@@ -392,16 +389,20 @@ def _decimal(rows: list[list[str]], separator: str) -> tuple[str, list[str]]:
     return decimal, [f"Marks as in {shown!r} were read {meaning}: no cell of the table decides it."]
 
 
-def _is_plain_text(values: Series) -> bool:
-    return is_textual(values) and not isinstance(values.dtype, pd.CategoricalDtype)
-
-
-def _translate(frame: Frame, names: list[Any], decimal: str) -> tuple[Frame, list[str]]:
+def _translate(frame: Frame, decimal: str | None = None) -> tuple[Frame, list[str]]:
     """Return a frame whose text columns have numbers with decimal points, and notes.
+
+    Without a decimal mark it is found from the text columns.
 
     A column of nothing but numbers becomes numeric. Digits with leading zeros are codes and stay
     text. Among numbers, those of the other dialect are missing: nothing is guessed.
     """
+    names = [name for name in frame if is_textual(frame[name])]
+    names = [name for name in names if not isinstance(frame[name].dtype, pd.CategoricalDtype)]
+    notes: list[str] = []
+    if decimal is None:
+        some = frame[names].iloc[:_LOOKED_AT].map(str).to_numpy().tolist()
+        decimal, notes = _decimal(some, "")
     pattern, other = _CELL[decimal], _CELL[_OTHER[decimal]]
 
     def plain(cell: Any) -> str | None:
@@ -411,7 +412,7 @@ def _translate(frame: Frame, names: list[Any], decimal: str) -> tuple[Frame, lis
         number = found["number"].replace(found["mark"] or "\0", "").replace(decimal, ".")
         return found["before"] + number + found["after"]
 
-    notes, result = [], frame.copy()
+    result = frame.copy()
     for name in names:
         cells = as_text(frame[name])
         cells = cells.where(~cells.isin(MISSING), None)

@@ -19,7 +19,7 @@ pytest.importorskip("sklearn")
 from gt2lite.columns import TableError, specify  # noqa: E402
 from gt2lite.report.reading import read_csv  # noqa: E402
 
-SEPARATED = [(",", "."), (";", ","), (";", "."), ("\t", ","), ("|", "."), (" ", ".")]
+SEPARATED = [(",", "."), (";", ","), (";", "."), ("\t", ","), ("|", ".")]
 DIALECTS = st.sampled_from(SEPARATED)
 NUMBERS = st.integers(-(10**7), 10**7).map(lambda i: i / 100)
 TEXTS = st.text(alphabet="abcxyzäß ,;'", min_size=1, max_size=8).map(lambda t: f"t{t.strip()}")
@@ -71,8 +71,8 @@ def test_a_defect_in_a_line_is_refused_or_repaired_and_never_shifts_a_cell(rows,
         assert defect in ("cut", "extra")
         return
     assert defect in ("trailing", "text")
-    found = [value if value == "n/k" else float(value) for value in frame["x"]]
-    assert found == expected
+    for value, written in zip(frame["x"], expected, strict=True):
+        assert value == written or float(value) == pytest.approx(written, rel=1e-15)
     assert defect == "text" or len(notes) > 2
 
 
