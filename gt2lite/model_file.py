@@ -19,13 +19,15 @@ sha256
     whoever edits a file can compute it again.
 content
     For a regressor: ``settings`` (of the constructor, at the last fit), ``features`` (column names
-    or null), ``scaler`` (means and standard deviations that turn user units into the units of the
+    or null), ``columns`` (how the columns of a data frame are encoded, see `gt2lite.columns`, or
+    null), ``scaler`` (means and standard deviations that turn user units into the units of the
     systems), ``marks`` (a hash of each training row), ``planes`` (the alphas that make up the
     output), ``systems`` (``recipe``, ``inputs``, ``params`` and ``history`` of each), ``ranks``
     (quantiles of the inputs, or null), ``margins`` (or null), ``candidates`` (what a choice has
-    tried), ``calibration`` (``state`` and ``arrays`` of the calibrator, or null) and
-    ``calibration_X`` (null, except for the methods "table" and "search", which evaluate the
-    calibration rows again when a new level is asked for).
+    tried), ``sides`` (that it found best), ``limits`` (range of the inputs, or null),
+    ``calibration`` (``state`` and ``arrays`` of the calibrator, or null) and ``calibration_X``
+    (null, except for the methods "table" and "search", which evaluate the calibration rows again
+    when a new level is asked for).
     The other kinds contain one or several regressors.
 
 Numbers are written as Python's `repr` writes them: the shortest decimal that reads back as the
@@ -296,8 +298,8 @@ def pick(content: Any, *names: str) -> list[Any]:
 # -------------------------------------------------------------------------- regressor
 
 _REGRESSOR = (
-    *("settings", "features", "scaler", "marks", "planes", "systems", "ranks", "margins"),
-    *("candidates", "sides", "limits", "calibration", "calibration_X"),
+    *("settings", "features", "columns", "scaler", "marks", "planes", "systems", "ranks"),
+    *("margins", "candidates", "sides", "limits", "calibration", "calibration_X"),
 )
 
 
@@ -320,6 +322,7 @@ def pack_regressor(reg: Any) -> Content:
     return {
         "settings": reg._fitted_with | {"random_state": fitted_seed(reg)},
         "features": getattr(reg, "feature_names_in_", None),
+        "columns": reg.columns_.to_json() if hasattr(reg, "columns_") else None,
         "scaler": vars(reg.scaler_),
         "marks": reg.marks_,
         "planes": fitted.alphas,
@@ -356,8 +359,11 @@ def unpack_regressor(cls: Any, content: Any) -> Any:
     reg._keep(fitted)
     reg._fitted_with = settings
     reg.scaler_, reg.marks_, reg.n_features_in_ = scaler, vector("marks", parts["marks"]), M
+    if parts["columns"] is not None:
+        reg.columns_ = unpack_columns(parts["columns"], M)
+        reg.n_features_in_ = len(reg.columns_.columns)
     if parts["features"] is not None:
-        reg.feature_names_in_ = unpack_names(parts["features"], M)
+        reg.feature_names_in_ = unpack_names(parts["features"], reg.n_features_in_)
     rows = parts["calibration_X"]
     reg._calibration_X = None if rows is None else matrix("calibration_X", rows)
     calibrator = _unpack_calibrator(parts["calibration"], reg._calibration_X, fitted)
@@ -390,6 +396,16 @@ def _unpack_scaler(content: Any, target_transform: str | None) -> Scaler:
         raise ValueError("x_std must be positive")
     y_mean, y_std = between("y_mean", y_mean, -np.inf, np.inf), between("y_std", y_std, 0, np.inf)
     return SCALERS[target_transform](x_mean, x_std, y_mean, y_std)
+
+
+def unpack_columns(content: Any, M: int) -> Any:
+    """Return the `gt2lite.columns.Columns` that encode M inputs, checked."""
+    from gt2lite.columns import Columns
+
+    columns = Columns.from_json(content)
+    if len(columns.names) != M:
+        raise ValueError(f"columns must encode {M} inputs, not {len(columns.names)}")
+    return columns
 
 
 def unpack_names(names: Any, M: int) -> Names:

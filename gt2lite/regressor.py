@@ -23,6 +23,7 @@ from gt2lite._validation import (
     read_seed,
     read_table,
     read_target,
+    take_rows,
     warn,
 )
 from gt2lite.calibration import (
@@ -140,6 +141,10 @@ class GT2Regressor(Stateful, Regressor):
             Parameters, and everything that is computed with them, are in double precision.
         clip_inputs: whether inputs outside the range of the training rows are moved to its edge.
             Consequents are linear, so far outside that range a system may predict anything.
+        columns: None for tables of numbers; gaps, text and dates are refused. "auto", the default
+            of `strong`, encodes those of a data frame as `gt2lite.columns` describes: gaps are
+            filled, and categories become columns of 0 and 1. All of it is learned from training
+            rows, so the guarantee is the same. Tables of complete numbers are taken as they are.
         n_jobs: processes that train; None for one, -1 for one per system. Needs joblib.
         verbose: whether to show a progress bar (needs tqdm); None shows one on a terminal.
         random_state: the seed of start values, row order, folds and splits; None for another
@@ -158,6 +163,7 @@ class GT2Regressor(Stateful, Regressor):
         ranks_: the quantiles of the inputs, if a system learns from ranks; else None.
         scaler_: mean and standard deviation of the training data.
         marks_: a hash of each training row, by which `calibrate` recognises it.
+        columns_: the encoding of the columns of a data frame; absent for tables of numbers.
         calibrator_: the calibration; absent before `calibrate`.
         calibration_rows_, split_: the rows that `fit_calibrate` did not train on, and a
             description of the split; absent otherwise.
@@ -184,6 +190,7 @@ class GT2Regressor(Stateful, Regressor):
     history_: Array
     scaler_: Scaler
     marks_: Array
+    columns_: Any  # of gt2lite.columns, which needs pandas
     n_features_in_: int
     feature_names_in_: Names
     calibrator_: Calibration
@@ -218,6 +225,7 @@ class GT2Regressor(Stateful, Regressor):
         target_transform: str | None = None,
         precision: str = "double",
         clip_inputs: bool = False,
+        columns: str | None = None,
         n_jobs: int | None = None,
         verbose: bool | None = None,
         random_state: int | np.random.Generator | np.random.RandomState | None = 0,
@@ -246,6 +254,7 @@ class GT2Regressor(Stateful, Regressor):
         self.target_transform = target_transform
         self.precision = precision
         self.clip_inputs = clip_inputs
+        self.columns = columns
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
@@ -268,12 +277,8 @@ class GT2Regressor(Stateful, Regressor):
         >>> reg.objective, reg.choose, reg.n_systems, reg.random_state
         ('aligned', True, 5, 3)
         """
-        settings = asdict(STRONG) | {
-            "epochs": None,
-            "n_systems": 5,
-            "choose": True,
-            "clip_inputs": True,
-        }
+        settings = asdict(STRONG) | {"epochs": None, "n_systems": 5, "choose": True}
+        settings |= {"clip_inputs": True, "columns": "auto"}
         return cls(**(settings | overrides))
 
     # ------------------------------------------------------------ fit and calibrate
@@ -297,7 +302,7 @@ class GT2Regressor(Stateful, Regressor):
         this size, if threadpoolctl is installed (scikit-learn requires it). Without it set
         OMP_NUM_THREADS and OPENBLAS_NUM_THREADS to 1 before Python starts.
         """
-        values, names = read_table(X)
+        values, names = read_table(X, self.columns)
         target = read_target(y, len(values))
         return self._become(self._trained(values, names, target, callback))
 
@@ -380,12 +385,15 @@ class GT2Regressor(Stateful, Regressor):
         '2139 rows: 1604 to train on, 535 to calibrate on (share=0.25, random_state=0)'
         """
         make_calibrator(method, sides or "both", groups is not None, options)  # before training
-        values, names = read_table(X)
+        values, names = read_table(X, self.columns)
         target = read_target(y, len(values))
         check_target(self.target_transform, target)  # an error names the row of the whole table
         split = split_rows(len(values), share, self.random_state, groups, sides or "both", options)
-        new = self._trained(values[split.trained], names, target[split.trained], callback)
-        scaled = new.scaler_.transform_X(values[split.calibrated])
+        use, rest = (take_rows(values, rows) for rows in (split.trained, split.calibrated))
+        new = self._trained(use, names, target[split.trained], callback)
+        if hasattr(new, "columns_"):
+            rest = new.columns_.encode(rest).inputs.to_numpy()
+        scaled = new.scaler_.transform_X(rest)
         sides = new._sides(sides, method, groups, options, len(scaled))
         calibrator = make_calibrator(method, sides, groups is not None, options)
         new = new._calibrated_by(calibrator, scaled, target[split.calibrated], split.labels)
@@ -594,9 +602,10 @@ class GT2Regressor(Stateful, Regressor):
     # -------------------------------------------------------------------- private
 
     def _trained(
-        self, values: Array, names: Names | None, target: Array, callback: Callback | None
+        self, table: Any, names: Names | None, target: Array, callback: Callback | None
     ) -> Self:
         """Return a copy of this estimator, trained anew and not calibrated."""
+        values, columns = encode_training(table)
         recipe, settings = self._recipe(len(values)), self._ensemble_settings()
         settings.check_callback(callback)
         scaler = SCALERS[self.target_transform].fit(values, target)
@@ -605,7 +614,9 @@ class GT2Regressor(Stateful, Regressor):
         new = self._renewed()
         new._keep(fitted)
         new.scaler_, new.marks_ = scaler, mark_rows(values, target)
-        new.n_features_in_ = values.shape[1]
+        new.n_features_in_ = table.shape[1]
+        if columns is not None:
+            new.columns_ = columns
         if names is not None:
             new.feature_names_in_ = names
         return new
@@ -682,6 +693,16 @@ class GT2Regressor(Stateful, Regressor):
                 f"envelope is predict_interval(X, alpha={ALPHA_0})"
             )
         return self.calibrator_
+
+
+def encode_training(table: Any) -> tuple[Array, Any]:
+    """Return training rows as inputs (N, M), and how columns are encoded; None for numbers."""
+    if isinstance(table, np.ndarray):
+        return table, None
+    from gt2lite.columns import learn
+
+    columns = learn(table)
+    return columns.encode(table).inputs.to_numpy(), columns
 
 
 def split_rows(

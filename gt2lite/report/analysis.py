@@ -424,7 +424,7 @@ def _region_values(
     used = {column.name: column for column in columns.used}
     for name, _ in importance[:2]:
         if used[name].kind == "number":
-            values[name] = read_as("number", rows[name]).fillna(used[name].fill).to_numpy()
+            values[name] = read_as("number", rows[name]).fillna(used[name].fill[0]).to_numpy()
         elif used[name].kind in ("category", "yes/no"):
             values[name] = as_labels(rows[name])
     if groups is not None:
