@@ -39,14 +39,17 @@ unknown or impossible.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
 import os
 import re
 import secrets
+import signal
 import stat
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, fields
 from numbers import Integral, Real
 from pathlib import Path
@@ -165,10 +168,39 @@ def load(path: Location, kind: str, unpack: Callable[[Content], T]) -> T:
 
 
 def write_file(path: Location, data: bytes) -> None:
-    """Write a file in full or not at all: a temporary file beside it takes its name at the end.
+    """Write a file in full or not at all, see `write_files`."""
+    write_files({path: data})
 
-    A link is followed, and a file that is replaced keeps its permissions.
+
+def write_files(files: Mapping[Location, bytes]) -> None:
+    """Write files in full or not at all, and all of them or none.
+
+    Temporary files beside them take their names at the end, which Ctrl-C does not interrupt. A
+    link is followed, and a file that is replaced keeps its permissions.
     """
+    temporaries: dict[Path, Path] = {}
+    try:
+        for path, data in files.items():
+            target = check_writable(path)
+            temporary = target.with_name(f".gt2lite-{secrets.token_hex(8)}")
+            temporaries[temporary] = target
+            with temporary.open("xb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            if target.exists():
+                temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+        with _without_interrupts():
+            for temporary, target in temporaries.items():
+                os.replace(temporary, target)
+    except BaseException:
+        for temporary in temporaries:
+            temporary.unlink(missing_ok=True)
+        raise
+
+
+def check_writable(path: Location) -> Path:
+    """Return where a file would be written, with links followed, or raise an OSError."""
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise FileNotFoundError(
@@ -179,18 +211,20 @@ def write_file(path: Location, data: bytes) -> None:
         raise IsADirectoryError(f"{path} is a folder: name a file in it")
     if target.exists() and not target.is_file():
         raise OSError(f"{path} is a device, a pipe or a socket: name a regular file")
-    temporary = target.with_name(f".gt2lite-{secrets.token_hex(8)}")
+    return target
+
+
+@contextlib.contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Ignore Ctrl-C for a moment; other threads than the main one never receive it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with temporary.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        if target.exists():
-            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
-        os.replace(temporary, target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _to_json(value: Any) -> str:
