@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.stats import betabinom
+from sklearn.ensemble import HistGradientBoostingRegressor
 
 from gt2lite._progress import progress_bar
 from gt2lite._threads import one_blas_thread
@@ -178,13 +180,23 @@ def analyse(table: Frame, request: Request, log: Callable[[str], None], verbose:
     predictions, _ = model.predict_encoded(X_test, many)
     n_cal = len(sets["calibration"])
     curve = [measure_coverage(y, *_bounds(predictions, level), level, n_cal) for level in many]
-    trees = _fit_trees(X.iloc[full["training"]], y_all[full["training"]], request.seed)
+    # Trees are fast, and learn from training rows that were not drawn, too.
+    trees = HistGradientBoostingRegressor(random_state=request.seed)
+    trees.fit(X.to_numpy()[full["training"]], y_all[full["training"]])
     accuracies = _compare(parts, predictions, model, trees)
     log(f"computing the importance of {len(columns.used)} columns ...")
     importance = measure_importance(regressor.predict, X_test, y, columns, request.seed, verbose)
     main = min(model.levels, key=lambda level: abs(level - 0.9))
     rows = frame.iloc[sets["test"]]
-    by = _region_values(rows, predictions["prediction"], columns, importance, request.groups)
+    by = {"prediction": predictions["prediction"].to_numpy()}
+    for name, _ in importance[:2]:
+        kind = next(column.kind for column in columns.used if column.name == name)
+        if kind == "number":
+            by[name] = X_test.iloc[:, columns.places()[name][0]].to_numpy()
+        elif kind != "date":
+            by[name] = as_labels(rows[name])
+    if request.groups is not None:
+        by[request.groups] = as_labels(rows[request.groups])
     alerts = find_alerts(frame, y_all, columns, *parts["training"], request.seed)
     lower, upper = _bounds(predictions, main)
     if y_all.min() >= 0 and (n_below := int((lower < 0).sum())):
@@ -356,13 +368,6 @@ def _fit(parts: Parts, request: Request, verbose: bool) -> tuple[GT2Regressor, l
     return regressor, [str(warning.message) for warning in caught]
 
 
-def _fit_trees(X: Frame, y: Array, seed: int) -> Any:
-    """Return boosted trees; they are fast, and learn from rows that were not drawn, too."""
-    from sklearn.ensemble import HistGradientBoostingRegressor
-
-    return HistGradientBoostingRegressor(random_state=seed).fit(X.to_numpy(), y)
-
-
 def _compare(parts: Parts, predictions: Frame, model: TableModel, trees: Any) -> list[Accuracy]:
     """Return the accuracy of the model, boosted trees, the mean, and the model with one width.
 
@@ -376,12 +381,9 @@ def _compare(parts: Parts, predictions: Frame, model: TableModel, trees: Any) ->
         "the mean": lambda rows: np.full(len(rows), y_train.mean()),
         "this model, one width": model.regressor.predict,
     }
-    lower, upper = (
-        np.column_stack(bounds)  # (N, L)
-        for bounds in zip(*(_bounds(predictions, level) for level in levels), strict=True)
-    )
+    ends = np.array([_bounds(predictions, level) for level in levels])  # (L, 2, N)
     y_hat = predictions["prediction"].to_numpy()
-    found = [measure_accuracy("this model", y, y_hat, lower, upper, levels)]
+    found = [measure_accuracy("this model", y, y_hat, ends[:, 0].T, ends[:, 1].T, levels)]
     ranks = [min(len(y_cal), rank(level, len(y_cal) + 1)) for level in levels]
     for name, predict in competitors.items():
         radii = np.sort(np.abs(y_cal - predict(X_cal)))[np.array(ranks) - 1]  # (L,)
@@ -424,8 +426,6 @@ def sampling_range(level: float, n_cal: int, n_test: int) -> tuple[float, float]
     >>> round(low, 2), round(high, 2)
     (0.87, 0.93)
     """
-    from scipy.stats import betabinom
-
     k = min(n_cal, rank(level, n_cal + 1))
     law = np.cumsum(betabinom.pmf(np.arange(n_test + 1), n_test, k, n_cal + 1 - k))
     tail = (1 - RANGE) / 2
@@ -480,57 +480,28 @@ def measure_importance(
     return sorted(result, key=lambda item: -item[1])
 
 
-def _region_values(
-    rows: Frame,
-    y_hat: Any,
-    columns: Columns,
-    importance: Sequence[tuple[str, float]],
-    groups: str | None,
-) -> dict[str, Any]:
-    """Return the values that divide test rows into regions, by name.
-
-    These are the prediction, the two most important columns and the groups.
-    """
-    values: dict[str, Any] = {"prediction": y_hat.to_numpy()}
-    used = {column.name: column for column in columns.used}
-    for name, _ in importance[:2]:
-        if used[name].kind == "number":
-            values[name] = read_as("number", rows[name]).fillna(used[name].fill).to_numpy()
-        elif used[name].kind in ("category", "yes/no"):
-            values[name] = as_labels(rows[name])
-    if groups is not None:
-        values[groups] = as_labels(rows[groups])
-    return values
-
-
 def measure_regions(
     by: Mapping[str, Any], y: Array, lower: Array, upper: Array, level: float, n_cal: int
 ) -> list[tuple[str, str, Coverage]]:
-    """Return coverage by thirds of numbers, and by values of everything else.
+    """Return coverage by thirds of numbers, and by the most frequent values of everything else.
 
     `by` names values for each row (N,), such as those of a column.
     """
-    return [
-        (what, where, measure_coverage(y[mask], lower[mask], upper[mask], level, n_cal))
-        for what, values in by.items()
-        for where, mask in _regions(np.asarray(values))
-        if mask.any()
-    ]
-
-
-def _regions(values: Array) -> list[tuple[str, Array]]:
-    """Return masks of the thirds of numbers, or of the most frequent values, with their names."""
-    if values.dtype.kind == "f" and len(np.unique(values)) > 3:
-        first, second = np.quantile(values, [1 / 3, 2 / 3])
-        return [
-            (f"up to {first:.4g}", values <= first),
-            (f"{first:.4g} to {second:.4g}", (values > first) & (values <= second)),
-            (f"above {second:.4g}", values > second),
-        ]
-    text = np.array([f"{v:.4g}" if isinstance(v, float) else str(v) for v in values.tolist()])
-    names, counts = np.unique(text, return_counts=True)
-    order = np.argsort(-counts, kind="stable")[:MOST_REGIONS]
-    return [(str(names[i]), text == names[i]) for i in order]
+    result = []
+    for what, values in by.items():
+        if len(np.unique(values)) > 3 and np.asarray(values).dtype.kind == "f":
+            low, high = np.quantile(values, [1 / 3, 2 / 3])
+            thirds = [f"up to {low:.4g}", f"{low:.4g} to {high:.4g}", f"above {high:.4g}"]
+            labels = np.array(thirds)[np.searchsorted([low, high], values)]
+            names = thirds
+        else:
+            labels = np.array([f"{v:.4g}" if isinstance(v, float) else str(v) for v in values])
+            names = pd.Series(labels).value_counts().index[:MOST_REGIONS].tolist()
+        for where in names:
+            if (mask := labels == where).any():
+                found = measure_coverage(y[mask], lower[mask], upper[mask], level, n_cal)
+                result.append((what, where, found))
+    return result
 
 
 # ------------------------------------------------------------------- alerts and warnings
@@ -553,9 +524,9 @@ def find_alerts(
     if usual > 0 and len(far):
         first = far[np.argmax(distance[far])]
         found.append(
-            f"{len(far):,} target value(s) lie far from all others, such as {y[first]:,.10g} in row "
-            f"{frame.index[first]}. If they are codes or mistakes, correct or remove them: they "
-            "widen every interval."
+            f"{len(far):,} target value(s) lie far from all others, such as {y[first]:,.10g} in "
+            f"row {frame.index[first]}. If they are codes or mistakes, correct or remove them: "
+            "they widen every interval."
         )
     if (zeros := float(np.mean(y == 0))) >= MANY_ZEROS and len(np.unique(y)) > 10:
         found.append(
@@ -603,7 +574,7 @@ def find_warnings(frame: Frame, columns: Columns, sets: Sets, request: Request) 
                 "More groups help; more rows of the same groups do not."
             )
     for column in columns.columns:
-        name, n_values = column.name, frame[column.name].nunique()
+        name = column.name
         if column.kind == "date" and time is None:
             result.append(
                 f"Column {name!r} holds dates. If new rows come later than these, coverage "
@@ -611,13 +582,8 @@ def find_warnings(frame: Frame, columns: Columns, sets: Sets, request: Request) 
             )
         elif groups is None and name != time and column.identifier == "repeats":
             result.append(
-                f"Column {name!r} looks like an identifier that repeats ({n_values:,} values in "
-                f"{len(frame):,} rows). If rows with the same value are alike, and new rows have "
-                f"new values: try --groups {name!r}."
-            )
-        elif groups is None and column.kind == "text" and n_values < 0.7 * frame[name].count():
-            result.append(
-                f"The texts of column {name!r} repeat ({n_values:,} values): if they name groups, "
-                f"try --groups {name!r}."
+                f"Column {name!r} looks like an identifier that repeats ({frame[name].nunique():,} "
+                f"values in {len(frame):,} rows). If rows with the same value are alike, and new "
+                f"rows have new values: try --groups {name!r}."
             )
     return result
