@@ -19,6 +19,7 @@ sha256
     whoever edits a file can compute it again.
 content
     For a regressor: ``settings`` (those of the constructor), ``features`` (column names or null),
+    ``columns`` (how the columns of a data frame are encoded, see `gt2lite.columns`, or null),
     ``scaler`` (means and standard deviations that turn user units into the units of the
     systems), ``planes`` (the alphas that make up the output), ``systems`` (``recipe``, ``inputs``,
     ``params`` and ``history`` of each), ``ranks`` (quantiles of the inputs, or null), ``margins``
@@ -326,7 +327,7 @@ def pick(content: Any, *names: str) -> list[Any]:
 # -------------------------------------------------------------------------- regressor
 
 _REGRESSOR = (
-    *("settings", "features", "scaler", "planes", "systems", "ranks", "margins", "candidates"),
+    *("settings", "features", "columns", "scaler", "planes", "systems", "ranks", "margins", "candidates"),
     *("calibration", "calibration_X"),
 )
 
@@ -350,6 +351,7 @@ def pack_regressor(reg: Any) -> Content:
     return {
         "settings": _settings(reg),
         "features": getattr(reg, "feature_names_in_", None),
+        "columns": reg.columns_.to_json() if hasattr(reg, "columns_") else None,
         "scaler": vars(reg.scaler_),
         "planes": fitted.alphas,
         "systems": [
@@ -382,8 +384,11 @@ def unpack_regressor(cls: Any, content: Any) -> Any:
     fitted = _unpack_systems(parts, M)
     reg._keep(fitted)
     reg.scaler_, reg.n_features_in_ = scaler, M
+    if parts["columns"] is not None:
+        reg.columns_ = unpack_columns(parts["columns"], M)
+        reg.n_features_in_ = len(reg.columns_.columns)
     if parts["features"] is not None:
-        reg.feature_names_in_ = unpack_names(parts["features"], M)
+        reg.feature_names_in_ = unpack_names(parts["features"], reg.n_features_in_)
     rows = parts["calibration_X"]
     reg._calibration_X = None if rows is None else matrix("calibration_X", rows)
     calibrator = _unpack_calibrator(parts["calibration"], reg._calibration_X, fitted)
@@ -424,6 +429,16 @@ def _unpack_scaler(content: Any, target_transform: str | None) -> Scaler:
         raise ValueError("x_std must be positive")
     y_mean, y_std = between("y_mean", y_mean, -np.inf, np.inf), between("y_std", y_std, 0, np.inf)
     return SCALERS[target_transform](x_mean, x_std, y_mean, y_std)
+
+
+def unpack_columns(content: Any, M: int) -> Any:
+    """Return the `gt2lite.columns.Columns` that encode M inputs, checked."""
+    from gt2lite.columns import Columns
+
+    columns = Columns.from_json(content)
+    if len(columns.names) != M:
+        raise ValueError(f"columns must encode {M} inputs, not {len(columns.names)}")
+    return columns
 
 
 def unpack_names(names: Any, M: int) -> Names:

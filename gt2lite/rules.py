@@ -71,7 +71,12 @@ class Units(NamedTuple):
 
 
 def input_names(reg: Any) -> tuple[str, ...]:
-    """Return the input names of a fitted estimator: those of its data frame, else x0, x1, ..."""
+    """Return the input names of a fitted estimator: those of its data frame, else x0, x1, ...
+
+    The inputs of an encoded column are named after it, such as "city = Oslo".
+    """
+    if hasattr(reg, "columns_"):
+        return tuple(reg.columns_.names)
     names = getattr(reg, "feature_names_in_", None)
     if names is None:
         return tuple(f"x{m}" for m in range(reg.n_features_in_))
@@ -98,6 +103,8 @@ def one_row(x: Any, estimator: Any) -> Array:
         estimator: the fitted estimator that the row is for.
     """
     check_fitted(estimator)
+    if hasattr(estimator, "columns_") and hasattr(x, "to_frame"):
+        x = x.to_frame().T  # a row of a data frame
     if hasattr(x, "columns") or np.ndim(x) != 1:
         table = match_table(x, estimator)
         if len(table) != 1:

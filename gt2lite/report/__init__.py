@@ -133,7 +133,7 @@ def report(
     folder = default_folder(table if is_file else "table") if out is None else Path(out)
     _check_folder(folder, overwrite, table if is_file else None)
     say("reading the table ...")
-    source = read(table) if sheet is None else read(table, sheet=sheet)
+    source = read(table, target, sheet)
     found = analyse(source.frame, request, say, progress)
     say("writing the page ...")
     contents = [render(found, source).encode(), frame_to_csv(found.test_table())]

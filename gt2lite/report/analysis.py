@@ -69,16 +69,15 @@ class Request:
 
     def check_names(self, known: Sequence[str]) -> None:
         """Raise an error if a column is asked for that is not there, or in two roles."""
-        roles = [("target", self.target), ("groups", self.groups), ("time", self.time)]
-        roles += [("keep", name) for name in self.keep] + [("drop", name) for name in self.drop]
-        for role, name in roles:
+        for role in ("target", "groups", "time"):
+            name = getattr(self, role)
             if name is not None and name not in known:
                 close = difflib.get_close_matches(str(name), known, 3, 0.5) or known[:8]
                 raise TableError(
                     f"{role}: there is no column {name!r}; did you mean "
                     f"{', '.join(repr(column) for column in close)}?"
                 )
-        if self.target in (self.groups, self.time, *self.drop):
+        if self.target in (self.groups, self.time):
             raise TableError(f"target: column {self.target!r} cannot have another role as well")
 
 
@@ -155,16 +154,8 @@ def analyse(table: Frame, request: Request, log: Callable[[str], None], verbose:
     frame, y_all, notes = _rows_with_target(table, request)
     full, split = split_rows(frame, request)
     sets, drawn = draw_rows(full, request)
-    columns = specify(
-        frame,
-        sets["training"],
-        request.target,
-        request.groups,
-        request.time,
-        **{
-            name: names for name, names in (("keep", request.keep), ("drop", request.drop)) if names
-        },
-    )
+    roles = (request.target, request.groups, request.time, request.keep, request.drop)
+    columns = specify(frame, sets["training"], *roles)
     if not columns.used:
         reasons = [f"{c.name!r}: {c.treatment}" for c in columns.columns][:20]
         raise TableError(f"no column is left to predict from: {'; '.join(reasons)}")

@@ -117,7 +117,7 @@ class TableModel:
             what is unusual about a row: unknown categories, values outside the training range,
             filled cells; it is empty for most rows.
         """
-        frame = (read(table) if sheet is None else read(table, sheet=sheet)).frame
+        frame = read(table, sheet=sheet).frame
         encoded = self.columns.encode(frame)
         found, warned = self.predict_encoded(encoded.inputs, levels)
         self.notes = [*encoded.notes, *warned]
