@@ -327,7 +327,17 @@ def pick(content: Any, *names: str) -> list[Any]:
 # -------------------------------------------------------------------------- regressor
 
 _REGRESSOR = (
-    *("settings", "features", "columns", "scaler", "planes", "systems", "ranks", "margins", "candidates"),
+    *(
+        "settings",
+        "features",
+        "columns",
+        "scaler",
+        "planes",
+        "systems",
+        "ranks",
+        "margins",
+        "candidates",
+    ),
     *("calibration", "calibration_X"),
 )
 

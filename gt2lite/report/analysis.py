@@ -163,23 +163,26 @@ def analyse(table: Frame, request: Request, log: Callable[[str], None], verbose:
     parts = {name: (X.iloc[rows], y_all[rows]) for name, rows in sets.items()}
     log(f"training on {len(sets['training']):,} rows with {X.shape[1]} inputs ...")
     regressor, warned = _fit(parts, request, verbose)
-    model = TableModel(regressor, columns, request.target, request.levels, request.bounds)
+    model = TableModel(regressor, columns, request.target, tuple(request.levels), request.bounds)
 
     X_test, y = parts["test"]
     log(f"measuring on {len(y):,} test rows ...")
     many = sorted({*CURVE_LEVELS, *model.levels})
-    predictions, _ = model.predict_encoded(X_test, many)
+    predictions, _ = model.predict_encoded(X_test, many, verbose=verbose)
     n_cal = len(sets["calibration"])
     curve = [measure_coverage(y, *_bounds(predictions, level), level, n_cal) for level in many]
     # Trees are fast, and learn from training rows that were not drawn, too.
     trees = HistGradientBoostingRegressor(random_state=request.seed)
     trees.fit(X.to_numpy()[full["training"]], y_all[full["training"]])
-    accuracies = _compare(parts, predictions, model, trees)
-    log(f"computing the importance of {len(columns.used)} columns ...")
-    importance = measure_importance(regressor.predict, X_test, y, columns, request.seed, verbose)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what is unusual about rows is in `flags`
+        accuracies = _compare(parts, predictions, model, trees)
+        log(f"computing the importance of {len(columns.used)} columns ...")
+        predict, seed = regressor.predict, request.seed
+        importance = measure_importance(predict, X_test, y, columns, seed, verbose)
     main = min(model.levels, key=lambda level: abs(level - 0.9))
     rows = frame.iloc[sets["test"]]
-    by = {"prediction": predictions["prediction"].to_numpy()}
+    by: dict[str, Any] = {"prediction": predictions["prediction"].to_numpy()}
     for name, _ in importance[:2]:
         kind = next(column.kind for column in columns.used if column.name == name)
         if kind == "number":

@@ -131,7 +131,7 @@ class TableModel:
         return put_before(frame, found) if with_inputs else found
 
     def predict_encoded(
-        self, X: Frame, levels: Sequence[float] | None = None
+        self, X: Frame, levels: Sequence[float] | None = None, verbose: bool = True
     ) -> tuple[Frame, list[str]]:
         """Return the same for rows that are encoded already, without flags, and warnings."""
         levels = self.levels if levels is None else read_levels(levels)
@@ -140,7 +140,9 @@ class TableModel:
         starts = range(0, len(X), CHUNK)
         with (
             warnings.catch_warnings(record=True) as caught,
-            progress_bar(len(starts), "predicting", "part") as done,
+            progress_bar(
+                len(starts), "predicting", "part", show=None if verbose else False
+            ) as done,
         ):
             warnings.simplefilter("always")
             for start in starts:
