@@ -120,13 +120,7 @@ class TableModel:
         frame = read(table, sheet=sheet).frame
         encoded = self.columns.encode(frame)
         found, warned = self.predict_encoded(encoded.inputs, levels)
-        self.notes = [*encoded.notes, *warned]
-        if any(encoded.flags):
-            rows = [str(row) for row, flag in zip(frame.index, encoded.flags, strict=True) if flag]
-            self.notes.append(
-                f"{len(rows):,} of {len(frame):,} rows have flags (row {', '.join(rows[:5])}"
-                f"{', ...' if len(rows) > 5 else ''}): the guarantee is about rows as in training"
-            )
+        self.notes = [*encoded.notes, *warned, *self.flag_notes(frame.index, encoded.flags)]
         found["flags"] = encoded.flags
         return put_before(frame, found) if with_inputs else found
 
@@ -154,6 +148,21 @@ class TableModel:
                 done("")
         frame = pd.DataFrame(values, columns=names, index=X.index)
         return frame.clip(*self.bounds), list(dict.fromkeys(str(w.message) for w in caught))
+
+    def flag_notes(self, index: Any, flags: Sequence[str]) -> list[str]:
+        """Return which rows have flags, and what was done about them, in sentences."""
+        clipped = getattr(self.regressor, "clip_inputs", False)
+        done = "count as the nearest value seen there" if clipped else "are used as they are"
+        notes = []
+        for word, what in (
+            ("", "have flags: the guarantee is about rows as in training"),
+            ("the training range", f"have values outside the training range, which {done}"),
+        ):
+            rows = [str(i) for i, flag in zip(index, flags, strict=True) if flag and word in flag]
+            if rows:
+                shown = ", ".join(rows[:5]) + (", ..." if len(rows) > 5 else "")
+                notes.append(f"{len(rows):,} of {len(flags):,} rows ({shown}) {what}")
+        return notes
 
     def encode(self) -> bytes:
         """Return the content of the model file, see `gt2lite.model_file`."""

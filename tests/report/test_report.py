@@ -254,7 +254,7 @@ def test_a_new_file_is_predicted_and_what_is_unusual_is_noted(made):
     done = command("predict", "out/model.json", "neu.csv", "--with-inputs", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "'Größe' is missing" in done.stderr and "'rosa'" in done.stderr
-    assert "6 of 6 rows have flags" in done.stderr
+    assert "6 of 6 rows (1, 2, 3, 4, 5, ...) have flags" in done.stderr
     frame = pd.read_csv(folder / "neu_predictions.csv")
     assert len(frame) == 6 and np.isfinite(frame.filter(regex="prediction|er_").to_numpy()).all()
     assert frame["flags"].str.contains("rosa").all() and (frame["Farbe"] == "rosa").all()
@@ -358,7 +358,8 @@ def test_bounds_logarithms_and_a_quick_look(tmp_path, fast):
     found = made.model.predict(far)
     alone = made.model.predict(far.iloc[[0, 2]])
     np.testing.assert_allclose(found.loc[[0, 2], "prediction"], alone["prediction"], rtol=1e-9)
-    assert found["flags"][1] and "row 1" in made.model.notes[-1]
+    assert "x: above the training range" in found["flags"][1]
+    assert re.search(r"rows \(.*1.*\) have values outside", made.model.notes[-1])
 
 
 @pytest.mark.parametrize(
