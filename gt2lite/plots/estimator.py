@@ -254,13 +254,14 @@ def plot_coverage_by(
         m, name = _find_input(reg, by)
         column: NDArray[Any] = read_table(X)[0][:, m]
     else:
-        column, name = np.asarray(by), str(getattr(by, "name", None) or "bins")
+        column, name = np.asarray(by), plain_text(str(getattr(by, "name", None) or "bins"))
         if column.shape != (len(lower),):
             raise ValueError(
                 f"by must be an input, or {len(lower)} values, one per row; got shape "
                 f"{column.shape}"
             )
     code, names = _cut(column, whole("bins", bins))
+    names = [plain_text(one) for one in names]
     sizes = np.bincount(code, minlength=len(names))
     shares = np.bincount(code, weights=covered, minlength=len(names)) / sizes
     bin_coverage(ax, {f"{100 * level:.4g} %": shares}, names, level, sizes=sizes.tolist())
