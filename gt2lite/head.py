@@ -601,7 +601,7 @@ class HeadExplanation:
         kind = "interval"
         if self.head.coverage is not None:
             kind = f"{100 * self.head.coverage:.4g} % interval"
-        prediction = "the base alone, because the head does not make it better"
+        prediction = "the base alone"
         if self.corrected:
             prediction = f"base {text(self.base)} and {text(self.head.prediction)} by the head"
         lines = (

@@ -327,18 +327,8 @@ def pick(content: Any, *names: str) -> list[Any]:
 # -------------------------------------------------------------------------- regressor
 
 _REGRESSOR = (
-    *(
-        "settings",
-        "features",
-        "columns",
-        "scaler",
-        "planes",
-        "systems",
-        "ranks",
-        "margins",
-        "candidates",
-    ),
-    *("calibration", "calibration_X"),
+    *("settings", "features", "columns", "scaler", "planes", "systems", "ranks", "margins"),
+    *("candidates", "calibration", "calibration_X"),
 )
 
 

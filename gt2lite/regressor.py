@@ -69,11 +69,8 @@ EPOCHS, MIN_STEPS = 100, 3000
 """Epochs if none are set, and the fewest steps that they should make."""
 
 _OF_CALIBRATION = ("calibrator_", "_calibration_X", "calibration_rows_", "split_", "_warned")
-_OF_TRAINING = (
-    "feature_names_in_",
-    "columns_",
-    *_OF_CALIBRATION,
-)  # what a new training makes obsolete
+# what a new training makes obsolete
+_OF_TRAINING = ("feature_names_in_", "columns_", *_OF_CALIBRATION)
 
 
 class MissedLevelWarning(UserWarning):

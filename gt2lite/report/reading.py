@@ -24,7 +24,6 @@ import pandas as pd
 from gt2lite.columns import (
     SOFT_MARKS,
     Frame,
-    Series,
     TableError,
     as_numbers,
     as_text,
@@ -81,8 +80,10 @@ def read(table: Any, target: str | None = None, sheet: str | None = None) -> Tab
     >>> read(pd.DataFrame({"size": [1, 2]})).notes
     ['A data frame of 2 rows and 1 columns.']
     """
+    is_csv = False
     if isinstance(table, (str, os.PathLike)):
         name = Path(table).name
+        is_csv = Path(table).suffix.lower() not in (*_EXCEL, *_PARQUET)
         frame, notes = _read_file(Path(table), target, sheet)
         frame.index = pd.RangeIndex(1, len(frame) + 1)
     else:
@@ -102,12 +103,9 @@ def read(table: Any, target: str | None = None, sheet: str | None = None) -> Tab
     if frame.index.has_duplicates:
         frame.index = pd.RangeIndex(1, len(frame) + 1)
         notes.append("Its index has duplicates, so rows are counted from 1.")
-    text = [column for column in frame if _is_plain_text(frame[column])]
-    if text and not notes[0].startswith("A CSV"):
-        some = frame[text].iloc[:_LOOKED_AT].map(str).to_numpy().tolist()
-        decimal, doubt = _decimal(some, "")
-        frame, unfit = _translate(frame, text, decimal)
-        notes += [*doubt, *unfit]
+    if not is_csv:
+        frame, unfit = _translate(frame)
+        notes += unfit
     return Table(frame, name, notes)
 
 
@@ -182,9 +180,10 @@ def read_csv(content: bytes, name: str = "the file") -> tuple[Frame, list[str]]:
     [1.5, 2.5]
     """
     text, encoding = _decode(content)
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
     if not text.strip():
         raise TableError(f"{name} is empty")
-    sample = text[:_LOOKED_INTO].splitlines()
+    sample = text[:_LOOKED_INTO].split("\n")
     if len(text) > _LOOKED_INTO and len(sample) > 1:
         sample.pop()  # it is cut
     sample = [line for line in sample if line.strip()][:_LOOKED_AT]
@@ -214,8 +213,7 @@ def read_csv(content: bytes, name: str = "the file") -> tuple[Frame, list[str]]:
     if len(frame) != layout.n_rows:
         raise TableError(f"{name} has {layout.n_rows:,} rows, and {len(frame):,} were read")
     frame.columns = unique(layout.names or [f"column {i}" for i in range(1, width + 1)])
-    text_columns = [column for column in frame if _is_plain_text(frame[column])]
-    frame, unfit = _translate(frame, text_columns, decimal)
+    frame, unfit = _translate(frame, decimal)
     notes = [
         "A CSV file",
         f"Separator: {_NAMES_OF_SEPARATORS[separator]}; decimal {_NAMES_OF_MARKS[decimal]}; "
@@ -270,13 +268,13 @@ class _Layout(NamedTuple):
 def _lay_out(text: str, separator: str, width: int, name: str) -> _Layout:
     """Return the rows of a table, all of which have `width` cells, and the names of columns.
 
-    Empty cells beyond the last column are ignored, and
-    a header that lacks the name of the first column, as R writes it, gets one.
+    Empty cells beyond the last column are ignored, and a header that lacks the name of the first
+    column, as R writes it, gets one.
 
     Raises:
         TableError: a row has too few or too many cells.
     """
-    stream = io.StringIO(text, newline=None)
+    stream = io.StringIO(text, newline="\n")
     reader = csv.reader(stream, delimiter=separator, skipinitialspace=True)
     above: list[list[str]] = []  # lines above the first one of full width
     start, begun, first = 0, 0, [""]
@@ -286,29 +284,31 @@ def _lay_out(text: str, separator: str, width: int, name: str) -> _Layout:
         if any(first):
             above.append(first)
         start, begun = stream.tell(), reader.line_num
-    below = _parse(text[stream.tell() :].splitlines()[:200], separator)
-    has_header = _has_header([first, *below])
+    below = text[stream.tell() :].split("\n")
+    has_header = _has_header([first, *_parse(below[:200], separator)])
     short = not has_header and bool(above) and len(above[-1]) == width - 1
     short = short and not any(map(_is_number, above[-1]))
+    if has_header and any(first[width:]):
+        raise TableError(
+            f"{name}, line {reader.line_num}: {len(first)} names, and most lines have {width} cells"
+        )
+    quoted = all(line.startswith('"') for line in below if line)
     if has_header:
         start, begun = stream.tell(), reader.line_num
     stream.seek(start)
     reader = csv.reader(stream, delimiter=separator, skipinitialspace=True)
     codes: set[int] = set()
-    n_rows, n_long, last_empty, quoted = 0, 0, True, True
-    lines = text.splitlines()
+    n_rows, n_long, last_empty = 0, 0, True
     for row in reader:
         if _is_blank(row):
             continue
-        line = begun + reader.line_num
         if len(row) < width or any(row[width:]):
             raise TableError(
-                f"{name}, line {line}: {len(row)} cells, and the table has {width} columns; the "
-                "line is cut, or a cell with a separator lacks quotation marks"
+                f"{name}, line {begun + reader.line_num}: {len(row)} cells, and the table has "
+                f"{width} columns; the line is cut, or a cell with a separator lacks quotes"
             )
         n_rows, n_long = n_rows + 1, n_long + (len(row) > width)
         last_empty = last_empty and not row[width - 1]
-        quoted = quoted and lines[line - 1].startswith('"')
         codes.update(
             j for j, cell in enumerate(row[:width]) if cell[:1] == "0" and _CODE.fullmatch(cell)
         )
@@ -389,16 +389,20 @@ def _decimal(rows: list[list[str]], separator: str) -> tuple[str, list[str]]:
     return decimal, [f"Marks as in {shown!r} were read {meaning}: no cell of the table decides it."]
 
 
-def _is_plain_text(values: Series) -> bool:
-    return is_textual(values) and not isinstance(values.dtype, pd.CategoricalDtype)
-
-
-def _translate(frame: Frame, names: list[Any], decimal: str) -> tuple[Frame, list[str]]:
+def _translate(frame: Frame, decimal: str | None = None) -> tuple[Frame, list[str]]:
     """Return a frame whose text columns have numbers with decimal points, and notes.
+
+    Without a decimal mark it is found from the text columns.
 
     A column of nothing but numbers becomes numeric. Digits with leading zeros are codes and stay
     text. Among numbers, those of the other dialect are missing: nothing is guessed.
     """
+    names = [name for name in frame if is_textual(frame[name])]
+    names = [name for name in names if not isinstance(frame[name].dtype, pd.CategoricalDtype)]
+    notes: list[str] = []
+    if decimal is None:
+        some = frame[names].iloc[:_LOOKED_AT].map(str).to_numpy().tolist()
+        decimal, notes = _decimal(some, "")
     pattern, other = _CELL[decimal], _CELL[_OTHER[decimal]]
 
     def plain(cell: Any) -> str | None:
@@ -408,7 +412,7 @@ def _translate(frame: Frame, names: list[Any], decimal: str) -> tuple[Frame, lis
         number = found["number"].replace(found["mark"] or "\0", "").replace(decimal, ".")
         return found["before"] + number + found["after"]
 
-    notes, result = [], frame.copy()
+    result = frame.copy()
     for name in names:
         cells = as_text(frame[name])
         cells = cells.where(~cells.isin(MISSING), None)
