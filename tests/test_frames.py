@@ -172,7 +172,7 @@ def test_levels_of_any_precision_are_what_they_are_called(frame, calibrated):
         pd.testing.assert_frame_equal(
             found, calibrated.predict_interval(frame, plain, as_frame=True)
         )
-    with pytest.raises(ValueError, match="coverage.*twice"):
+    with pytest.raises(ValueError, match=r"coverage.*twice"):
         calibrated.predict_interval(frame, [0.3, 0.1 + 0.2], as_frame=True)
 
 
