@@ -42,14 +42,17 @@ unknown or impossible.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
 import os
 import re
 import secrets
+import signal
 import stat
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, fields
 from numbers import Integral, Real
 from pathlib import Path
@@ -168,10 +171,39 @@ def load(path: Location, kind: str, unpack: Callable[[Content], T]) -> T:
 
 
 def write_file(path: Location, data: bytes) -> None:
-    """Write a file in full or not at all: a temporary file beside it takes its name at the end.
+    """Write a file in full or not at all, see `write_files`."""
+    write_files({path: data})
 
-    A link is followed, and a file that is replaced keeps its permissions.
+
+def write_files(files: Mapping[Location, bytes]) -> None:
+    """Write files in full or not at all, and all of them or none.
+
+    Temporary files beside them take their names at the end, which Ctrl-C does not interrupt. A
+    link is followed, and a file that is replaced keeps its permissions.
     """
+    temporaries: dict[Path, Path] = {}
+    try:
+        for path, data in files.items():
+            target = check_writable(path)
+            temporary = target.with_name(f".gt2lite-{secrets.token_hex(8)}")
+            temporaries[temporary] = target
+            with temporary.open("xb") as file:
+                if target.exists():  # before there is anything to read
+                    temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+        with _without_interrupts():
+            for temporary, target in temporaries.items():
+                os.replace(temporary, target)
+    except BaseException:
+        for temporary in temporaries:
+            temporary.unlink(missing_ok=True)
+        raise
+
+
+def check_writable(path: Location) -> Path:
+    """Return where a file would be written, with links followed, or raise an OSError."""
     target = Path(os.path.realpath(path))
     if os.path.isdir(path):
         raise IsADirectoryError(f"{path} is a folder: name a file in it")
@@ -184,19 +216,20 @@ def write_file(path: Location, data: bytes) -> None:
             f"{path} cannot be written: there is no folder {target.parent}. Make it first, such as "
             "by Path(...).mkdir(parents=True)"
         )
-    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
-    temporary = target.with_name(f".gt2lite-{secrets.token_hex(8)}")
+    return target
+
+
+@contextlib.contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Ignore Ctrl-C for a moment; other threads than the main one never receive it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with temporary.open("xb") as file:
-            if mode is not None:
-                temporary.chmod(mode)  # before there is anything to read
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _to_json(value: Any) -> str:
