@@ -24,7 +24,9 @@ content
     ``params`` and ``history`` of each), ``ranks`` (quantiles of the inputs, or null), ``margins``
     (or null), ``candidates`` (what a choice has tried), ``calibration`` (``state`` and ``arrays``
     of the calibrator, or null) and ``calibration_X`` (null, except for the methods "table" and
-    "search", which evaluate the calibration rows again when a new level is asked for).
+    "search", which evaluate the calibration rows again when a new level is asked for) and
+    ``seen`` (limits of the middle 95% of each scaled input in training, or null; rules are
+    described between them). It holds no training rows.
     The other kinds contain one or several regressors.
 
 Numbers are written as Python's `repr` writes them: the shortest decimal that reads back as the
@@ -289,7 +291,7 @@ def pick(content: Any, *names: str) -> list[Any]:
 
 _REGRESSOR = (
     *("settings", "features", "scaler", "planes", "systems", "ranks", "margins", "candidates"),
-    *("calibration", "calibration_X"),
+    *("calibration", "calibration_X", "seen"),
 )
 
 
@@ -322,6 +324,7 @@ def pack_regressor(reg: Any) -> Content:
         "candidates": [_pack_candidate(one) for one in fitted.candidates],
         "calibration": calibration,
         "calibration_X": rows,
+        "seen": reg.__dict__.get("_seen"),
     }
 
 
@@ -346,6 +349,10 @@ def unpack_regressor(cls: Any, content: Any) -> Any:
     reg.scaler_, reg.n_features_in_ = scaler, M
     if parts["features"] is not None:
         reg.feature_names_in_ = unpack_names(parts["features"], M)
+    if parts["seen"] is not None:
+        reg._seen = matrix("seen", parts["seen"])
+        if reg._seen.shape != (2, M) or (reg._seen[0] > reg._seen[1]).any():
+            raise ValueError(f"seen must be rising limits of {M} inputs")
     rows = parts["calibration_X"]
     reg._calibration_X = None if rows is None else matrix("calibration_X", rows)
     calibrator = _unpack_calibrator(parts["calibration"], reg._calibration_X, fitted)

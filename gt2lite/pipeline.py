@@ -11,11 +11,11 @@ from typing import Any, Self
 import numpy as np
 
 from gt2lite._sklearn import need_sklearn
-from gt2lite._validation import Array, between, n_rows_of, read_target, take_rows
+from gt2lite._validation import Array, between, match_table, n_rows_of, read_target, take_rows
 from gt2lite.calibration import DEFAULT_COVERAGE, SmallCalibrationWarning, make_calibrator
 from gt2lite.metrics import interval_score, picp
 from gt2lite.regressor import GT2Regressor, NarrowEnvelopeWarning, interval_frame, split_rows
-from gt2lite.rules import Units, explain_row, read_rules
+from gt2lite.rules import Units, read_rules
 
 need_sklearn("IntervalPipeline")  # says what to install, in place of the error of the next line
 from sklearn.pipeline import Pipeline  # noqa: E402
@@ -133,25 +133,28 @@ class IntervalPipeline(Pipeline):
         x: Any,
         coverage: float | None = None,
         *,
-        alpha: float | None = None,
-        group: Any = None,
         target: str = "y",
+        background: Any = None,
+        **options: Any,
     ) -> Any:
         """Return how the prediction of one raw row and its interval came about.
 
-        Arguments as in `GT2Regressor.explain`; `x` is a row of a data frame, or a table (1, ...).
+        Arguments as in `GT2Regressor.explain`; `x` is a row of a data frame, or a table (1, ...),
+        and `background` has raw rows, too.
         """
         last = self._last("explain")
+        if background is not None:
+            background = self._inputs(background)
         if hasattr(x, "to_frame"):
             x = x.to_frame().T.infer_objects()
         elif not hasattr(x, "columns") and np.ndim(x) == 1:
             x = np.asarray(x)[None]
         row = self._inputs(x)
         if (units := self._units(target)) is None:
-            return last.explain(row, coverage, alpha=alpha, group=group, target=target)
-        calibration = last._calibrated() if alpha is None else None
-        scaled = last._scaled(row)
-        return explain_row(last._fitted(), units, scaled, calibration, coverage, alpha, group)
+            return last.explain(row, coverage, target=target, background=background, **options)
+        return last._explain(
+            units, match_table(row, last), background, coverage=coverage, **options
+        )
 
     @property
     def names(self) -> list[str] | None:
@@ -192,7 +195,7 @@ class IntervalPipeline(Pipeline):
         last, names = self.steps[-1][1], self.names
         if names is None or not isinstance(last, GT2Regressor):
             return None
-        return Units.of(last.scaler_, tuple(names), target)
+        return Units.of(last, names, target)
 
     def _inputs(self, X: Any) -> Any:
         """Return raw rows as the last step receives them."""
