@@ -70,35 +70,39 @@ class Explanation:
         """Return the short form of `table` as text."""
         raise NotImplementedError
 
-    def notes(self) -> list[str]:
-        """Return the sentences that say how to read the table."""
+    def notes(self) -> tuple[list[str], list[str]]:
+        """Return the sentences before and after the table."""
         raise NotImplementedError
-
-    @property
-    def title(self) -> str:
-        """The prediction and its interval, in words."""
-        kind = "interval" if self.coverage is None else f"{100 * self.coverage:.4g}% interval"
-        numbers = map(self.units.output, (self.prediction, self.lower, self.upper))
-        return "{}: prediction {}, {} {} to {}".format(
-            self.units.target, *(text := list(numbers))[:1], kind, *text[1:]
-        )
 
     def to_frame(self) -> Any:
         """Return `table` as a pandas frame."""
         return frame_of(self.table())
 
-    def _repr_html_(self) -> str:
-        return html_table(self.title, self.cells(), " ".join(self.notes()))
+    def __str__(self) -> str:
+        rows = self.cells()
+        lines = [list(rows[0]), *(list(row.values()) for row in rows)]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        table = "\n".join("  ".join(map(str.rjust, line, widths)).rstrip() for line in lines)
+        before, after = (
+            "\n".join(wrap(note).replace(_JOINT, " ") for note in notes) for notes in self.notes()
+        )
+        return "\n\n".join([before, table, after])
 
     def __repr__(self) -> str:
         return str(self)
 
+    def _repr_html_(self) -> str:
+        (title, *before), after = self.notes()
+        return html_table(title, self.cells(), " \N{BULLET} ".join([*before, *after]))
 
-def text_table(rows: Sequence[dict[str, str]]) -> str:
-    """Return rows of text in columns that are flush right."""
-    lines = [list(rows[0]), *(list(row.values()) for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join("  ".join(map(str.rjust, line, widths)) for line in lines)
+    def _title(self) -> str:
+        text, kind = self.units.output, "interval"
+        if self.coverage is not None:
+            kind = f"{100 * self.coverage:.4g}% interval"
+        return (
+            f"{self.units.target}: prediction {text(self.prediction)}, {kind} {text(self.lower)} "
+            f"to {text(self.upper)}"
+        )
 
 
 # -------------------------------------------------------------------------------- by rules
@@ -132,9 +136,7 @@ class RuleExplanation(Explanation):
     """
 
     consequents: Array  # (P,): what each rule says alone
-    estimate: Part
-    lower_end: Part
-    upper_end: Part
+    parts: tuple[Part, Part, Part]  # the prediction, the lower and the upper bound
     alphas: Array  # the planes of the prediction
     inputs: dict[str, float]  # the row
     conditions: list[str]  # (P,): where each rule applies, in words
@@ -142,9 +144,19 @@ class RuleExplanation(Explanation):
     system: int | None = None  # which of several systems
 
     @property
-    def parts(self) -> tuple[Part, Part, Part]:
-        """The prediction, the lower and the upper bound."""
-        return self.estimate, self.lower_end, self.upper_end
+    def estimate(self) -> Part:
+        """The prediction."""
+        return self.parts[0]
+
+    @property
+    def lower_end(self) -> Part:
+        """The lower bound of the interval."""
+        return self.parts[1]
+
+    @property
+    def upper_end(self) -> Part:
+        """The upper bound of the interval."""
+        return self.parts[2]
 
     def table(self) -> list[dict[str, Any]]:
         """Return a dict for each rule, the heaviest in the prediction first."""
@@ -172,26 +184,20 @@ class RuleExplanation(Explanation):
             rows.append(row | {f"in {part.name}": f"{part.weights[p]:.3f}" for part in self.parts})
         return rows
 
-    def notes(self) -> list[str]:
-        """Return each part as a sum, and the heaviest rules in words."""
-        # the heaviest rules of the prediction and of either bound
-        order = np.argsort(-self.estimate.weights, kind="stable")[:2].tolist()
-        heaviest = dict.fromkeys([*order, *(int(part.weights.argmax()) for part in self.parts)])
-        sums = [self._sum(part).replace(_JOINT, " ") + "." for part in self.parts]
-        return sums + [f"Rule {p + 1}: {self.conditions[p]}." for p in heaviest] + [self._legend()]
-
-    def __str__(self) -> str:
+    def notes(self) -> tuple[list[str], list[str]]:
+        """Return the row and each part as a sum; then the heaviest rules in words."""
         row = [
             f"{name} {self.units.input(m, value)}"
             for m, (name, value) in enumerate(self.inputs.items())
         ]
         if left := len(row[_INPUTS:]):
             row[_INPUTS:] = [f"and {count(left, 'more input')}"]
-        sums = [wrap(self._sum(part)).replace(_JOINT, " ") for part in self.parts]
-        rules = [wrap(note) for note in self.notes()[len(sums) : -1]]
-        head = f"{self.title}\n" + wrap(f"at {', '.join(row)}")
-        blocks = [head, "\n".join(sums), text_table(self.cells()), "\n".join(rules)]
-        return "\n\n".join([*blocks, wrap(self._legend(), other="")])
+        # the heaviest rules of the prediction and of either bound
+        order = np.argsort(-self.estimate.weights, kind="stable")[:2].tolist()
+        heaviest = dict.fromkeys([*order, *(int(part.weights.argmax()) for part in self.parts)])
+        rules = [f"Rule {p + 1}: if {self.conditions[p]}" for p in heaviest]
+        before = [self._title(), f"at {', '.join(row)}", *map(self._sum, self.parts)]
+        return before, [*rules, self._legend()]
 
     def _sum(self, part: Part) -> str:
         """Return a part as a sum of weights times consequents."""
@@ -215,28 +221,23 @@ class RuleExplanation(Explanation):
         if part.margin:
             sign = "-" if part.margin < 0 else "+"
             why = "of this row" if self.is_margin else "calibration went beyond the planes"
-            text += f" {sign} {units.output(abs(part.margin))} (margin: {why})"
+            margin = f"{sign} {units.output(abs(part.margin))} (margin: {why})"
+            text += " " + margin.replace(" ", _JOINT)
         return text
 
     def _legend(self) -> str:
         planes = ", ".join(f"{alpha:.3g}" for alpha in self.alphas)
-        lower, upper = self.lower_end.alpha, self.upper_end.alpha
+        ends = dict.fromkeys(f"{part.alpha:.3g}" for part in (self.lower_end, self.upper_end))
+        come = f"come from alpha = {' and '.join(ends)}"
         if self.is_margin:
-            ends = "are the prediction with a margin that follows the width of the widest plane"
-        elif lower == upper:
-            ends = f"come from the plane alpha = {lower:.3g}"
-        else:
-            ends = f"come from planes of their own, {lower:.3g} and {upper:.3g}"
+            come = "are the prediction with a margin that follows the width of the widest plane"
         text = (
             f"The prediction mixes the ends of the planes alpha = {planes}, each weighed by its "
-            f"alpha; the ends of the interval {ends}. 'fires': the lower and upper "
-            "strength of a rule there; an end of a plane takes whichever pulls it outwards."
+            f"alpha; the ends of the interval {come}. 'fires': the lower and upper strength of a "
+            "rule there; an end of a plane takes whichever pulls it outwards."
         )
         if self.system is not None:
-            text += (
-                f" This is system {self.system} of several: prediction and interval are means over "
-                "all of them."
-            )
+            text += f" This is system {self.system}; prediction and interval are means over all."
         return text
 
 
@@ -273,86 +274,56 @@ def explain_row(
             raise ValueError(f"give alpha or coverage, not both: got {alpha!r} and {coverage!r}")
         if group is not None:
             raise ValueError("group cannot be combined with alpha; pass coverage instead")
-        alpha = between("alpha", alpha, ALPHA_0, 1, closed=True)
+        level = between("alpha", alpha, ALPHA_0, 1, closed=True)
     else:
-        coverage = between("coverage", DEFAULT_COVERAGE if coverage is None else coverage, 0, 1)
-        groups = None if group is None else read_groups([group])
+        level = between("coverage", DEFAULT_COVERAGE if coverage is None else coverage, 0, 1)
+        coverage, groups = level, None if group is None else read_groups([group])
 
     def evaluate(Z: Array) -> Array:
         """Return the scaled prediction, lower and upper bound (3, n) at scaled rows."""
         planes = fitted.planes(Z)
         if calibration is None:
-            bounds = planes(alpha)  # type: ignore[arg-type]
+            bounds = planes(level)
         else:
             of_rows = None if groups is None else np.repeat(groups, len(Z))
-            bounds = calibration.intervals(fitted.family(planes), coverage, of_rows)
+            bounds = calibration.intervals(fitted.family(planes), level, of_rows)
         return np.stack([planes.output(fitted.alphas), *bounds])
 
     if background is not None:
         places = input_places(units.names, together)
         return explain_inputs(evaluate, units, X[0], background, places, coverage)
-    if calibration is None:
-        cuts = [(float(alpha or 0), 0.0)] * 2
-    else:
-        lowest = fitted.planes(X).alpha_min
-        cuts = _cuts(calibration, coverage or 0, groups and groups[0], lowest)
-    is_margin = calibration is not None and fitted.margins is not None
-    return explain_rules(fitted, units, X, evaluate(X)[:, 0], cuts, is_margin, coverage, system)
-
-
-def explain_rules(
-    fitted: Fitted,
-    units: Units,
-    X: Array,
-    values: Array,
-    cuts: Sequence[tuple[float, float]],
-    is_margin: bool,
-    coverage: float | None,
-    system: int | None,
-) -> RuleExplanation:
-    """Return the explanation of a row by the rules of one system.
-
-    One of several systems takes the planes and the margins of all: prediction and bounds are
-    then the means of those of all systems.
-
-    Args:
-        fitted: the systems.
-        units: names and scales.
-        X: the scaled row (1, M).
-        values: scaled prediction, lower and upper bound (3,) of all systems.
-        cuts: the plane and the margin beyond it of both bounds.
-        is_margin: whether bounds are the prediction with a margin.
-        coverage: the level, if it is known.
-        system: which of the systems.
-    """
-    k = system or 0
-    params, Z, alphas = pick_system(fitted, k).params, fitted.inputs(X, k), fitted.alphas
-    scaler, several = units.scaler.without_transform(), len(fitted.systems) > 1
+    values, is_margin, cuts = evaluate(X)[:, 0], False, [(level, 0.0)] * 2
+    if calibration is not None:
+        is_margin = fitted.margins is not None
+        cuts = _cuts(calibration, level, groups and groups[0], fitted.planes(X).alpha_min)
+    # the rules of one system, and of several systems those of one of them, with the planes and
+    # margins of all, so that prediction and interval are means over the systems
+    k, several, alphas = system or 0, len(fitted.systems) > 1, fitted.alphas
+    params, Z = pick_system(fitted, k).params, fitted.inputs(X, k)
+    scaler, widest = units.scaler.without_transform(), float(np.min(alphas))
     said = scaler.inverse_y(consequents(params, Z)[0])
-    widest = float(np.min(alphas))
 
     def part(name: str, value: float, weights: Array, margin: float, alpha: float) -> Part:
         if several and np.isfinite(value):
             value = float(weights @ said) + margin
         return Part(name, value, weights, margin, alpha, firings(params, Z, alpha)[:, 0])
 
-    inverse = scaler.inverse_bounds(values).tolist()
+    learned = scaler.inverse_bounds(values).tolist()
     weights = output_weights(params, Z, alphas)[0]
-    estimate = part("prediction", inverse[0], weights, 0.0, widest)
-    ends = []
+    parts = [part("prediction", learned[0], weights, 0.0, widest)]
     for side, name in enumerate(("lower end", "upper end")):
         plane, beyond = cuts[side]
+        margin = (-1, 1)[side] * beyond * scaler.y_std or 0.0  # no -0.0
         if is_margin:
-            plane, margin = widest, inverse[side + 1] - inverse[0]
+            plane, margin = widest, learned[side + 1] - learned[0]
         else:
-            margin = (-1, 1)[side] * beyond * scaler.y_std or 0.0  # no -0.0
             weights = end_weights(params, Z, plane)[side, 0]
-        ends.append(part(name, inverse[side + 1], weights, margin, plane))
+        parts.append(part(name, learned[side + 1], weights, margin, plane))
     if several:
-        values = np.array([(one.value - scaler.y_mean) / scaler.y_std for one in (estimate, *ends)])
-    prediction, lower, upper = units.scaler.inverse_bounds(values).tolist()
+        values = np.array([(part.value - scaler.y_mean) / scaler.y_std for part in parts])
     rules = sorted(read_rules(fitted, units, system=k), key=lambda rule: rule.number)
     row = (X[0] * scaler.x_std + scaler.x_mean).tolist()
+    prediction, lower, upper = units.scaler.inverse_bounds(values).tolist()
     return RuleExplanation(
         prediction=prediction,
         lower=lower,
@@ -360,9 +331,7 @@ def explain_rules(
         coverage=coverage,
         units=units,
         consequents=said,
-        estimate=estimate,
-        lower_end=ends[0],
-        upper_end=ends[1],
+        parts=(parts[0], parts[1], parts[2]),
         alphas=np.asarray(alphas, dtype=float),
         inputs=dict(zip(units.names, row, strict=True)),
         conditions=[rule.condition(SHOWN) for rule in rules],
@@ -412,67 +381,56 @@ class InputExplanation(Explanation):
 
     def table(self) -> list[dict[str, Any]]:
         """Return a dict for each input, the largest contribution first."""
-        columns = {
-            "contribution": self.contributions,
-            "error": self.errors,
-            "width contribution": self.width_contributions,
-            "width error": self.width_errors,
-        }
         names = list(self.inputs)
         return [
-            {"input": names[g], "value": self.inputs[names[g]]}
-            | {name: float(column[g]) for name, column in columns.items()}
+            {
+                "input": names[g],
+                "value": self.inputs[names[g]],
+                "contribution": float(self.contributions[g]),
+                "error": float(self.errors[g]),
+                "width contribution": float(self.width_contributions[g]),
+                "width error": float(self.width_errors[g]),
+            }
             for g in np.argsort(-np.abs(self.contributions), kind="stable").tolist()
         ]
 
     def cells(self) -> list[dict[str, str]]:
         """Return contributions with their standard errors as text; the last row is the sum."""
-        rows, text = self.table(), self.units.output
-        sums = [self.prediction - self.baseline, self.upper - self.lower - self.mean_width]
-        shown, rest = rows[:_INPUTS], rows[_INPUTS:]
+        text, rows = self.units.output, self.table()
 
-        def cells(name: str, value: str, adds: float, widens: float, errors: Any) -> dict[str, str]:
-            plus_minus = ("" if error is None else text(error) for error in errors)
-            row = {"input": name, "value": value, "adds": _signed(text(adds))}
-            row |= {"+-": next(plus_minus), "widens": _signed(text(widens))}
-            return row | {" +-": next(plus_minus)}
+        def signed(key: str, rows: list[dict[str, Any]]) -> str:
+            total = float(sum(row[key] for row in rows))
+            return "+" * (total >= 0) + text(total)
 
-        def sum_of(key: str) -> float:
-            return float(sum(row[key] for row in rest))
+        def line(name: str, rows: list[dict[str, Any]]) -> dict[str, str]:
+            one = rows[0] if name == rows[0]["input"] else None
+            return {
+                "input": name,
+                "value": one["value"] if one else "",
+                "adds": signed("contribution", rows),
+                "+-": text(one["error"]) if one else "",
+                "widens": signed("width contribution", rows),
+                "+- ": text(one["width error"]) if one else "",
+            }
 
-        lines = [
-            cells(
-                row["input"], row["value"], row["contribution"], row["width contribution"],
-                (row["error"], row["width error"]),
-            )
-            for row in shown
-        ]  # fmt: skip
-        if rest:
-            adds, widens = sum_of("contribution"), sum_of("width contribution")
-            lines.append(cells(count(len(rest), "other input"), "", adds, widens, (None, None)))
-        return [*lines, cells("sum", "", *sums, (None, None))]
+        lines = [line(row["input"], [row]) for row in rows[:_INPUTS]]
+        if rest := rows[_INPUTS:]:
+            lines.append(line(count(len(rest), "other input"), rest))
+        return [*lines, line("sum of all", rows)]
 
-    def notes(self) -> list[str]:
-        """Return what the contributions start from and how to read them."""
-        text = self.units.output
-        return [
-            f"The mean prediction over {self.n_background} training rows is {text(self.baseline)}, "
-            f"the mean width of their intervals {text(self.mean_width)}.",
-            "'adds': by how much the value of an input moves the prediction away from that mean; "
-            "'widens': the same for the width. '+-': their standard errors. The sums are exact.",
-            f"(Shapley values by sampling, {self.n_evaluations:,} evaluations.)",
-        ]
-
-    def __str__(self) -> str:
-        start, *legend = self.notes()
-        table = text_table(self.cells())
-        return "\n\n".join(
-            [f"{wrap(self.title)}\n{wrap(start)}", table, wrap(" ".join(legend), other="")]
+    def notes(self) -> tuple[list[str], list[str]]:
+        """Return what the contributions start from, and how to read them."""
+        start = (
+            f"the mean prediction over {self.n_background} training rows is "
+            f"{self.units.output(self.baseline)}, the mean width of their intervals "
+            f"{self.units.output(self.mean_width)}"
         )
-
-
-def _signed(text: str) -> str:
-    return text if text.startswith("-") or text == "nan" else f"+{text}"
+        legend = (
+            "'adds': how far the value of an input moves the prediction away from that mean; "
+            "'widens': the same for the width; '+-': standard errors. The sums are exact. "
+            f"(Shapley values, estimated with {self.n_evaluations:,} evaluations.)"
+        )
+        return [self._title(), start], [legend]
 
 
 def input_places(names: Sequence[str], together: Mapping[str, Sequence[Any]] | None) -> Places:
@@ -489,13 +447,10 @@ def input_places(names: Sequence[str], together: Mapping[str, Sequence[Any]] | N
     owners = list(names)
     for owner, columns in (together or {}).items():
         for column in columns:
-            known = column in names if isinstance(column, str) else True
-            m = names.index(column) if isinstance(column, str) and known else column
-            if not known:
-                raise ValueError(f"together: {column!r} of {owner!r} is not among the columns")
-            m = whole(f"together[{owner!r}]", m, 0, len(names) - 1)
+            m = names.index(column) if column in names else column
+            m = whole(f"each column in together[{owner!r}]", m, 0, len(names) - 1)
             if owners[m] != names[m]:
-                raise ValueError(f"together: {names[m]!r} is in {owners[m]!r} and in {owner!r}")
+                raise ValueError(f"together has {names[m]!r} in {owners[m]!r} and in {owner!r}")
             owners[m] = owner
     return {owner: np.flatnonzero(np.array(owners) == owner) for owner in dict.fromkeys(owners)}
 
@@ -518,7 +473,7 @@ def explain_inputs(
         places: the columns of each input.
         coverage: the level, if it is known.
     """
-    n_evaluations = 0
+    n_evaluations = 1  # x, below
 
     def outputs(Z: Array) -> Array:
         """Return the prediction and the width of the interval (n, 2) in units of the target."""
@@ -526,17 +481,16 @@ def explain_inputs(
         n_evaluations += len(Z)
         y_hat, lower, upper = units.scaler.inverse_bounds(evaluate(Z))
         is_open = np.isinf(lower) | np.isinf(upper)
-        return np.stack([y_hat, np.where(is_open, np.nan, upper - lower)], axis=1)
+        return np.stack([y_hat, np.where(is_open, np.nan, upper - np.where(is_open, 0, lower))], 1)
 
     background = draw_background(background, 0)
     found, errors, mean = walk_inputs(outputs, x, background, list(places.values()))
     row = x * units.scaler.x_std + units.scaler.x_mean
     inputs = {}
     for name, columns in places.items():
-        text = [units.input(m, row[m]) for m in columns]
+        inputs[name] = units.input(columns[0], row[columns[0]])
         if len(columns) > 1:  # of one-hot columns, those that are on
-            text = [units.names[m] for m, value in zip(columns, text, strict=True) if float(value)]
-        inputs[name] = ", ".join(text) or "none"
+            inputs[name] = ", ".join(units.names[m] for m in columns if abs(row[m]) > 1e-9)
     prediction, lower, upper = units.scaler.inverse_bounds(evaluate(x[None])[:, 0]).tolist()
     return InputExplanation(
         prediction=prediction,
@@ -568,9 +522,9 @@ def walk_inputs(
     A walk starts at a background row and changes one input after the other, in random order, to
     its value in `x`; the change of the output in that step is credited to the input. The mean over
     many walks estimates the Shapley values (Strumbelj and Kononenko 2014). Each order is walked
-    forwards and backwards (antithetic sampling; Mitchell et al. 2022). The steps of a walk add up to the
-    difference between its ends, so the contributions add up to the output at `x` minus the mean
-    over the background. If walks cannot start from every background row, the difference that
+    forwards and backwards (antithetic sampling; Mitchell et al. 2022). The steps of a walk add up
+    to the difference between its ends, so the contributions add up to the output at `x` minus the
+    mean over the background. If walks cannot start from every background row, the difference that
     remains is divided in proportion to squared errors.
 
     Standard errors are those of the mean over starting rows: they include that the background is a
@@ -586,13 +540,12 @@ def walk_inputs(
     B, G = len(background), len(places)
     steps = 2 * (G - 1)  # new rows for a pair of walks
     n_pairs = (EVALUATIONS - 2 - B) // steps if steps else B
-    if B < 2 or n_pairs < 2:
+    if B < 2:
+        raise ValueError(f"background must have at least 2 rows, got {B}")
+    if n_pairs < 2:
         raise ValueError(
-            f"background must have at least 2 rows, got {B}"
-            if B < 2
-            else f"explain by inputs takes at most {(EVALUATIONS - 2 - B) // 4 + 1} inputs, got "
-            f"{G}: put columns that belong together into one input by together=, or explain the "
-            "rules of one system by system=0"
+            f"explain by inputs takes at most {(EVALUATIONS - 2 - B) // 4 + 1} inputs, got {G}: "
+            "join columns by together=, or explain the rules of one system by system=0"
         )
     start, end = outputs(background), outputs(x[None])[0]  # (B, K), (K,)
     # every row equally often, or rows spread evenly over the outputs

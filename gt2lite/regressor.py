@@ -668,8 +668,8 @@ class GT2Regressor(Regressor):
         held = take_rows(X, test)
         ours, theirs = self.predict(held), small.predict(held)
         scores = [
-            interval_score(target[test], *reg.predict_interval(held), coverage=DEFAULT_COVERAGE)
-            for reg in (self, small)
+            interval_score(target[test], lower, upper, coverage=DEFAULT_COVERAGE)
+            for lower, upper in (reg.predict_interval(held) for reg in (self, small))
         ]
         r2 = 1 - float(np.mean((theirs - ours) ** 2) / (np.var(ours) or 1.0))
         small.fidelity_ = Fidelity(r2, float(scores[1] / scores[0]) - 1, len(test))

@@ -356,9 +356,9 @@ def read_antecedents(params: Params, units: Units) -> list[tuple[Antecedent, ...
         return "rather low" if place < 1 / 3 else "rather high"
 
     def antecedent(p: int, m: int) -> Antecedent:
-        ends = (units.value(m, z[p, m]) for z in (start, stop, peak))
+        low, high, peaks = (units.value(m, z[p, m]) for z in (start, stop, peak))
         shares = float(least[p, m]), float(footprint[p, m])
-        return Antecedent(units.names[m], words(p, m), *ends, *shares)
+        return Antecedent(units.names[m], words(p, m), low, high, peaks, *shares)
 
     return [tuple(antecedent(p, m) for m in range(M)) for p in range(P)]
 

@@ -13,7 +13,7 @@ from planted_system import planted, two_rules
 from gt2lite import GT2Regressor
 from gt2lite.memberships import kappa_of, log_firing, log_primary, primary
 from gt2lite.reduction import enumerate_weights
-from gt2lite.rules import MATTERS, consequents, end_weights, firings, fixed, output_weights
+from gt2lite.rules import MATTERS, consequents, end_weights, firings, number, output_weights
 from gt2lite.system import Planes, constrain, reference_ends
 
 HALF = np.sqrt(2 * np.log(2))  # where a Gaussian of width 1 is at half of its height
