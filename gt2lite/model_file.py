@@ -117,10 +117,14 @@ class StoredRowsWarning(UserWarning):
 
 
 def write(path: Location, kind: str, content: Mapping[str, Any]) -> None:
-    """Write a model file to exactly this path, in full or not at all.
+    """Write a model file to exactly this path, in full or not at all; arguments as in `encode`."""
+    write_file(path, encode(kind, content))
+
+
+def encode(kind: str, content: Mapping[str, Any]) -> bytes:
+    """Return the bytes of a model file.
 
     Args:
-        path: any name; a file that is there is replaced.
         kind: one of `KINDS`.
         content: text, numbers, booleans, None, NumPy arrays, and lists and dicts of them.
     """
@@ -136,7 +140,7 @@ def write(path: Location, kind: str, content: Mapping[str, Any]) -> None:
             f"the model takes {len(data):,} bytes, more than the {MAX_BYTES:,} of a model file: "
             'calibrate on fewer rows, or by method="conformal", which stores no inputs'
         )
-    write_file(path, data)
+    return data
 
 
 def read(path: Location, kind: str) -> Content:

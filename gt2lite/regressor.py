@@ -38,6 +38,7 @@ from gt2lite.calibration import (
     TwoSidedCalibrator,
     fewest_samples,
     make_calibrator,
+    plain_fraction,
     read_groups,
 )
 from gt2lite.datasets import SCALERS, Scaler, check_target
@@ -941,7 +942,10 @@ def interval_frame(
         for level, *bounds in zip(
             levels, np.atleast_2d(lower.T), np.atleast_2d(upper.T), strict=True
         ):
-            columns |= dict(zip(bound_names(level), bounds, strict=True))
+            names = bound_names(level)
+            if names[0] in columns:
+                raise ValueError(f"coverage must not name a level twice, got {coverage}")
+            columns |= dict(zip(names, bounds, strict=True))
     if hasattr(X, "columns") and not hasattr(X, "iloc"):  # polars: frames without an index
         return type(X)(columns)
     return _pandas().DataFrame(columns, index=X.index if hasattr(X, "iloc") else None)
@@ -957,12 +961,12 @@ def bound_names(level: float) -> tuple[str, str]:
 
 
 def percent(level: float) -> str:
-    """Return a level in percent, without trailing zeros.
+    """Return a level in percent, without trailing zeros; levels with one name are the same.
 
-    >>> percent(0.9), percent(0.975), percent(0.29)
-    ('90', '97.5', '29')
+    >>> percent(0.9), percent(0.975), percent(0.1 + 0.2), percent(np.float32(0.29))
+    ('90', '97.5', '30', '29')
     """
-    return f"{100 * level:.10g}"
+    return f"{float(100 * plain_fraction(level)):.10g}"
 
 
 def _report_frame(reports: Mapping[float, Sequence[ReportRow]]) -> Any:

@@ -25,7 +25,7 @@ LAYERS = [
     ["training"],
     ["calibration"],
     ["selection"],
-    ["rules"],
+    ["rules", "columns"],
     ["explanations"],
     ["model_file"],
     ["regressor"],

@@ -47,6 +47,8 @@ def plain_fraction(coverage: float | Fraction) -> Fraction:
     """Return the fraction that a level stands for: 7/100 for 0.07, which as a float is not that."""
     if isinstance(coverage, Fraction):
         return coverage
+    if isinstance(coverage, np.floating):
+        coverage = float(str(coverage))  # 0.3 in single precision is 0.30000001192...
     # Fractions with denominators up to 1e8 lie further apart than a float is imprecise,
     # so that 0.07, 5 / 6 and 1 - 0.93 all become what was meant.
     level = Fraction(coverage).limit_denominator(10**8)
@@ -116,7 +118,8 @@ class Calibration(ABC):
         if n_axes("coverage", coverage) == 0:
             lower, upper = cut_ends(interval, [self._row_cuts(coverage, groups)])[:, 0]
             return lower, upper
-        levels = vector("coverage", coverage)
+        vector("coverage", coverage)
+        levels = np.ravel(coverage)  # single precision, too: see `plain_fraction`
         ends = cut_ends(interval, [self._row_cuts(level, groups) for level in levels])  # (2, L, N)
         return ends[0].T, ends[1].T
 
