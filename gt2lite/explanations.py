@@ -446,6 +446,8 @@ def input_places(names: Sequence[str], together: Mapping[str, Sequence[Any]] | N
     """
     owners = list(names)
     for owner, columns in (together or {}).items():
+        if owner in names and not {owner, names.index(owner)} & set(columns):
+            raise ValueError(f"together must not name an input {owner!r}: a column has that name")
         for column in columns:
             m = names.index(column) if column in names else column
             m = whole(f"each column in together[{owner!r}]", m, 0, len(names) - 1)

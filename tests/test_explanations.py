@@ -171,7 +171,7 @@ def test_columns_that_share_a_name_are_explained_in_their_order_or_refused():
     reg = planted([[0.0] * 3], [[1.0] * 3], [[1.0, -0.5, 3.0]], [0.3], names=names)
     row = pd.Series([11.0, 22.0, 13.0], index=names)
     why = reg.explain(row, alpha=0.1)
-    assert why.prediction == reg.predict(pd.DataFrame([row]))[0]
+    assert why.prediction == reg.predict(row.to_frame().T)[0]
     assert list(why.inputs.values()) == [11.0, 22.0, 13.0]
     with pytest.raises(ValueError, match=r"size.*rename"):
         reg.explain(row.iloc[[1, 0, 2]], alpha=0.1)
@@ -311,7 +311,7 @@ def test_columns_of_one_input_change_together():
 
 
 @pytest.mark.parametrize(
-    "together", [{"a": ["x7"]}, {"a": [9]}, {"a": [0], "b": [0]}, {"a": ["x0", "x0"]}]
+    "together", [{"a": ["x7"]}, {"a": [9]}, {"a": [0], "b": [0]}, {"a": ["x0", "x0"]}, {"x1": [0]}]
 )
 def test_bad_columns_of_inputs_are_named(together):
     with pytest.raises(ValueError, match="together"):
@@ -346,9 +346,7 @@ def test_several_systems_are_explained_by_inputs_in_units_of_the_target(data, en
     total = widths.mean() + why.width_contributions.sum()
     assert total == pytest.approx(why.upper - why.lower, abs=1e-9)
     assert why.n_evaluations <= EVALUATIONS
-    # the third input has no effect, the first one is the strongest
-    assert np.argmin(np.abs(why.contributions)) == 2
-    assert [row["input"] for row in why.table()][-1] == "x2"
+    assert why.table()[0]["input"] == "x0"  # the strongest
 
 
 @pytest.mark.parametrize("kind", ["planes", "margins", "log", "ranks"])
