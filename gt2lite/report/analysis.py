@@ -77,7 +77,8 @@ class Findings:
     importance: list[tuple[str, float]]  #: by column, growth of the error in % if it is shuffled
     notes: list[str]  #: what was unusual about the table or the training
     warnings: list[str]  #: what may void the guarantee
-    rules: str  #: the most important rules in words
+    rules: str  #: the rules in words, of a small system that imitates the model
+    fidelity: str  #: how well it does; empty if these are rules of the model itself
     groups: str | None  #: the column whose groups stayed together
     time: str | None  #: the column that was sorted by
 
@@ -151,7 +152,7 @@ def analyse(
         importance=importance,
         notes=[*notes, *unusual, *warned],
         warnings=find_warnings(frame, columns, sets, groups, time),
-        rules=str(regressor.rules(parts["training"][0], target=target)),
+        **read_rules(regressor, *parts["training"], target),
         groups=groups,
         time=time,
     )
@@ -335,6 +336,17 @@ def _compare(
         lower, upper = y_hat[:, None] - radii, y_hat[:, None] + radii
         found.append(measure_accuracy(name, y_test, y_hat, lower, upper))
     return found
+
+
+def read_rules(regressor: GT2Regressor, X: Frame, y: Array, target: str) -> dict[str, str]:
+    """Return the rules of a small system that imitates the model, and how well it does.
+
+    Of fewer than 100 rows, the heaviest rules of the model's first system take their place.
+    """
+    if len(y) < 100:
+        return {"rules": str(regressor.rules(X, target=target)), "fidelity": ""}
+    small = regressor.readable(X, y)
+    return {"rules": str(small.rules(X, target=target)), "fidelity": str(small.fidelity_)}
 
 
 # ------------------------------------------------------------------- measure
