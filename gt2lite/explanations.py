@@ -513,11 +513,7 @@ def explain_inputs(
 
 
 def walk_inputs(
-    outputs: Callable[[Array], Array],
-    x: Array,
-    background: Array,
-    places: Sequence[IntArray],
-    seed: int = 0,
+    outputs: Callable[[Array], Array], x: Array, background: Array, places: Sequence[IntArray]
 ) -> tuple[Array, Array, Array]:
     """Return contributions (G, K) of the inputs, their standard errors (G, K), and the means (K,).
 
@@ -537,7 +533,6 @@ def walk_inputs(
         x: the row (M,).
         background: rows (B, M), at least two.
         places: the columns of each of G inputs; inputs with several columns change together.
-        seed: that of the orders.
     """
     B, G = len(background), len(places)
     steps = 2 * (G - 1)  # new rows for a pair of walks
@@ -554,7 +549,7 @@ def walk_inputs(
     used = np.argsort(start[:, 0], kind="stable")
     used = used[((np.arange(min(n_pairs, B)) + 0.5) * B / min(n_pairs, B)).astype(int)]
     rows = np.tile(used, max(n_pairs // B, 1)).repeat(2)  # (W,), forwards and backwards
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)  # the same row has the same explanation
     order = np.array([rng.permutation(G) for _ in rows[::2]]).repeat(2, axis=0)  # (W, G)
     order[1::2] = order[1::2, ::-1]
     when = np.argsort(order, axis=1)  # (W, G): in which step an input changes

@@ -544,7 +544,7 @@ class GT2Regressor(Regressor):
         prediction. With a log target these sums are about log(y). `system=k` does the same for
         one of several systems, whose means are the prediction and the interval.
 
-        **Several systems**, and one if `background` is given, are explained by the inputs: each
+        **Several systems**, and one with `background` or `together`, are explained by inputs: each
         has a contribution with its standard error, in units of y, also with a log target. The
         contributions add up to the prediction minus the mean prediction over background rows.
         They are Shapley values, estimated by walks from background rows to `x` (Strumbelj and
@@ -561,7 +561,8 @@ class GT2Regressor(Regressor):
             system: index of the system whose rules explain.
             background: rows (B, M) that contributions start from, such as training rows; of more
                 than 100, 100 are used. None for 100 training rows that `fit` draws by the seed.
-                `save` does not write those rows, so a loaded estimator needs `background`.
+                `save` does not write those rows, so a loaded estimator needs `background`; pickle
+                does.
             together: names of inputs with several columns, such as the one-hot columns of a
                 category, and these columns by name or number: they change together.
 
