@@ -29,6 +29,7 @@ from gt2lite.rules import (
     output_weights,
     pick_system,
     read_rules,
+    two_valued,
     wrap,
 )
 from gt2lite.selection import Fitted
@@ -488,11 +489,16 @@ def explain_inputs(
     background = draw_background(background, 0)
     found, errors, mean = walk_inputs(outputs, x, background, list(places.values()))
     row = x * units.scaler.x_std + units.scaler.x_mean
-    inputs = {}
+    inputs, is_flag = {}, two_valued(units.seen)
     for name, columns in places.items():
-        inputs[name] = units.input(columns[0], row[columns[0]])
-        if len(columns) > 1:  # of one-hot columns, those that are on
-            inputs[name] = ", ".join(units.names[m] for m in columns if abs(row[m]) > 1e-9)
+        texts = [units.input(m, row[m]) for m in columns]
+        if len(columns) > 1:  # of the columns of 0 and 1, those that are on
+            texts = [
+                units.names[m].removeprefix(f"{name} = ") if is_flag[m] else text
+                for m, text in zip(columns, texts, strict=True)
+                if not is_flag[m] or abs(row[m]) > 1e-9
+            ]
+        inputs[name] = ", ".join(texts)
     prediction, lower, upper = units.scaler.inverse_bounds(evaluate(x[None])[:, 0]).tolist()
     return InputExplanation(
         prediction=prediction,

@@ -41,7 +41,7 @@ from gt2lite._validation import (
 from gt2lite.calibration import DEFAULT_COVERAGE, Calibration, make_calibrator
 from gt2lite.explanations import Explanation
 from gt2lite.memberships import ALPHA_0
-from gt2lite.regressor import GT2Regressor, interval_frame, split_rows
+from gt2lite.regressor import GT2Regressor, encode_training, interval_frame, split_rows
 from gt2lite.rules import (
     SHOWN,
     Rule,
@@ -103,6 +103,10 @@ class IntervalHead(Regressor):
         cv: number of folds, or a splitter of scikit-learn, such as `TimeSeriesSplit`.
         random_state: the seed of the folds, of the default system, and of the split in
             `fit_calibrate`.
+        correct: whether `predict` adds the system's output to the base's prediction. None decides
+            by the training rows, see `corrects_`, and leaves a frozen base as it is.
+        columns: "auto" takes data frames with gaps, text and dates: the base gets the frame as it
+            is, and the system its columns encoded as in `GT2Regressor`. None refuses them.
 
     Attributes:
         base_: the trained base.
@@ -110,7 +114,9 @@ class IntervalHead(Regressor):
         out_of_fold_: whether the errors were those on rows left out; false for a frozen base.
         rmse_: root mean squared error on those rows, of the "base" and "corrected" by
             systems that were trained on the other half of them.
-        corrects_: whether `predict` adds the system's output, because "corrected" is not worse.
+        corrects_: whether `predict` adds the system's output, by default because "corrected" is
+            not worse.
+        columns_: the encoding of the columns of a data frame; absent for tables of numbers.
         calibrator_, calibration_rows_, split_: see `GT2Regressor`.
         n_features_in_, feature_names_in_: the columns seen in `fit`; names if X had them.
 
@@ -125,19 +131,27 @@ class IntervalHead(Regressor):
     """
 
     def __init__(
-        self, base: Any, system: GT2Regressor | None = None, cv: Any = 5, random_state: Any = 0
+        self,
+        base: Any,
+        system: GT2Regressor | None = None,
+        cv: Any = 5,
+        random_state: Any = 0,
+        correct: bool | None = None,
+        columns: str | None = "auto",
     ) -> None:
         need_sklearn("IntervalHead")
         self.base = base
         self.system = system
         self.cv = cv
         self.random_state = random_state
+        self.correct = correct
+        self.columns = columns
 
     # ------------------------------------------------------------ fit and calibrate
 
     def fit(self, X: Any, y: Any) -> Self:
         """Train base and system on inputs `X` (N, M), an array or data frame, and `y` (N,)."""
-        values, names = read_table(X)
+        values, names = read_table(X, self.columns)
         target = read_target(y, len(values), type(self).__name__)
         return self._fit(values if names is None else X, values, names, target)
 
@@ -179,14 +193,17 @@ class IntervalHead(Regressor):
         seed. With a frozen base all rows must be new to it.
         """
         make_calibrator(method, sides, groups is not None, options)  # before training
-        values, names = read_table(X)
+        values, names = read_table(X, self.columns)
         table = values if names is None else X
         target = read_target(y, len(values), type(self).__name__)
         split = split_rows(len(values), share, self.random_state, groups, sides, options)
         use, rest = split.trained, split.calibrated
-        self._fit(take_rows(table, use), values[use], names, target[use])
+        self._fit(take_rows(table, use), take_rows(values, use), names, target[use])
         options |= {"sides": sides, "groups": split.labels}
-        self._calibrate(take_rows(table, rest), values[rest], target[rest], method, **options)
+        held = take_rows(values, rest)
+        if hasattr(self, "columns_"):
+            held = self.columns_.encode(held).inputs.to_numpy()
+        self._calibrate(take_rows(table, rest), held, target[rest], method, **options)
         self.calibration_rows_, self.split_ = rest, split.words
         if not self.out_of_fold_:
             self.split_ += "; the base is frozen: all of them must be new to it"
@@ -315,13 +332,22 @@ class IntervalHead(Regressor):
         """
         values = one_row(x, self)
         names = getattr(self, "feature_names_in_", None)
-        table = x if hasattr(x, "columns") else named_table(values, names)
+        if hasattr(self, "columns_"):
+            row = x if hasattr(x, "columns") else x.to_frame().T
+            table = row.astype(self.probes_.dtypes.to_dict())
+        else:
+            table = x if hasattr(x, "columns") else named_table(values, names)
         predicted, inputs = self._inputs(table, values)
         if background is not None:
             _, background = self._inputs(*self._read(background))
         options = {"coverage": coverage, "alpha": alpha, "group": group, "system": system}
         why = self.head_._explain(
-            self._units(target), inputs, background, together=together, **options
+            self._units(target),
+            inputs,
+            background,
+            together=together,
+            columns=self.__dict__.get("columns_"),
+            **options,
         )
         base = float(predicted[0])
         return HeadExplanation(
@@ -349,7 +375,8 @@ class IntervalHead(Regressor):
         content = {
             "regressor": model_file.pack_regressor(self.head_),
             "base": describe_base(self.base_),
-            "probes": self.probes_,
+            "columns": self.columns_.to_json() if hasattr(self, "columns_") else None,
+            "probes": pack_probes(self.probes_),
             "probed": self.probed_,
             "marks": self.marks_,
             "rmse": self.rmse_,
@@ -358,6 +385,7 @@ class IntervalHead(Regressor):
             "features": None if names is None else list(names),
             "cv": self.cv if isinstance(self.cv, Integral) else None,
             "random_state": model_file.plain_seed(self.random_state),
+            "correct": self.correct,
         }
         model_file.write(path, "head", content)
 
@@ -373,7 +401,8 @@ class IntervalHead(Regressor):
         check_base(base)
         self, described = model_file.load(path, "head", partial(cls._unpack, base))
         names = getattr(self, "feature_names_in_", None)
-        now = predict_base(base, named_table(self.probes_, names))
+        raw = hasattr(self, "columns_")
+        now = predict_base(base, self.probes_ if raw else named_table(self.probes_, names))
         if found := differences(described, base, self.probed_, now):
             raise ValueError(f"{path} is a head on another base than this one: {found}")
         return self
@@ -384,17 +413,24 @@ class IntervalHead(Regressor):
         from sklearn.base import clone
 
         parts = ("regressor", "base", "features", "probes", "probed", "marks", "rmse", "cv")
-        regressor, described, features, probes, probed, marks, rmse, cv, *facts, seed = (
-            model_file.pick(content, *parts, "corrects", "out_of_fold", "random_state")
+        parts = (*parts, "columns", "correct", "random_state", "corrects", "out_of_fold")
+        regressor, described, features, probes, probed, marks, rmse, cv, *others = model_file.pick(
+            content, *parts
         )
+        columns, correct, seed, *facts = others
+        if correct not in (None, True, False):
+            raise ValueError("correct must be true, false or null")
         if not all(isinstance(fact, bool) for fact in facts):
             raise ValueError("corrects and out_of_fold must be true or false")
         head = model_file.unpack_regressor(GT2Regressor, regressor)
         seed = None if seed is None else whole("random_state", seed, 0, LARGEST_SEED)
-        self = cls(base, clone(head), 5 if cv is None else whole("cv", cv, 2), seed)
+        self = cls(base, clone(head), 5 if cv is None else whole("cv", cv, 2), seed, correct)
         self.base_, self.head_, self.n_features_in_ = base, head, head.n_features_in_ - 1
+        if columns is not None:
+            self.columns_ = model_file.unpack_columns(columns, self.n_features_in_)
+            self.n_features_in_ = len(self.columns_.columns)
         self.corrects_, self.out_of_fold_ = facts
-        self.probes_ = matrix("probes", probes)
+        self.probes_ = unpack_probes(probes) if columns else matrix("probes", probes)
         if self.probes_.shape[1] != self.n_features_in_:
             raise ValueError(f"probes must have {self.n_features_in_} columns")
         self.probed_ = vector("probed", probed, len(self.probes_))
@@ -410,8 +446,11 @@ class IntervalHead(Regressor):
 
     # ------------------------------------------------------------------ inside
 
-    def _fit(self, table: Any, values: Array, names: Names | None, target: Array) -> Self:
+    def _fit(self, table: Any, rows: Any, names: Names | None, target: Array) -> Self:
         check_base(self.base)
+        if self.correct not in (None, True, False):
+            raise ValueError(f"correct must be True, False or None, got {self.correct!r}")
+        values, columns = encode_training(rows)
         rng = np.random.default_rng(read_seed(self.random_state))
         fold_seed, head_seed, probe_seed = rng.integers(2**31, size=3).tolist()
         system = self._system(head_seed)
@@ -423,19 +462,25 @@ class IntervalHead(Regressor):
         if self.system is None and (best := best_family(seen).margins):
             head._use_margins(best.power, inputs)
         # probe rows: real values, each column drawn independently
-        draws = np.random.default_rng(probe_seed).integers(
-            len(values), size=(PROBES, values.shape[1])
-        )
-        probes = np.take_along_axis(values, draws, axis=0)
-        probed = predict_base(held.base, named_table(probes, names, like=table))
-        for name in ("feature_names_in_", "calibration_rows_", "split_"):
+        draws = np.random.default_rng(probe_seed).integers(len(rows), size=(PROBES, rows.shape[1]))
+        if columns is None:
+            probes = np.take_along_axis(values, draws, axis=0)
+            probed = predict_base(held.base, named_table(probes, names, like=table))
+        else:
+            probes = draw_probes(table, draws)
+            probed = predict_base(held.base, probes)
+        for name in ("feature_names_in_", "columns_", "calibration_rows_", "split_"):
             self.__dict__.pop(name, None)
         self.base_, self.head_, self.out_of_fold_ = held.base, head, held.out_of_fold
         self.rmse_ = {"base": _rms(errors), "corrected": _rms(seen.y - seen.output)}
-        self.corrects_ = self.rmse_["corrected"] <= self.rmse_["base"]
+        self.corrects_ = held.out_of_fold and self.rmse_["corrected"] <= self.rmse_["base"]
+        if self.correct is not None:
+            self.corrects_ = self.correct
         self.marks_ = mark_rows(values, target)
         self.probes_, self.probed_ = probes, probed
-        self.n_features_in_ = values.shape[1]
+        self.n_features_in_ = rows.shape[1]
+        if columns is not None:
+            self.columns_ = columns
         if names is not None:
             self.feature_names_in_ = names
         return self
@@ -700,6 +745,59 @@ def named_table(values: Array, names: Names | None, like: Any = None) -> Any:
     except ImportError:
         return values
     return pandas.DataFrame(columns)
+
+
+# Probe rows of a raw table keep the types of its columns, which a base may depend on.
+
+
+def draw_probes(table: Any, draws: IntArray) -> Any:
+    """Return rows of a raw frame, each column drawn on its own from values that are present.
+
+    Args:
+        table: the training rows (N, M).
+        draws: whole numbers (PROBES, M) that choose the values.
+    """
+    import pandas as pd
+
+    table = table.to_pandas() if hasattr(table, "to_pandas") else table
+    columns = {}
+    for name, places in zip(table.columns, draws.T, strict=True):
+        present = table[name].dropna()
+        present = present if len(present) else table[name]
+        columns[name] = present.iloc[places % len(present)].reset_index(drop=True)
+    return pd.DataFrame(columns)
+
+
+def pack_probes(probes: Any) -> Any:
+    """Return probe rows as content of a file: numbers, or the columns of a raw frame."""
+    if isinstance(probes, np.ndarray):
+        return probes
+    found = []
+    for name in probes:
+        values, dtype = probes[name], probes[name].dtype
+        kinds = getattr(dtype, "categories", None)
+        plain = values.astype(str) if dtype.kind in "Mm" else values.astype(object)
+        found.append(
+            {
+                "name": name,
+                "type": str(dtype),
+                "categories": None if kinds is None else kinds.tolist(),
+                "values": plain.where(values.notna(), None).tolist(),
+            }
+        )
+    return found
+
+
+def unpack_probes(content: Any) -> Any:
+    """Return the frame that `pack_probes` described."""
+    import pandas as pd
+
+    columns = {}
+    for item in content:
+        name, dtype, kinds, values = model_file.pick(item, "name", "type", "categories", "values")
+        series = pd.Series(values, dtype=object)
+        columns[name] = series.astype(dtype if kinds is None else pd.CategoricalDtype(kinds))
+    return pd.DataFrame(columns)
 
 
 # A saved head describes its base by class, text and predictions for probe rows.

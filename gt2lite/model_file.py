@@ -19,6 +19,7 @@ sha256
     whoever edits a file can compute it again.
 content
     For a regressor: ``settings`` (those of the constructor), ``features`` (column names or null),
+    ``columns`` (how the columns of a data frame are encoded, see `gt2lite.columns`, or null),
     ``scaler`` (means and standard deviations that turn user units into the units of the
     systems), ``planes`` (the alphas that make up the output), ``systems`` (``recipe``, ``inputs``,
     ``params`` and ``history`` of each), ``ranks`` (quantiles of the inputs, or null), ``margins``
@@ -41,14 +42,17 @@ unknown or impossible.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
 import os
 import re
 import secrets
+import signal
 import stat
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, fields
 from numbers import Integral, Real
 from pathlib import Path
@@ -167,10 +171,39 @@ def load(path: Location, kind: str, unpack: Callable[[Content], T]) -> T:
 
 
 def write_file(path: Location, data: bytes) -> None:
-    """Write a file in full or not at all: a temporary file beside it takes its name at the end.
+    """Write a file in full or not at all, see `write_files`."""
+    write_files({path: data})
 
-    A link is followed, and a file that is replaced keeps its permissions.
+
+def write_files(files: Mapping[Location, bytes]) -> None:
+    """Write files in full or not at all, and all of them or none.
+
+    Temporary files beside them take their names at the end, which Ctrl-C does not interrupt. A
+    link is followed, and a file that is replaced keeps its permissions.
     """
+    temporaries: dict[Path, Path] = {}
+    try:
+        for path, data in files.items():
+            target = check_writable(path)
+            temporary = target.with_name(f".gt2lite-{secrets.token_hex(8)}")
+            temporaries[temporary] = target
+            with temporary.open("xb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            if target.exists():
+                temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+        with _without_interrupts():
+            for temporary, target in temporaries.items():
+                os.replace(temporary, target)
+    except BaseException:
+        for temporary in temporaries:
+            temporary.unlink(missing_ok=True)
+        raise
+
+
+def check_writable(path: Location) -> Path:
+    """Return where a file would be written, with links followed, or raise an OSError."""
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise FileNotFoundError(
@@ -181,18 +214,20 @@ def write_file(path: Location, data: bytes) -> None:
         raise IsADirectoryError(f"{path} is a folder: name a file in it")
     if target.exists() and not target.is_file():
         raise OSError(f"{path} is a device, a pipe or a socket: name a regular file")
-    temporary = target.with_name(f".gt2lite-{secrets.token_hex(8)}")
+    return target
+
+
+@contextlib.contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Ignore Ctrl-C for a moment; other threads than the main one never receive it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with temporary.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        if target.exists():
-            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
-        os.replace(temporary, target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _to_json(value: Any) -> str:
@@ -294,7 +329,17 @@ def pick(content: Any, *names: str) -> list[Any]:
 # -------------------------------------------------------------------------- regressor
 
 _REGRESSOR = (
-    *("settings", "features", "scaler", "planes", "systems", "ranks", "margins", "candidates"),
+    *(
+        "settings",
+        "features",
+        "columns",
+        "scaler",
+        "planes",
+        "systems",
+        "ranks",
+        "margins",
+        "candidates",
+    ),
     *("calibration", "calibration_X", "seen"),
 )
 
@@ -318,6 +363,7 @@ def pack_regressor(reg: Any) -> Content:
     return {
         "settings": _settings(reg),
         "features": getattr(reg, "feature_names_in_", None),
+        "columns": reg.columns_.to_json() if hasattr(reg, "columns_") else None,
         "scaler": vars(reg.scaler_),
         "planes": fitted.alphas,
         "systems": [
@@ -351,8 +397,11 @@ def unpack_regressor(cls: Any, content: Any) -> Any:
     fitted = _unpack_systems(parts, M)
     reg._keep(fitted)
     reg.scaler_, reg.n_features_in_ = scaler, M
+    if parts["columns"] is not None:
+        reg.columns_ = unpack_columns(parts["columns"], M)
+        reg.n_features_in_ = len(reg.columns_.columns)
     if parts["features"] is not None:
-        reg.feature_names_in_ = unpack_names(parts["features"], M)
+        reg.feature_names_in_ = unpack_names(parts["features"], reg.n_features_in_)
     if parts["seen"] is not None:
         reg._seen = matrix("seen", parts["seen"])
         if reg._seen.shape != (2, M) or (reg._seen[0] > reg._seen[1]).any():
@@ -397,6 +446,16 @@ def _unpack_scaler(content: Any, target_transform: str | None) -> Scaler:
         raise ValueError("x_std must be positive")
     y_mean, y_std = between("y_mean", y_mean, -np.inf, np.inf), between("y_std", y_std, 0, np.inf)
     return SCALERS[target_transform](x_mean, x_std, y_mean, y_std)
+
+
+def unpack_columns(content: Any, M: int) -> Any:
+    """Return the `gt2lite.columns.Columns` that encode M inputs, checked."""
+    from gt2lite.columns import Columns
+
+    columns = Columns.from_json(content)
+    if len(columns.names) != M:
+        raise ValueError(f"columns must encode {M} inputs, not {len(columns.names)}")
+    return columns
 
 
 def unpack_names(names: Any, M: int) -> Names:

@@ -67,6 +67,7 @@ EPOCHS, MIN_STEPS = 100, 3000
 _OF_CALIBRATION = ("calibrator_", "_calibration_X", "calibration_rows_", "split_", "_warned")
 _OF_TRAINING = (
     "feature_names_in_",
+    "columns_",
     "fidelity_",
     *_OF_CALIBRATION,
 )  # what a new training makes obsolete
@@ -151,6 +152,10 @@ class GT2Regressor(Regressor):
             log(y), and no bound is negative. An interval of log(y) covers if and only if its
             exponential does, so levels and guarantee carry over. The prediction is closer to the
             median of y than to its mean; rules are about log(y).
+        columns: None for tables of numbers; gaps, text and dates are refused. "auto", the default
+            of `strong`, encodes those of a data frame as `gt2lite.columns` describes: gaps are
+            filled, and categories become columns of 0 and 1. All of it is learned from training
+            rows, so the guarantee is the same. Tables of complete numbers are taken as they are.
         n_jobs: processes that train; None for one, -1 for one per system. Needs joblib.
         verbose: whether to show a progress bar (needs tqdm); None shows one on a terminal.
         random_state: the seed of start values, row order, folds and splits; None for another
@@ -165,6 +170,7 @@ class GT2Regressor(Regressor):
         margins_: power and usual width of the margins; None if intervals are planes.
         ranks_: the quantiles of the inputs, if a system learns from ranks; else None.
         scaler_: mean and standard deviation of the training data.
+        columns_: the encoding of the columns of a data frame; absent for tables of numbers.
         calibrator_: the calibration; absent before `calibrate`.
         calibration_rows_, split_: the rows that `fit_calibrate` did not train on, and a
             description of the split; absent otherwise.
@@ -188,6 +194,7 @@ class GT2Regressor(Regressor):
     recipe_: Recipe
     history_: Array
     scaler_: Scaler
+    columns_: Any  # of gt2lite.columns, which needs pandas
     n_features_in_: int
     feature_names_in_: Names
     calibrator_: Calibration
@@ -223,6 +230,7 @@ class GT2Regressor(Regressor):
         inputs: str = "scaled",
         margins: float | None = None,
         target_transform: str | None = None,
+        columns: str | None = None,
         n_jobs: int | None = None,
         verbose: bool | None = None,
         random_state: int | np.random.Generator | np.random.RandomState | None = 0,
@@ -249,6 +257,7 @@ class GT2Regressor(Regressor):
         self.inputs = inputs
         self.margins = margins
         self.target_transform = target_transform
+        self.columns = columns
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
@@ -272,6 +281,7 @@ class GT2Regressor(Regressor):
         ('aligned', True, 5, 3)
         """
         settings = asdict(STRONG) | {"epochs": None, "n_systems": 5, "choose": True}
+        settings |= {"columns": "auto"}
         return cls(**(settings | overrides))
 
     # ------------------------------------------------------------ fit and calibrate
@@ -295,7 +305,7 @@ class GT2Regressor(Regressor):
         this size, if threadpoolctl is installed (scikit-learn requires it). Without it set
         OMP_NUM_THREADS and OPENBLAS_NUM_THREADS to 1 before Python starts.
         """
-        values, names = read_table(X)
+        values, names = read_table(X, self.columns)
         target = read_target(y, len(values))
         self._become(self._trained(values, names, target, callback))
         return self
@@ -375,12 +385,15 @@ class GT2Regressor(Regressor):
         '2139 rows: 1604 to train on, 535 to calibrate on (share=0.25, random_state=0)'
         """
         calibrator = make_calibrator(method, sides, groups is not None, options)
-        values, names = read_table(X)
+        values, names = read_table(X, self.columns)
         target = read_target(y, len(values))
         check_target(self.target_transform, target)  # an error names the row of the whole table
         split = split_rows(len(values), share, self.random_state, groups, sides, options)
-        new = self._trained(values[split.trained], names, target[split.trained], callback)
-        scaled = new.scaler_.transform_X(values[split.calibrated])
+        use, rest = (take_rows(values, rows) for rows in (split.trained, split.calibrated))
+        new = self._trained(use, names, target[split.trained], callback)
+        if hasattr(new, "columns_"):
+            rest = new.columns_.encode(rest).inputs.to_numpy()
+        scaled = new.scaler_.transform_X(rest)
         new = new._calibrated_by(calibrator, scaled, target[split.calibrated], split.labels)
         new.calibration_rows_, new.split_ = split.calibrated, split.words
         self._become(new)
@@ -564,7 +577,8 @@ class GT2Regressor(Regressor):
                 `save` does not write those rows, so a loaded estimator needs `background`; pickle
                 does.
             together: names of inputs with several columns, such as the one-hot columns of a
-                category, and these columns by name or number: they change together.
+                category, and these columns by name or number: they change together, as do those
+                that this estimator encodes itself.
 
         Returns:
             An explanation with `prediction`, `lower` and `upper` that prints, also in notebooks;
@@ -583,7 +597,12 @@ class GT2Regressor(Regressor):
         options = {"coverage": coverage, "alpha": alpha, "group": group, "system": system}
         row = one_row(x, self)
         return self._explain(
-            Units.of(self, target=target), row, background, together=together, **options
+            Units.of(self, target=target),
+            row,
+            background,
+            together=together,
+            columns=self.__dict__.get("columns_"),
+            **options,
         )
 
     def _explain(
@@ -595,9 +614,13 @@ class GT2Regressor(Regressor):
         alpha: float | None = None,
         system: int | None = None,
         together: Mapping[str, Sequence[Any]] | None = None,
+        columns: Any = None,
         **options: Any,
     ) -> Explanation:
-        """Return the explanation of a row (1, M) of numbers; `units` may have other names."""
+        """Return the explanation of a row (1, M) of numbers; `units` may have other names.
+
+        Inputs that `columns`, of `gt2lite.columns`, makes of one column change together.
+        """
         if system is not None and (background is not None or together is not None):
             raise ValueError(
                 "system explains by rules, background and together by inputs: give one of them"
@@ -611,6 +634,8 @@ class GT2Regressor(Regressor):
                     "background is needed, because model files hold no training rows: pass some, "
                     "such as explain(x, background=X), or system=0 for the rules of one system"
                 )
+        if together is None and columns is not None:
+            together = columns.places()
         options |= {"alpha": alpha, "system": system, "together": together}
         calibration, scaled = None, self.scaler_.transform_X(row)
         if alpha is None:
@@ -708,9 +733,10 @@ class GT2Regressor(Regressor):
     # -------------------------------------------------------------------- private
 
     def _trained(
-        self, values: Array, names: Names | None, target: Array, callback: Callback | None
+        self, table: Any, names: Names | None, target: Array, callback: Callback | None
     ) -> Self:
         """Return a copy of this estimator, trained anew and not calibrated."""
+        values, columns = encode_training(table)
         recipe, settings = self._recipe(len(values)), self._ensemble_settings()
         settings.check_callback(callback)
         scaler = SCALERS[self.target_transform].fit(values, target)
@@ -720,7 +746,9 @@ class GT2Regressor(Regressor):
         new._keep(fitted)
         new.scaler_ = scaler
         new._background, new._seen = draw_background(X, self.random_state), middle(X)
-        new.n_features_in_ = values.shape[1]
+        new.n_features_in_ = table.shape[1]
+        if columns is not None:
+            new.columns_ = columns
         if names is not None:
             new.feature_names_in_ = names
         return new
@@ -794,6 +822,16 @@ class GT2Regressor(Regressor):
                 f"envelope is predict_interval(X, alpha={ALPHA_0})"
             )
         return self.calibrator_
+
+
+def encode_training(table: Any) -> tuple[Array, Any]:
+    """Return training rows as inputs (N, M), and how columns are encoded; None for numbers."""
+    if isinstance(table, np.ndarray):
+        return table, None
+    from gt2lite.columns import learn
+
+    columns = learn(table)
+    return columns.encode(table).inputs.to_numpy(), columns
 
 
 def split_rows(

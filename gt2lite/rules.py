@@ -52,10 +52,10 @@ def middle(X: Array) -> Array:
     ends = np.stack([X.min(axis=0), X.max(axis=0)])
     some = X[:: max(len(X) // 10_000, 1)]  # quantiles of all rows would copy the table
     inner = np.quantile(some, [0.025, 0.975], axis=0)
-    return np.where(_two_valued(ends), ends, inner)
+    return np.where(two_valued(ends), ends, inner)
 
 
-def _two_valued(ends: Array) -> Any:
+def two_valued(ends: Array) -> Any:
     """Return which columns (M,) of mean 0 and variance 1 take no value between their `ends`."""
     return np.isclose(ends[0] * ends[1], -1, rtol=1e-9)
 
@@ -73,7 +73,7 @@ class Units(NamedTuple):
         """Return the units of a fitted estimator, with the names of its inputs or others."""
         seen = reg.__dict__.get("_seen")
         if seen is None:
-            seen = np.outer([-2.0, 2.0], np.ones(reg.n_features_in_))
+            seen = np.outer([-2.0, 2.0], np.ones(reg.scaler_.x_mean.size))
         return cls(tuple(names or input_names(reg)), target, reg.scaler_, seen)
 
     def learned(self) -> Units:
@@ -116,8 +116,11 @@ class Units(NamedTuple):
 def input_names(reg: Any) -> tuple[str, ...]:
     """Return the input names of a fitted estimator: those of its data frame, else x0, x1, ...
 
-    Columns that share a name are told apart by their numbers.
+    The inputs of an encoded column are named after it, such as "city = Oslo". Columns
+    that share a name are told apart by their numbers.
     """
+    if hasattr(reg, "columns_"):
+        return tuple(reg.columns_.names)
     names = getattr(reg, "feature_names_in_", None)
     if names is None:
         return tuple(f"x{m}" for m in range(reg.n_features_in_))
@@ -150,7 +153,9 @@ def one_row(x: Any, estimator: Any) -> Array:
         estimator: the fitted estimator that the row is for.
     """
     check_fitted(estimator)
-    if hasattr(x, "columns") or np.ndim(x) != 1:
+    if hasattr(estimator, "columns_") and hasattr(x, "to_frame"):
+        x = x.to_frame().T  # a row of a data frame
+    if hasattr(x, "columns") or hasattr(estimator, "columns_") or np.ndim(x) != 1:
         table = match_table(x, estimator)
         if len(table) != 1:
             raise ValueError(
@@ -339,13 +344,13 @@ def read_antecedents(params: Params, units: Units) -> list[tuple[Antecedent, ...
     grid = np.linspace(0, 1, 51)[:, None, None]
     lower, upper = secondary(np.exp(log_mu(start + grid * (stop - start))), 1.0, s_l, s_r)
     footprint = (upper - lower).mean(axis=0)
-    two_valued = _two_valued(units.seen)
+    has_two_values = two_valued(units.seen)
 
     def words(p: int, m: int) -> str:
         begin, end = start[p, m], stop[p, m]  # membership falls to one half there, or data ends
         from_, to, best = (units.input(m, units.value(m, z)) for z in (begin, end, peak[p, m]))
         from_low, to_high = begin <= low[m], end >= high[m]
-        if two_valued[m] and from_low != to_high:
+        if has_two_values[m] and from_low != to_high:
             step = 1e-3 * float(units.scaler.x_std[m])
             return f"= {number(units.value(m, low[m] if from_low else high[m]), step, trim=True)}"
         if not from_low and not to_high:

@@ -415,6 +415,19 @@ def test_tables_escape_names_and_frames_hold_all_numbers(data):
         reg.explain(X.iloc[700], system=0, background=X)
 
 
+def test_columns_that_the_estimator_encodes_change_together(data):
+    pd = pytest.importorskip("pandas")
+    X, y = data
+    frame = pd.DataFrame({"size": X[:, 0], "city": ["Oslo", "Rome", "Bern"] * 300})
+    frame.loc[::7, "size"] = np.nan
+    reg = GT2Regressor(**ENSEMBLE, columns="auto").fit_calibrate(frame[:600], y[:600])
+    why = reg.explain(frame.iloc[701])
+    assert why.inputs.keys() == {"size", "city"} and why.inputs["city"] == frame["city"][701]
+    assert why.prediction == reg.predict(frame[701:702])[0]
+    assert why.baseline + why.contributions.sum() == pytest.approx(why.prediction, abs=1e-9)
+    assert len(reg.readable(frame, y, n_rules=2).rules(frame)) == 2
+
+
 # -------------------------------------------------------------------------------- readable
 
 

@@ -34,25 +34,26 @@ MOST_ROWS = 10  # of the widest intervals, and of the misses
 MOST_COLUMNS = 5  # columns shown beside them
 
 
-def render(found: Findings, source: Table, seed: int) -> str:
+def render(found: Findings, source: Table) -> str:
     """Return the page as HTML."""
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters |= {"number": number, "percent": percent, "share": "{:.1%}".format}
+    environment.filters["bound"] = lambda value: number(value) if math.isfinite(value) else "any"
     template = resources.files("gt2lite.report").joinpath("page.html.j2").read_text("utf-8")
     at = found.model.levels.index(found.main)
     widest, misses = _extremes(found)
     return environment.from_string(template).render(
         found=found,
         source=source,
-        seed=seed,
         version=__version__,
         strong=STRONG,
         at=at,
+        infinite=math.inf,
         widest=widest,
         misses=misses,
-        figures=_figures(found, fixed=found.accuracies[2].widths[at]),
+        figures=_figures(found, fixed=found.accuracies[1].widths[at]),
     )
 
 
