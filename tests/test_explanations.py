@@ -415,6 +415,7 @@ def test_tables_escape_names_and_frames_hold_all_numbers(data):
         reg.explain(X.iloc[700], system=0, background=X)
 
 
+@pytest.mark.filterwarnings("ignore:column:UserWarning")  # rows outside the training range
 def test_columns_that_the_estimator_encodes_change_together(data):
     pd = pytest.importorskip("pandas")
     X, y = data
