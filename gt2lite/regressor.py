@@ -696,12 +696,13 @@ class GT2Regressor(Regressor):
         with warnings.catch_warnings():  # how good it is says `fidelity_`
             warnings.simplefilter("ignore", UserWarning)
             small.calibrate(take_rows(X, check), target[check])
-            lower, upper = small.predict_interval(held)
-        score = interval_score(target[test], lower, upper, coverage=DEFAULT_COVERAGE)
-        lower, upper = self.predict_interval(held)
-        ours = interval_score(target[test], lower, upper, coverage=DEFAULT_COVERAGE)
-        wanted = self.predict(held)
-        r2 = 1 - float(np.mean((small.predict(held) - wanted) ** 2) / (np.var(wanted) or 1.0))
+            wanted, found = self.predict(held), small.predict(held)
+            bounds = [reg.predict_interval(held) for reg in (self, small)]
+        ours, score = (
+            interval_score(target[test], lower, upper, coverage=DEFAULT_COVERAGE)
+            for lower, upper in bounds
+        )
+        r2 = 1 - float(np.mean((found - wanted) ** 2) / (np.var(wanted) or 1.0))
         small.fidelity_ = Fidelity(r2, float(score / ours) - 1, len(test))
         return small
 
