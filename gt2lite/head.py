@@ -7,9 +7,10 @@ then the rules of that system (error rules), and last what is asked of a base.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from html import escape
 from numbers import Integral
 from typing import Any, NamedTuple, Self
 
@@ -40,15 +41,14 @@ from gt2lite._validation import (
     whole,
 )
 from gt2lite.calibration import DEFAULT_COVERAGE, Calibration, make_calibrator
+from gt2lite.explanations import Explanation
 from gt2lite.memberships import ALPHA_0
 from gt2lite.regressor import GT2Regressor, encode_training, interval_frame, split_rows
 from gt2lite.rules import (
     SHOWN,
-    Explanation,
     Rule,
     Rules,
     Units,
-    explain_row,
     input_names,
     one_row,
     read_rules,
@@ -279,7 +279,7 @@ class IntervalHead(Stateful, Regressor):
         legend = (
             f"'width': the mean width of intervals, each row weighed by the rule. 'then': how far "
             f"{name} is off there; the column 'base' is what it predicts. Rules with less "
-            f"than {100 * LEAST_SHARE:.0f} % of the weight are left out. Ranges as in "
+            f"than {LEAST_SHARE:.0%} of the weight are left out. Ranges as in "
             "GT2Regressor.rules."
         )
         if X is None:
@@ -318,11 +318,15 @@ class IntervalHead(Stateful, Regressor):
         alpha: float | None = None,
         group: Any = None,
         target: str = "y",
+        system: int | None = None,
+        background: Any = None,
+        together: Mapping[str, Sequence[Any]] | None = None,
     ) -> HeadExplanation:
-        """Return how one prediction and its interval came about: the base, and error rules.
+        """Return how one prediction and its interval came about: the base, and the head.
 
         Arguments as in `GT2Regressor.explain`. The attribute `head` is the explanation of the
-        base's error; its bounds and the base's prediction add up to the bounds of the interval.
+        base's error, of one system by its error rules, of several by the inputs; its bounds and
+        the base's prediction add up to the bounds of the interval.
         """
         values = one_row(x, self)
         names = getattr(self, "feature_names_in_", None)
@@ -332,14 +336,16 @@ class IntervalHead(Stateful, Regressor):
         else:
             table = x if hasattr(x, "columns") else named_table(values, names)
         predicted, inputs = self._inputs(table, values)
-        why = explain_row(
-            self.head_._fitted(),
+        if background is not None:
+            _, background = self._inputs(*self._read(background))
+        options = {"coverage": coverage, "alpha": alpha, "group": group, "system": system}
+        why = self.head_._explain(
             self._units(target),
-            self.head_.scaler_.transform_X(inputs),
-            self.head_._calibrated() if alpha is None else None,
-            coverage,
-            alpha,
-            group,
+            inputs,
+            background,
+            together=together,
+            columns=self.__dict__.get("columns_"),
+            **options,
         )
         base = float(predicted[0])
         return HeadExplanation(
@@ -531,7 +537,7 @@ class IntervalHead(Stateful, Regressor):
     def _units(self, target: str) -> Units:
         names = input_names(self)
         last = BASE if BASE not in names else f"{BASE} (prediction)"
-        return Units.of(self.head_.scaler_, (*names, last), f"{target} - base")
+        return Units.of(self.head_, (*names, last), f"{target} - base")
 
     def _widths(self, inputs: Array, coverage: Any, groups: Any) -> tuple[Array, str]:
         """Return the widths (N,) of the intervals that rank the error rules, and their kind."""
@@ -539,7 +545,7 @@ class IntervalHead(Stateful, Regressor):
         if coverage is not None or hasattr(self.head_, "calibrator_"):
             lower, upper = self.head_.predict_interval(inputs, level, groups=groups)
             if np.isfinite(upper - lower).all():
-                return upper - lower, f"{100 * level:.4g} % intervals"
+                return upper - lower, f"{100 * level:.4g}% intervals"
         lower, upper = self.head_.predict_interval(inputs, alpha=ALPHA_0)
         return upper - lower, "trained envelopes"
 
@@ -606,7 +612,7 @@ class HeadExplanation:
     lower: float
     upper: float
     base: float  # the base's prediction
-    head: Explanation  # of y - base: estimate, both bounds and their rules
+    head: Explanation  # of y - base
     corrected: bool  # whether the prediction is base + estimate
     target: str
 
@@ -614,7 +620,7 @@ class HeadExplanation:
         text = self.head.units.output
         kind = "interval"
         if self.head.coverage is not None:
-            kind = f"{100 * self.head.coverage:.4g} % interval"
+            kind = f"{100 * self.head.coverage:.4g}% interval"
         prediction = "the base alone"
         if self.corrected:
             prediction = f"base {text(self.base)} and {text(self.head.prediction)} by the head"
@@ -626,6 +632,18 @@ class HeadExplanation:
         return "\n".join([*map(wrap, lines), "", str(self.head)])
 
     __repr__ = __str__
+
+    def table(self) -> list[dict[str, Any]]:
+        """Return the explanation of the base's error as rows of numbers."""
+        return self.head.table()
+
+    def to_frame(self) -> Any:
+        """Return `table` as a pandas frame."""
+        return self.head.to_frame()
+
+    def _repr_html_(self) -> str:
+        first = str(self).partition("\n\n")[0]
+        return f"<p>{escape(first)}</p>{self.head._repr_html_()}"
 
 
 # ------------------------------------------------------------------------------- the base

@@ -27,7 +27,8 @@ content
     tried), ``sides`` (that it found best), ``limits`` (range of the inputs, or null),
     ``calibration`` (``state`` and ``arrays`` of the calibrator, or null) and ``calibration_X``
     (null, except for the methods "table" and "search", which evaluate the calibration rows again
-    when a new level is asked for).
+    when a new level is asked for) and ``seen`` (limits of the middle 95% of each scaled input in
+    training, or null; rules are described between them). It holds no training rows.
     The other kinds contain one or several regressors.
 
 Numbers are written as Python's `repr` writes them: the shortest decimal that reads back as the
@@ -332,7 +333,7 @@ def pick(content: Any, *names: str) -> list[Any]:
 
 _REGRESSOR = (
     *("settings", "features", "columns", "scaler", "marks", "planes", "systems", "ranks"),
-    *("margins", "candidates", "sides", "limits", "calibration", "calibration_X"),
+    *("margins", "candidates", "sides", "limits", "calibration", "calibration_X", "seen"),
 )
 
 
@@ -369,6 +370,7 @@ def pack_regressor(reg: Any) -> Content:
         "limits": fitted.limits,
         "calibration": calibration,
         "calibration_X": rows,
+        "seen": reg.__dict__.get("_seen"),
     }
 
 
@@ -397,6 +399,10 @@ def unpack_regressor(cls: Any, content: Any) -> Any:
         reg.n_features_in_ = len(reg.columns_.columns)
     if parts["features"] is not None:
         reg.feature_names_in_ = unpack_names(parts["features"], reg.n_features_in_)
+    if parts["seen"] is not None:
+        reg._seen = matrix("seen", parts["seen"])
+        if reg._seen.shape != (2, M) or (reg._seen[0] > reg._seen[1]).any():
+            raise ValueError(f"seen must be rising limits of {M} inputs")
     rows = parts["calibration_X"]
     reg._calibration_X = None if rows is None else matrix("calibration_X", rows)
     calibrator = _unpack_calibrator(parts["calibration"], reg._calibration_X, fitted)

@@ -215,7 +215,7 @@ def plot_rules(
         if rows.any():
             ax.plot(
                 place[rows], height[rows], nth(MARKS, k), color=nth(COLORS, k), markersize=3.5,
-                alpha=0.6, linestyle="none", label=f"rule {rule.number}: {100 * rows.mean():.0f} %",
+                alpha=0.6, linestyle="none", label=f"rule {rule.number}: {rows.mean():.0%}",
             )  # fmt: skip
     legend_above(ax, 3, columnspacing=1.2)
     return labelled(ax, name, label)

@@ -130,7 +130,8 @@ class Findings:
     alerts: list[str]  #: what may be wrong with the table
     warnings: list[str]  #: what may void the guarantee
     notes: list[str]  #: what else was unusual about the table or the training
-    rules: str  #: the most important rules in words
+    rules: str  #: the rules in words, of a small system that imitates the model
+    fidelity: str  #: how well it does; empty if these are rules of the model itself
 
     def bounds(self, level: float) -> tuple[Array, Array]:
         """Return the lower and upper bounds (N,) at a level."""
@@ -219,7 +220,7 @@ def analyse(table: Frame, request: Request, log: Callable[[str], None], verbose:
         alerts=alerts,
         warnings=find_warnings(frame, columns, sets, request),
         notes=[*notes, *unusual, *warned],
-        rules=str(regressor.rules(parts["training"][0], target=request.target)),
+        **read_rules(regressor, *parts["training"], request.target),
     )
 
 
@@ -386,6 +387,17 @@ def _compare(parts: Parts, predictions: Frame, model: TableModel, trees: Any) ->
         y_hat, lower, upper = (np.clip(values, *model.bounds) for values in (y_hat, lower, upper))
         found.append(measure_accuracy(name, y, y_hat, lower, upper, levels))
     return found
+
+
+def read_rules(regressor: GT2Regressor, X: Frame, y: Array, target: str) -> dict[str, str]:
+    """Return the rules of a small system that imitates the model, and how well it does.
+
+    Of fewer than 100 rows, the heaviest rules of the model's first system take their place.
+    """
+    if len(y) < 100:
+        return {"rules": str(regressor.rules(X, target=target)), "fidelity": ""}
+    small = regressor.readable(X, y)
+    return {"rules": str(small.rules(X, target=target)), "fidelity": str(small.fidelity_)}
 
 
 # ------------------------------------------------------------------- measure
