@@ -413,8 +413,8 @@ class IntervalHead(Stateful, Regressor):
         """Return the head that the content of a model file describes, and its base as described."""
         from sklearn.base import clone
 
-        parts = ("regressor", "base", "features", "probes", "probed", "rmse", "cv")
-        parts = (*parts, "columns", "correct", "random_state", "corrects", "out_of_fold")
+        first = ("regressor", "base", "features", "probes", "probed", "rmse", "cv")
+        parts = (*first, "columns", "correct", "random_state", "corrects", "out_of_fold")
         regressor, described, features, probes, probed, rmse, cv, *others = model_file.pick(
             content, *parts
         )
@@ -443,6 +443,7 @@ class IntervalHead(Stateful, Regressor):
             raise ValueError("base must be described by text")
         if features is not None:
             self.feature_names_in_ = model_file.unpack_names(features, self.n_features_in_)
+        head._names = self._units("y").names
         return self, described
 
     # ------------------------------------------------------------------ inside
@@ -484,6 +485,7 @@ class IntervalHead(Stateful, Regressor):
             new.columns_ = columns
         if names is not None:
             new.feature_names_in_ = names
+        head._names = new._units("y").names
         return new
 
     def _system(self, seed: int) -> Any:

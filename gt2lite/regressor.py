@@ -45,7 +45,7 @@ from gt2lite.datasets import SCALERS, Scaler, check_target
 from gt2lite.explanations import Explanation, draw_background, explain_row
 from gt2lite.memberships import ALPHA_0
 from gt2lite.metrics import interval_score
-from gt2lite.rules import Rules, Units, middle, one_row, read_rules, rule_weights
+from gt2lite.rules import Rules, Units, input_names, middle, one_row, read_rules, rule_weights
 from gt2lite.selection import (
     MOST_STEPS,
     Candidate,
@@ -210,6 +210,7 @@ class GT2Regressor(Stateful, Regressor):
     calibration_rows_: IntArray
     split_: str
     fidelity_: Fidelity
+    _names: Sequence[str] = ()  # of the inputs, if another estimator knows them
     _calibration_X: Array | None  # scaled inputs, if the calibrator evaluates them again
     _background: Array  # scaled training rows that explanations by inputs start from
     _seen: Array  # values between which rules are described, see `gt2lite.rules.middle`
@@ -832,7 +833,7 @@ class GT2Regressor(Stateful, Regressor):
     def _planes(self, X: Any) -> Planes | MeanPlanes:
         fitted, scaled = self._fitted(), self._scaled(X)
         if fitted.limits is not None:
-            _warn_if_clipped(scaled, fitted.limits, input_names(self))
+            _warn_if_clipped(scaled, fitted.limits, self._names or input_names(self))
         return fitted.planes(scaled, keep=False)
 
     def _calibrated(self) -> Calibration:
