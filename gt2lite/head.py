@@ -7,6 +7,7 @@ then the rules of that system (error rules), and last what is asked of a base.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -560,11 +561,11 @@ def cross_fit(system: Any, inputs: Array, errors: Array, rng: np.random.Generato
     seen = []
     for held, used in ((first, second), (second, first)):
         trained = clone(system).fit(inputs[used], errors[used])
-        fitted, scaler = trained._fitted(), trained.scaler_
-        planes = fitted.planes(scaler.transform_X(inputs[held]))
-        ends = np.stack([planes(float(alpha)) for alpha in GRID], axis=1)
-        output = scaler.inverse_y(planes.output(fitted.alphas))
-        seen.append(HeldOut(scaler.inverse_y(ends), output, errors[held]))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ClippedInputsWarning)
+            ends = [trained.predict_interval(inputs[held], alpha=float(alpha)) for alpha in GRID]
+            output = trained.predict(inputs[held])
+        seen.append(HeldOut(np.stack(ends, axis=1), output, errors[held]))
     return HeldOut.joined(seen)
 
 
