@@ -44,7 +44,13 @@ from gt2lite._validation import (
 from gt2lite.calibration import DEFAULT_COVERAGE, Calibration, make_calibrator
 from gt2lite.explanations import Explanation
 from gt2lite.memberships import ALPHA_0
-from gt2lite.regressor import ClippedInputsWarning, GT2Regressor, encode_training, interval_frame, split_rows
+from gt2lite.regressor import (
+    ClippedInputsWarning,
+    GT2Regressor,
+    encode_training,
+    interval_frame,
+    split_rows,
+)
 from gt2lite.rules import (
     SHOWN,
     Rule,
