@@ -94,8 +94,7 @@ def test_what_cannot_be_read_is_refused(tmp_path, name, content, match):
 )
 def test_a_file_has_one_dialect_in_every_cell(content, column, expected, note):
     frame, notes = read_csv(content.encode())
-    expected = pd.Series(expected, name=column)
-    pd.testing.assert_series_equal(frame[column], expected, check_dtype=False)
+    assert [None if pd.isna(value) else value for value in frame[column]] == expected
     assert any(note in line for line in notes)
 
 
