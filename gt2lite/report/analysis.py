@@ -238,6 +238,11 @@ def split_rows(
     elif groups is not None:
         labels = as_labels(frame[groups])
         parts = _split_groups(labels, groups, sizes, rng)
+        if len(parts[1]) < needed:
+            raise TableError(
+                f"groups: whole groups of {groups!r} leave {len(parts[1])} rows to calibrate, and "
+                f"{percent(max(levels))}% needs {needed}: leave this level or --groups out"
+            )
         train, calibrate, test = (len(set(labels[rows])) for rows in parts)
         notes = [
             f"Whole groups of {groups!r} stay together: {train} train, {calibrate} calibrate and "
