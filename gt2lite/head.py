@@ -445,7 +445,8 @@ class IntervalHead(Stateful, Regressor):
         from sklearn.base import clone
 
         if self.system is None:
-            return GT2Regressor(**asdict(HEAD), n_systems=SYSTEMS, random_state=seed)
+            settings = asdict(HEAD) | {"n_systems": SYSTEMS, "clip_inputs": True}
+            return GT2Regressor(**settings, random_state=seed)
         if not isinstance(self.system, GT2Regressor):
             raise TypeError(
                 f"system must be a GT2Regressor or None, got {self.system!r}; base is the first "
@@ -509,8 +510,11 @@ def cross_fit(system: Any, inputs: Array, errors: Array, rng: np.random.Generato
     seen = []
     for held, used in ((first, second), (second, first)):
         trained = clone(system).fit(inputs[used], errors[used])
-        ends = [trained.predict_interval(inputs[held], alpha=float(alpha)) for alpha in GRID]
-        seen.append(HeldOut(np.stack(ends, axis=1), trained.predict(inputs[held]), errors[held]))
+        fitted, scaler = trained._fitted(), trained.scaler_
+        planes = fitted.planes(scaler.transform_X(inputs[held]))
+        ends = np.stack([planes(float(alpha)) for alpha in GRID], axis=1)
+        output = scaler.inverse_y(planes.output(fitted.alphas))
+        seen.append(HeldOut(scaler.inverse_y(ends), output, errors[held]))
     return HeldOut.joined(seen)
 
 

@@ -116,10 +116,14 @@ class StoredRowsWarning(UserWarning):
 
 
 def write(path: Location, kind: str, content: Mapping[str, Any]) -> None:
-    """Write a model file to exactly this path, in full or not at all.
+    """Write a model file to exactly this path, in full or not at all; arguments as in `encode`."""
+    write_file(path, encode(kind, content))
+
+
+def encode(kind: str, content: Mapping[str, Any]) -> bytes:
+    """Return the bytes of a model file.
 
     Args:
-        path: any name; a file that is there is replaced.
         kind: one of `KINDS`.
         content: text, numbers, booleans, None, NumPy arrays, and lists and dicts of them.
     """
@@ -135,7 +139,7 @@ def write(path: Location, kind: str, content: Mapping[str, Any]) -> None:
             f"the model takes {len(data):,} bytes, more than the {MAX_BYTES:,} of a model file: "
             'calibrate on fewer rows, or by method="conformal", which stores no inputs'
         )
-    write_file(path, data)
+    return data
 
 
 def read(path: Location, kind: str) -> Content:
@@ -293,7 +297,7 @@ def pick(content: Any, *names: str) -> list[Any]:
 
 _REGRESSOR = (
     *("settings", "features", "scaler", "marks", "planes", "systems", "ranks", "margins"),
-    *("candidates", "calibration", "calibration_X"),
+    *("candidates", "sides", "limits", "calibration", "calibration_X"),
 )
 
 
@@ -325,6 +329,8 @@ def pack_regressor(reg: Any) -> Content:
         "ranks": None if fitted.ranks is None else fitted.ranks.knots,
         "margins": None if fitted.margins is None else asdict(fitted.margins),
         "candidates": [_pack_candidate(one) for one in fitted.candidates],
+        "sides": fitted.sides,
+        "limits": fitted.limits,
         "calibration": calibration,
         "calibration_X": rows,
     }
@@ -410,7 +416,16 @@ def _unpack_systems(parts: Content, M: int) -> Fitted:
         None if ranks is None else _unpack_ranks(ranks, M),
         None if margins is None else _unpack_margins(margins),
         candidates,
+        one_of("sides", parts["sides"], ("both", "each")),
+        None if parts["limits"] is None else _unpack_limits(parts["limits"], M),
     )
+
+
+def _unpack_limits(content: Any, M: int) -> Array:
+    limits = matrix("limits", content)
+    if limits.shape != (2, M) or not (limits[0] <= limits[1]).all():
+        raise ValueError(f"limits must be the least and largest values of {M} inputs")
+    return limits
 
 
 def _unpack_system(content: Any, M: int) -> System:

@@ -108,6 +108,11 @@ def _value(x: Any) -> Array:
     return onp.asarray(x)
 
 
+def fitting_rows(n_centres: int) -> int:
+    """Return the number of rows whose memberships of so many centres fit into memory."""
+    return max(_CACHE_ELEMENTS // n_centres, 1)
+
+
 class Planes:
     """The planes of a system at the rows of `X`: intervals as a function of alpha.
 
@@ -191,7 +196,7 @@ class Planes:
 
         For work that looks at many planes of one stretch before it goes on to the next.
         """
-        size = max(_CACHE_ELEMENTS // self.params["c"].size, 1)
+        size = fitting_rows(self.params["c"].size)
         if len(self.X) <= size:
             yield slice(0, len(self.X)), self
             return

@@ -162,6 +162,20 @@ def test_intervals_have_the_index_and_a_column_for_each_bound_and_level(frame, c
     np.testing.assert_array_equal(found[["upper_50", "upper_97.5"]], upper)
 
 
+def test_levels_of_any_precision_are_what_they_are_called(frame, calibrated):
+    for odd, plain in [
+        ([0.1 + 0.2], 0.3),
+        (np.array([0.3], np.float32), 0.3),
+        ([0.9000000001], 0.9),
+    ]:
+        found = calibrated.predict_interval(frame, odd, as_frame=True)
+        pd.testing.assert_frame_equal(
+            found, calibrated.predict_interval(frame, plain, as_frame=True)
+        )
+    with pytest.raises(ValueError, match=r"coverage.*twice"):
+        calibrated.predict_interval(frame, [0.3, 0.1 + 0.2], as_frame=True)
+
+
 def test_one_level_and_a_plane_are_frames_as_well(frame, calibrated):
     found = calibrated.predict_interval(frame, as_frame=True)
     assert list(found.columns) == ["lower_90", "upper_90"]

@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 
 import gt2lite.head
 from gt2lite import GT2Regressor, IntervalHead
-from gt2lite.calibration.margins import Margins
+from gt2lite.calibration import Margins
 from gt2lite.head import cross_fit
 from gt2lite.selection import GRID, FamilyScore
 from gt2lite.training import Recipe
