@@ -169,8 +169,10 @@ class IntervalPipeline(Stateful, Pipeline):
         The transformers, ``pipe[:-1]``, are objects of other libraries: store them by skops or
         joblib. The file has the names and classes of the steps, and the names of their columns.
         """
+        if not isinstance(last := self.steps[-1][1], GT2Regressor):
+            raise TypeError(f"the last step must be a GT2Regressor, got {type(last).__name__}")
         content = {"steps": self._described(), "names": self.names}
-        packed = model_file.pack_regressor(self._last("save"))
+        packed = model_file.pack_regressor(last)
         model_file.write(path, "pipeline", content | {"regressor": packed})
 
     @classmethod
@@ -393,9 +395,11 @@ def cross_val_intervals(
             f"cv must have each of the {N} rows in one test fold, got {len(tested)} rows in "
             f"{len(folds)} folds: such a splitter leaves rows without an interval"
         )
+    sides, method = options.get("sides", "both"), options.get("method", "conformal")
+    level = max(DEFAULT_COVERAGE, *levels) if method == "conformal" else DEFAULT_COVERAGE
     for trained, rows in folds:  # what cannot be calibrated is refused before any training
-        own, sides = None if labels is None else labels[trained], options.get("sides", "both")
-        split_rows(len(trained), share, 0, own, sides, options, max(levels))
+        own = None if labels is None else labels[trained]
+        split_rows(len(trained), share, 0, own, sides, options, level)
         if labels is not None and (unseen := set(labels[rows]) - set(labels[trained])):
             raise ValueError(
                 f"groups must each be in several folds, got all rows of {min(unseen, key=str)!r} "

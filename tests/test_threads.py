@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -110,7 +111,7 @@ def test_a_child_forked_while_a_thread_holds_the_lock_goes_on(monkeypatch):
     class Slow:
         def limit(self, limits):
             held.set()
-            forked.wait(0.2)
+            time.sleep(0.2)
             return self
 
         def restore_original_limits(self):
