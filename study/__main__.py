@@ -125,11 +125,13 @@ def sensitive(run: Run) -> None:
         _older_processor("sensitivity", run)
 
 
-def comparison(run: Run) -> None:
-    """Run the method comparison."""
-    from study import comparison as methods
+def comparison(run: Run, methods: Sequence[str] = ()) -> None:
+    """Run the method comparison, or some of its methods."""
+    from study.comparison import IN_STUDY
+    from study.comparison import run as compare
 
-    _report("The comparison", methods.run(**run.keywords))  # type: ignore[attr-defined]
+    moved = compare(methods or IN_STUDY, **run.keywords)  # type: ignore[attr-defined]
+    _report("The comparison", moved)
 
 
 def others(name: str, run: Run) -> None:
@@ -140,7 +142,7 @@ def others(name: str, run: Run) -> None:
         results.save(file, rows, command=f"python -m study {name}")
 
 
-COMMANDS: dict[str, Callable[[Run], bool | None]] = {
+COMMANDS: dict[str, Callable[..., bool | None]] = {
     "reproduce": reproduce,
     "check": check,
     "perturbed": perturbed,
@@ -165,14 +167,20 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--dask", help='address of a Dask scheduler to run on, or "local" for a cluster here'
     )
+    parser.add_argument(
+        "--methods", nargs="+", help="of `comparison`: run these, keep stored rows of the others"
+    )
     parser.add_argument("--fresh", action="store_true", help="delete cached runs first")
     given = parser.parse_args(words)
     if given.fresh:
         execution.clear_cache()
+    if given.methods and given.command != "comparison":
+        parser.error("--methods is for the command comparison")
     run = functools.partial(execution.run_all, n_jobs=given.jobs, dask=given.dask)
+    more = {"methods": given.methods} if given.methods else {}
     todo = list(COMMANDS)[3:] if given.command == "study" else [given.command]
     try:
-        passed = [COMMANDS[name](run) for name in todo]
+        passed = [COMMANDS[name](run, **more) for name in todo]
     except KeyboardInterrupt:
         print("stopped; finished runs are kept, and the same command continues", file=sys.stderr)
         return 130

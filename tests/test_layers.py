@@ -25,7 +25,7 @@ LAYERS = [
     ["training"],
     ["calibration"],
     ["selection"],
-    ["rules"],
+    ["rules", "columns"],
     ["model_file"],
     ["regressor"],
     ["head", "pipeline", "cv_plus"],

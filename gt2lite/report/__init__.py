@@ -4,8 +4,8 @@
 page that needs no network, predictions for the test rows, and the model. `load` reads the model
 again, for new tables; `read` reads a table of any dialect.
 
-The steps are modules: `reading` files, `columns` and their encoding, `analysis` (split, fit,
-measure), the `model` that goes to a file, and the `page` with its template.
+The steps are modules: `reading` files, `analysis` (split, fit, measure), the `model` that goes to
+a file, and the `page` with its template; `gt2lite.columns` encodes columns.
 """
 
 from __future__ import annotations
@@ -29,12 +29,13 @@ except ModuleNotFoundError as error:  # pragma: no cover
     ) from error
 
 from gt2lite._validation import whole
+from gt2lite.columns import TableError
 from gt2lite.model_file import write_file
 from gt2lite.regressor import percent
 from gt2lite.report.analysis import Accuracy, Coverage, Findings, analyse
 from gt2lite.report.model import TableModel, frame_to_csv, load
 from gt2lite.report.page import number, render
-from gt2lite.report.reading import TableError, read
+from gt2lite.report.reading import read
 
 __all__ = ["Report", "TableError", "TableModel", "load", "read", "report"]
 

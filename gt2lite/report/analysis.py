@@ -14,11 +14,10 @@ import pandas as pd
 from gt2lite._threads import one_blas_thread
 from gt2lite._validation import Array, IntArray
 from gt2lite.calibration import fewest_samples, rank
+from gt2lite.columns import Columns, Frame, TableError, as_labels, find_kind, read_as, specify
 from gt2lite.metrics import covers, rmse
 from gt2lite.regressor import GT2Regressor, bound_names, percent
-from gt2lite.report.columns import Columns, as_labels, find_kind, read_as, specify
 from gt2lite.report.model import TableModel, read_levels
-from gt2lite.report.reading import Frame, TableError
 from gt2lite.splits import random_parts
 
 CURVE_LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -119,7 +118,7 @@ def analyse(
         raise TableError(
             f"no column is left to predict {target!r} from; {'; '.join(reasons) or 'none there'}"
         )
-    X, unusual = columns.encode(frame)
+    X, unusual, _ = columns.encode(frame)
     parts = {name: (X.iloc[rows], y_all[rows]) for name, rows in sets.items()}
     log(f"training on {len(sets['training']):,} rows with {X.shape[1]} inputs ...")
     regressor, warned = _fit(parts, seed, epochs)

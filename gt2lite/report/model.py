@@ -13,9 +13,9 @@ import pandas as pd
 from gt2lite import model_file
 from gt2lite._validation import between
 from gt2lite.calibration import plain_fraction
+from gt2lite.columns import Columns, Frame, TableError
 from gt2lite.regressor import GT2Regressor, bound_names
-from gt2lite.report.columns import Columns
-from gt2lite.report.reading import Frame, TableError, read
+from gt2lite.report.reading import read
 
 CHUNK = 10_000  # rows that are predicted at a time
 
@@ -63,7 +63,7 @@ class TableModel:
         Returns:
             A frame with the columns prediction, lower_90, upper_90, ...
         """
-        X, self.notes = self.columns.encode(read(table).frame)
+        X, self.notes, _ = self.columns.encode(read(table).frame)
         return self.predict_encoded(X, levels)
 
     def predict_encoded(self, X: Frame, levels: Sequence[float] | None = None) -> Frame:

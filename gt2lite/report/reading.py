@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-Frame = Any  # pandas has no types here
+from gt2lite.columns import Frame, TableError, unique
 
 SEPARATORS = (",", ";", "\t", "|")
 _TEXT_FILES = (".csv", ".tsv", ".txt", ".dat")
@@ -29,10 +29,6 @@ _WITH_POINT = re.compile(r"\s*[-+]?(\d+|\d{1,3}(,\d{3})+)\.\d+\s*%?")
 _NUMBER = re.compile(r"\s*[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?\s*")
 _NAMES_OF_SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 MISSING = ["?", "-", "--", ".", "n.a.", "N.A.", "na", "k.A.", "missing", "Missing"]
-
-
-class TableError(ValueError):
-    """The table cannot be used as it is; the message says what to do."""
 
 
 class Table(NamedTuple):
@@ -202,21 +198,3 @@ def _has_header(rows: list[list[str]]) -> bool:
     if numeric:
         return all(is_name[i] for i in numeric)  # above numbers, a header holds none
     return len(set(first)) == len(first)
-
-
-def unique(names: list[str]) -> list[str]:
-    """Return names without duplicates: the second "size" becomes "size (2)".
-
-    >>> unique(["size", "size", "age"])
-    ['size', 'size (2)', 'age']
-    """
-    seen: set[str] = set()
-    result = []
-    for name in names:
-        candidate, i = name, 1
-        while candidate in seen:
-            i += 1
-            candidate = f"{name} ({i})"
-        seen.add(candidate)
-        result.append(candidate)
-    return result

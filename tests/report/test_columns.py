@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from messy_tables import messy_csv
 
-from gt2lite.report.columns import Column, Columns, as_numbers, find_kind, specify
-from gt2lite.report.reading import TableError, read_csv
+from gt2lite.columns import Column, Columns, TableError, as_numbers, find_kind, specify
+from gt2lite.report.reading import read_csv
 
 TREATMENTS = {
     "Nr": ("number", "dropped: an identifier"),
@@ -83,13 +83,14 @@ def test_fill_values_are_learned_from_training_rows_alone():
     frame = pd.DataFrame({"y": range(6), "x": [1.0, 2.5, 3.0, 100, 200, None]})
     (column,) = specify(frame, np.arange(3), "y").used
     assert column.fill == 2.5 and column.high == 3
-    X, notes = Columns([column]).encode(frame)
+    X, notes, flags = Columns([column]).encode(frame)
+    assert flags == ["", "", "", *["x: above the training range"] * 2, "x: filled"]
     assert X["x"].tolist() == [1, 2.5, 3, 100, 200, 2.5]
     assert any("2 row(s)" in note and "outside" in note for note in notes)
 
 
 def test_encoding_gives_the_numbers_one_would_write_down(messy, columns):
-    X, _ = columns.encode(messy)
+    X, *_ = columns.encode(messy)
     assert not X.isna().to_numpy().any()
     assert list(X.columns) == columns.names
     assert (X["Farbe = rot"] == (messy["Farbe"] == "rot")).all()
@@ -109,7 +110,8 @@ def test_the_specification_survives_json(messy, columns):
 
 def test_unseen_categories_and_missing_columns_are_noted(messy, columns):
     new = messy.drop(columns="Größe").assign(Farbe="rosa", Zimmer="viele")
-    X, notes = columns.encode(new)
+    X, notes, flags = columns.encode(new)
+    assert all("Farbe: 'rosa' unknown" in flag and "Zimmer: filled" in flag for flag in flags)
     assert not X.isna().to_numpy().any()
     assert (X[[f"Farbe = {c}" for c in ("rot", "blau")]] == 0).to_numpy().all()
     for words in ("'Größe' is missing", "'rosa'", "'viele'"):
@@ -139,9 +141,9 @@ def test_columns_of_odd_types_become_the_same_numbers_in_a_frame_and_in_a_file(n
     columns = specify(frame, np.arange(40), "y")
     (column,) = columns.used
     assert column.kind == kind
-    X, _ = columns.encode(frame)
+    X, *_ = columns.encode(frame)
     assert np.isfinite(X.to_numpy()).all()
-    again, _ = columns.encode(read_csv(frame.to_csv(index=False).encode())[0])
+    again, *_ = columns.encode(read_csv(frame.to_csv(index=False).encode())[0])
     np.testing.assert_array_equal(again.to_numpy(), X.to_numpy())
 
 

@@ -16,10 +16,10 @@ from scipy import stats
 import gt2lite
 from gt2lite import GT2Regressor
 from gt2lite.__main__ import main
+from gt2lite.columns import specify
 from gt2lite.model_file import FileFormatError
 from gt2lite.report import TableError, analysis, load, report
 from gt2lite.report.analysis import split_rows
-from gt2lite.report.columns import specify
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -100,7 +100,7 @@ def test_coverage_and_accuracy_by_hand():
 def test_importance_finds_the_column_that_matters():
     frame = easy()
     columns = specify(frame[["x", "z", "y"]], np.arange(120), "y")
-    X, _ = columns.encode(frame)
+    X, *_ = columns.encode(frame)
     y = frame["y"].to_numpy()
     found = analysis.measure_importance(lambda rows: 3 * rows["x"], X, y, columns, 0)
     assert [name for name, _ in found] == ["x", "z"]

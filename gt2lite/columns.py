@@ -10,16 +10,15 @@ from __future__ import annotations
 import re
 import warnings
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
 
 from gt2lite._validation import Array, IntArray
-from gt2lite.model_file import pick
-from gt2lite.report.reading import Frame, TableError, unique
 
-Series = Any  # pandas has no types here
+Frame = Any  # pandas has no types here
+Series = Any
 
 KINDS = ("number", "yes/no", "category", "date", "text")
 DATE_PARTS = ("day", "month", "weekday", "hour")
@@ -48,6 +47,28 @@ _CAMEL = re.compile(r"[a-z](Id|ID|Nr|No)$")
 _DECORATION = re.compile(r"[\s%€$£]|'(?=\d{3})")
 _GROUPED_POINT = re.compile(r"[-+]?\d{1,3}(\.\d{3})+,\d+")
 _GROUPED_COMMA = re.compile(r"[-+]?\d{1,3}(,\d{3})+(\.\d+)?")
+
+
+class TableError(ValueError):
+    """The table cannot be used as it is; the message says what to do."""
+
+
+def unique(names: list[str]) -> list[str]:
+    """Return names without duplicates: the second "size" becomes "size (2)".
+
+    >>> unique(["size", "size", "age"])
+    ['size', 'size (2)', 'age']
+    """
+    seen: set[str] = set()
+    result = []
+    for name in names:
+        candidate, i = name, 1
+        while candidate in seen:
+            i += 1
+            candidate = f"{name} ({i})"
+        seen.add(candidate)
+        result.append(candidate)
+    return result
 
 
 # ------------------------------------------------------------------- values of a column
@@ -261,8 +282,8 @@ class Column:
             result = [self.name]
         return [*result, f"{self.name} is missing"] if self.flag else result
 
-    def encode(self, values: Series) -> tuple[Array, list[str]]:
-        """Return the inputs (N, K) that values of this column become, and notes about them."""
+    def encode(self, values: Series) -> tuple[Array, list[str], list[str]]:
+        """Return the inputs (N, K) that values of this column become, notes, and N flags."""
         read = read_as(self.kind, values, self.date_format)
         if self.kind == "category":
             inputs = [read == category for category in self.categories]
@@ -273,7 +294,19 @@ class Column:
             inputs = [read.fillna(self.fill)]
         if self.flag:
             inputs.append(read.isna())
-        return np.column_stack(inputs).astype(float), self._notes(values, read)
+        return np.column_stack(inputs).astype(float), self._notes(values, read), self._flags(read)
+
+    def _flags(self, read: Series) -> list[str]:
+        """Return for each value what is unusual about it, "" if nothing is."""
+        flags = np.full(len(read), "", dtype=object)
+        if self.kind == "number":
+            flags[(read < self.low).to_numpy()] = "below the training range"
+            flags[(read > self.high).to_numpy()] = "above the training range"
+        if self.kind == "category":
+            unseen = ~read.isin([*self.categories, *self.rare]).to_numpy()
+            flags[unseen] = [f"{value!r} unknown" for value in read[unseen]]
+        flags[read.isna().to_numpy()] = "filled"
+        return [f"{self.name}: {flag}" if flag else "" for flag in flags]
 
     def _notes(self, values: Series, read: Series) -> list[str]:
         """Return what is unusual about values, given the same as they were read."""
@@ -307,6 +340,14 @@ class Column:
         return [f"column {self.name!r}: {note}" for note in notes]
 
 
+class Encoded(NamedTuple):
+    """Rows of a table as inputs of a model."""
+
+    inputs: Frame  #: floats (N, M), with the index of the table
+    notes: list[str]  #: sentences on missing or unseen values, for all rows
+    flags: list[str]  #: for each row what is unusual, such as "age: filled"; "" if nothing is
+
+
 class Columns:
     """All columns of a table, in their order."""
 
@@ -329,8 +370,8 @@ class Columns:
         places = np.split(np.arange(ends[-1]), ends[:-1])
         return {column.name: place for column, place in zip(self.used, places, strict=True)}
 
-    def encode(self, frame: Frame) -> tuple[Frame, list[str]]:
-        """Return the model's inputs (N, M) as a frame, and notes on missing or unseen values.
+    def encode(self, frame: Frame) -> Encoded:
+        """Return the inputs of the rows of a frame, and what is unusual about them.
 
         Raises:
             TableError: the frame has no column that the model uses.
@@ -338,19 +379,22 @@ class Columns:
         if not any(column.name in frame for column in self.used):
             needed = ", ".join(repr(column.name) for column in self.used[:8])
             raise TableError(f"the table has none of the model's columns: it needs {needed}")
-        parts, notes = [], []
+        parts, notes, marks = [], [], []
         for column in self.used:
             if column.name in frame:
-                part, unusual = column.encode(frame[column.name])
+                part, unusual, flags = column.encode(frame[column.name])
             else:
-                part, _ = column.encode(pd.Series(np.nan, index=frame.index))
+                part, _, flags = column.encode(pd.Series(np.nan, index=frame.index))
                 unusual = [
                     f"column {column.name!r} is missing: every row is filled as if its value were "
                     "unknown; expect larger errors"
                 ]
             parts.append(part)
             notes += unusual
-        return pd.DataFrame(np.hstack(parts), columns=self.names, index=frame.index), notes
+            marks.append(flags)
+        inputs = pd.DataFrame(np.hstack(parts), columns=self.names, index=frame.index)
+        joined = ["; ".join(filter(None, row)) for row in zip(*marks, strict=True)]
+        return Encoded(inputs, notes, joined)
 
     def to_json(self) -> list[dict[str, Any]]:
         """Return the specification as plain values."""
@@ -361,8 +405,10 @@ class Columns:
         """Return the columns that `to_json` described, or raise a ValueError."""
         if not isinstance(content, list):
             raise ValueError("invalid column specification")
-        names = [f.name for f in fields(Column)]
-        return cls([Column(*pick(item, *names)) for item in content])
+        names = {f.name for f in fields(Column)}
+        if any(not isinstance(item, dict) or item.keys() != names for item in content):
+            raise ValueError(f"a column must have the entries {', '.join(sorted(names))}")
+        return cls([Column(**item) for item in content])
 
 
 # ------------------------------------------------------------------- learning it
