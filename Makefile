@@ -71,10 +71,10 @@ own: $(VENV)/.stamp ## Run the chapter on your own data: CSV=houses.csv TARGET=p
 reproduce: $(VENV)/.stamp ## Train the systems of the paper again; print cells, winners and claims
 	@$(PY) tools/args.py $(PY) -m study reproduce
 
-comparison: $(VENV)/.stamp ## Run the method comparison; update data/results/ (hours)
+comparison: $(VENV)/.competitors ## Run the method comparison; update data/results/ (hours)
 	@$(PY) tools/args.py $(PY) -m study comparison
 
-study: $(VENV)/.stamp ## Recompute every stored result; print what moved beyond tolerance (hours)
+study: $(VENV)/.competitors ## Recompute every stored result; print what moved beyond tolerance (hours)
 	@$(PY) tools/args.py $(PY) -m study study
 
 stress: $(VENV)/.stamp ## Run the property tests at length and print their counts (ARGS for pytest)
@@ -147,6 +147,11 @@ $(VENV)/.stamp: $(VENV)/.locked pyproject.toml
 $(VENV)/.bench: $(VENV)/.stamp
 	@echo 'Adding the packages of the extra "bench" ...'
 	@$(PIP) install --no-build-isolation --editable '.[bench]'
+	@touch $@
+
+$(VENV)/.competitors: $(VENV)/.stamp
+	@echo 'Adding the packages of the extra "competitors" ...'
+	@$(PIP) install --no-build-isolation --editable '.[competitors]'
 	@touch $@
 
 $(VENV)/.lab: $(VENV)/.stamp

@@ -15,7 +15,7 @@ import numpy as np
 
 from gt2lite import GT2Regressor
 from gt2lite.training import STRONG
-from study.comparison import methods
+from study.comparison import competitors
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -55,10 +55,10 @@ def main(words: Sequence[str] | None = None) -> None:
     if ensemble is not None:
         boosted = ensemble.HistGradientBoostingRegressor(random_state=0).fit(X, y)
         cases["predict, boosting"] = lambda: boosted.predict(new)
-        settings, _ = methods.tune(X, y, quantile=None, seed=0)
-        tuned = methods.boosting(None, **settings, random_state=0).fit(X, y)
+        settings, _ = competitors.tune(X, y, quantile=None, seed=0)
+        tuned = competitors.boosting(None, **settings, random_state=0).fit(X, y)
         cases["predict, boosting, tuned"] = lambda: tuned.predict(new)
-        trees = settings["max_iter"]
+        trees = settings["trees"]
     seconds = _measure.take_turns(cases, args.rounds)
     rows = {name: _measure.summary(found) for name, found in seconds.items()}
     for name, row in rows.items():

@@ -72,7 +72,7 @@ def between(name: str, value: Any, low: float, high: float, *, closed: bool = Fa
 
     ok = isinstance(value, Real) and not isinstance(value, bool)
     if isinstance(value, np.floating):
-        value = float(value)  # half precision cannot be compared with a large bound
+        value = float(str(value))  # 0.3 of single or half precision means 0.3
     # as a float it may be the bound itself: the fraction 1 / 10**400 becomes 0
     if not (ok and inside(value) and inside(float(value))):
         brackets = "[]" if closed else "()"

@@ -1,18 +1,15 @@
 """`IntervalHead`: calibrated prediction intervals around an existing regressor.
 
 A GT2 system learns the errors of the regressor, here called the base. The file has the class,
-then the rules of that system (error rules), then what is asked of a base, and last the check for
-calibration rows that were trained on.
+then the rules of that system (error rules), and last what is asked of a base.
 """
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from hashlib import blake2b
 from numbers import Integral
 from typing import Any, NamedTuple, Self
 
@@ -20,7 +17,13 @@ import numpy as np
 
 from gt2lite import model_file
 from gt2lite._progress import progress_bar
-from gt2lite._sklearn import Regressor, check_fitted, need_sklearn
+from gt2lite._sklearn import (
+    OF_CALIBRATION,
+    Regressor,
+    Stateful,
+    check_fitted,
+    need_sklearn,
+)
 from gt2lite._validation import (
     LARGEST_SEED,
     Array,
@@ -34,7 +37,6 @@ from gt2lite._validation import (
     read_target,
     take_rows,
     vector,
-    warn,
     whole,
 )
 from gt2lite.calibration import DEFAULT_COVERAGE, Calibration, make_calibrator
@@ -54,6 +56,7 @@ from gt2lite.rules import (
     wrap,
 )
 from gt2lite.selection import GRID, HeldOut, best_family
+from gt2lite.splits import mark_rows, read_folds, warn_if_seen
 from gt2lite.training import HEAD
 
 SYSTEMS = 5
@@ -71,15 +74,8 @@ PROBES = 32
 CLOSE = 1e-6
 """Tolerance of that comparison, in standard deviations: another machine may round differently."""
 
-HARMLESS = 0.01
-"""Share of calibration rows that may be training rows, such as stray duplicates."""
 
-
-class SeenRowsWarning(UserWarning):
-    """Calibration rows are training rows, too: the guarantee needs new rows."""
-
-
-class IntervalHead(Regressor):
+class IntervalHead(Stateful, Regressor):
     """Calibrated prediction intervals around the predictions of any regressor.
 
     A copy of `base` is trained on all training rows. Further copies are trained on all folds but
@@ -153,7 +149,7 @@ class IntervalHead(Regressor):
         """Train base and system on inputs `X` (N, M), an array or data frame, and `y` (N,)."""
         values, names = read_table(X, self.columns)
         target = read_target(y, len(values), type(self).__name__)
-        return self._fit(values if names is None else X, values, names, target)
+        return self._become(self._trained(values if names is None else X, values, names, target))
 
     def calibrate(
         self,
@@ -170,11 +166,12 @@ class IntervalHead(Regressor):
         Arguments as in `GT2Regressor.calibrate`. A `SeenRowsWarning` reports how many of the rows
         were in `fit`; rows that a frozen base was trained on cannot be detected.
         """
-        options |= {"sides": sides, "groups": groups}
+        calibrator = make_calibrator(method, sides, groups is not None, options)
         table, values = self._read(X)
         target = read_target(y, len(values), type(self).__name__)
-        warn_if_seen(self.marks_, mark_rows(values, target))
-        return self._calibrate(table, values, target, method, **options)
+        new = self._calibrated_by(calibrator, table, values, target, groups)
+        warn_if_seen(self.head_.marks_, values, target)
+        return self._become(new)
 
     def fit_calibrate(
         self,
@@ -192,22 +189,22 @@ class IntervalHead(Regressor):
         Arguments as in `GT2Regressor.fit_calibrate`, which draws the same rows with the same
         seed. With a frozen base all rows must be new to it.
         """
-        make_calibrator(method, sides, groups is not None, options)  # before training
+        calibrator = make_calibrator(method, sides, groups is not None, options)
         values, names = read_table(X, self.columns)
         table = values if names is None else X
         target = read_target(y, len(values), type(self).__name__)
         split = split_rows(len(values), share, self.random_state, groups, sides, options)
         use, rest = split.trained, split.calibrated
-        self._fit(take_rows(table, use), take_rows(values, use), names, target[use])
-        options |= {"sides": sides, "groups": split.labels}
-        held = take_rows(values, rest)
-        if hasattr(self, "columns_"):
-            held = self.columns_.encode(held).inputs.to_numpy()
-        self._calibrate(take_rows(table, rest), held, target[rest], method, **options)
-        self.calibration_rows_, self.split_ = rest, split.words
-        if not self.out_of_fold_:
-            self.split_ += "; the base is frozen: all of them must be new to it"
-        return self
+        new = self._trained(take_rows(table, use), take_rows(values, use), names, target[use])
+        inputs = take_rows(values, rest)
+        if hasattr(new, "columns_"):
+            inputs = new.columns_.encode(inputs).inputs.to_numpy()
+        held = take_rows(table, rest), inputs, target[rest]
+        new = new._calibrated_by(calibrator, *held, split.labels)
+        new.calibration_rows_, new.split_ = rest, split.words
+        if not new.out_of_fold_:
+            new.split_ += "; the base is frozen: all of them must be new to it"
+        return self._become(new)
 
     # -------------------------------------------------------------------- predict
 
@@ -363,23 +360,29 @@ class IntervalHead(Regressor):
         each column of which is drawn independently from the training rows. Each training row
         leaves a hash of 48 bits: a row cannot be read from it, but anyone who has a row can find
         out whether it was trained on. See `GT2Regressor.save` for calibration rows.
+
+        Raises:
+            ValueError: the base predicts otherwise than at the last fit: it was trained since.
         """
         check_fitted(self)
         names = getattr(self, "feature_names_in_", None)
+        if found := self._changes(describe_base(self.base_)):
+            raise ValueError(
+                f"base has changed since this head was fitted: {found}. Call fit again"
+            )
         content = {
             "regressor": model_file.pack_regressor(self.head_),
             "base": describe_base(self.base_),
             "columns": self.columns_.to_json() if hasattr(self, "columns_") else None,
             "probes": pack_probes(self.probes_),
             "probed": self.probed_,
-            "marks": self.marks_,
             "rmse": self.rmse_,
             "corrects": self.corrects_,
             "out_of_fold": self.out_of_fold_,
             "features": None if names is None else list(names),
-            "cv": self.cv if isinstance(self.cv, Integral) else None,
-            "random_state": model_file.plain_seed(self.random_state),
-            "correct": self.correct,
+            "cv": cv if isinstance(cv := self._fitted_with["cv"], Integral) else None,
+            "random_state": model_file.fitted_seed(self),
+            "correct": self._fitted_with["correct"],
         }
         model_file.write(path, "head", content)
 
@@ -394,10 +397,7 @@ class IntervalHead(Regressor):
         need_sklearn("IntervalHead")
         check_base(base)
         self, described = model_file.load(path, "head", partial(cls._unpack, base))
-        names = getattr(self, "feature_names_in_", None)
-        raw = hasattr(self, "columns_")
-        now = predict_base(base, self.probes_ if raw else named_table(self.probes_, names))
-        if found := differences(described, base, self.probed_, now):
+        if found := self._changes(described):
             raise ValueError(f"{path} is a head on another base than this one: {found}")
         return self
 
@@ -406,9 +406,9 @@ class IntervalHead(Regressor):
         """Return the head that the content of a model file describes, and its base as described."""
         from sklearn.base import clone
 
-        parts = ("regressor", "base", "features", "probes", "probed", "marks", "rmse", "cv")
+        parts = ("regressor", "base", "features", "probes", "probed", "rmse", "cv")
         parts = (*parts, "columns", "correct", "random_state", "corrects", "out_of_fold")
-        regressor, described, features, probes, probed, marks, rmse, cv, *others = model_file.pick(
+        regressor, described, features, probes, probed, rmse, cv, *others = model_file.pick(
             content, *parts
         )
         columns, correct, seed, *facts = others
@@ -419,6 +419,7 @@ class IntervalHead(Regressor):
         head = model_file.unpack_regressor(GT2Regressor, regressor)
         seed = None if seed is None else whole("random_state", seed, 0, LARGEST_SEED)
         self = cls(base, clone(head), 5 if cv is None else whole("cv", cv, 2), seed, correct)
+        self._fitted_with = self.get_params(deep=False)
         self.base_, self.head_, self.n_features_in_ = base, head, head.n_features_in_ - 1
         if columns is not None:
             self.columns_ = model_file.unpack_columns(columns, self.n_features_in_)
@@ -428,7 +429,6 @@ class IntervalHead(Regressor):
         if self.probes_.shape[1] != self.n_features_in_:
             raise ValueError(f"probes must have {self.n_features_in_} columns")
         self.probed_ = vector("probed", probed, len(self.probes_))
-        self.marks_ = vector("marks", marks)
         errors = model_file.pick(rmse, "base", "corrected")
         base_rmse, corrected = (between("rmse", e, 0, np.inf, closed=True) for e in errors)
         self.rmse_ = {"base": base_rmse, "corrected": corrected}
@@ -440,7 +440,8 @@ class IntervalHead(Regressor):
 
     # ------------------------------------------------------------------ inside
 
-    def _fit(self, table: Any, rows: Any, names: Names | None, target: Array) -> Self:
+    def _trained(self, table: Any, rows: Any, names: Names | None, target: Array) -> Self:
+        """Return a copy of this head, trained anew and not calibrated."""
         check_base(self.base)
         if self.correct not in (None, True, False):
             raise ValueError(f"correct must be True, False or None, got {self.correct!r}")
@@ -455,6 +456,7 @@ class IntervalHead(Regressor):
         head = system.fit(inputs, errors)
         if self.system is None and (best := best_family(seen).margins):
             head._use_margins(best.power, inputs)
+        head.marks_ = mark_rows(values, target)  # of rows as the user knows them
         # probe rows: real values, each column drawn independently
         draws = np.random.default_rng(probe_seed).integers(len(rows), size=(PROBES, rows.shape[1]))
         if columns is None:
@@ -463,28 +465,27 @@ class IntervalHead(Regressor):
         else:
             probes = draw_probes(table, draws)
             probed = predict_base(held.base, probes)
-        for name in ("feature_names_in_", "columns_", "calibration_rows_", "split_"):
-            self.__dict__.pop(name, None)
-        self.base_, self.head_, self.out_of_fold_ = held.base, head, held.out_of_fold
-        self.rmse_ = {"base": _rms(errors), "corrected": _rms(seen.y - seen.output)}
-        self.corrects_ = held.out_of_fold and self.rmse_["corrected"] <= self.rmse_["base"]
+        new = self._renewed()
+        new.base_, new.head_, new.out_of_fold_ = held.base, head, held.out_of_fold
+        new.rmse_ = {"base": _rms(errors), "corrected": _rms(seen.y - seen.output)}
+        new.corrects_ = held.out_of_fold and new.rmse_["corrected"] <= new.rmse_["base"]
         if self.correct is not None:
-            self.corrects_ = self.correct
-        self.marks_ = mark_rows(values, target)
-        self.probes_, self.probed_ = probes, probed
-        self.n_features_in_ = rows.shape[1]
+            new.corrects_ = self.correct
+        new.probes_, new.probed_ = probes, probed
+        new.n_features_in_ = rows.shape[1]
         if columns is not None:
-            self.columns_ = columns
+            new.columns_ = columns
         if names is not None:
-            self.feature_names_in_ = names
-        return self
+            new.feature_names_in_ = names
+        return new
 
     def _system(self, seed: int) -> Any:
         """Return the system to be trained: a copy of the one given, or the default."""
         from sklearn.base import clone
 
         if self.system is None:
-            return GT2Regressor(**asdict(HEAD), n_systems=SYSTEMS, random_state=seed)
+            settings = asdict(HEAD) | {"n_systems": SYSTEMS, "clip_inputs": True}
+            return GT2Regressor(**settings, random_state=seed)
         if not isinstance(self.system, GT2Regressor):
             raise TypeError(
                 f"system must be a GT2Regressor or None, got {self.system!r}; base is the first "
@@ -497,19 +498,29 @@ class IntervalHead(Regressor):
             )
         return clone(self.system)
 
-    def _calibrate(
-        self, table: Any, values: Array, target: Array, method: str, **options: Any
+    def _calibrated_by(
+        self, calibrator: Calibration, table: Any, values: Array, target: Array, groups: Any
     ) -> Self:
+        """Return a copy of this head with another calibration."""
         predicted, inputs = self._inputs(table, values)
-        self.head_.calibrate(inputs, target - predicted, method, **options)
-        for name in ("calibration_rows_", "split_"):
-            self.__dict__.pop(name, None)
-        return self
+        scaled = self.head_.scaler_.transform_X(inputs)
+        new = self._copy(*OF_CALIBRATION)
+        new.head_ = self.head_._calibrated_by(calibrator, scaled, target - predicted, groups)
+        return new
+
+    def _changes(self, described: dict[str, str]) -> str:
+        """Return how the base differs from the one that was described and probed, if it does."""
+        names = getattr(self, "feature_names_in_", None)
+        raw = hasattr(self, "columns_")
+        now = predict_base(self.base_, self.probes_ if raw else named_table(self.probes_, names))
+        return differences(described, self.base_, self.probed_, now)
 
     def _read(self, X: Any) -> tuple[Any, Array]:
         """Return rows in the form that the base was trained on, and as checked numbers (N, M)."""
         values = match_table(X, self)
         named = hasattr(self, "feature_names_in_") and hasattr(X, "columns")
+        if hasattr(self, "columns_") and not named:  # the base was given text as names
+            return X.set_axis([str(name) for name in X.columns], axis=1), values
         return X if named else values, values
 
     def _inputs(self, table: Any, values: Array) -> tuple[Array, Array]:
@@ -541,8 +552,11 @@ def cross_fit(system: Any, inputs: Array, errors: Array, rng: np.random.Generato
     seen = []
     for held, used in ((first, second), (second, first)):
         trained = clone(system).fit(inputs[used], errors[used])
-        ends = [trained.predict_interval(inputs[held], alpha=float(alpha)) for alpha in GRID]
-        seen.append(HeldOut(np.stack(ends, axis=1), trained.predict(inputs[held]), errors[held]))
+        fitted, scaler = trained._fitted(), trained.scaler_
+        planes = fitted.planes(scaler.transform_X(inputs[held]))
+        ends = np.stack([planes(float(alpha)) for alpha in GRID], axis=1)
+        output = scaler.inverse_y(planes.output(fitted.alphas))
+        seen.append(HeldOut(scaler.inverse_y(ends), output, errors[held]))
     return HeldOut.joined(seen)
 
 
@@ -671,7 +685,7 @@ def hold_out(base: Any, table: Any, target: Array, cv: Any, seed: int) -> Held:
     if is_frozen(base):
         every = np.arange(len(target))
         return Held(base, every, predict_base(base, table), out_of_fold=False)
-    splits = _splits(cv, table, target, seed)
+    splits = read_folds(cv, table, target, seed)
     rows: list[IntArray] = []
     predicted: list[Array] = []
     with progress_bar(len(splits) + 1, "base", "fit") as step:
@@ -685,20 +699,6 @@ def hold_out(base: Any, table: Any, target: Array, cv: Any, seed: int) -> Held:
     found = np.concatenate(rows)
     order = np.argsort(found, kind="stable")
     return Held(fitted, found[order], np.concatenate(predicted)[order], out_of_fold=True)
-
-
-def _splits(cv: Any, table: Any, target: Array, seed: int) -> list[tuple[IntArray, IntArray]]:
-    from sklearn.model_selection import KFold, check_cv
-
-    if isinstance(cv, (int, np.integer)) or not (hasattr(cv, "split") or np.iterable(cv)):
-        folds = whole("cv", cv, 2)
-        if len(target) < 2 * folds:
-            raise ValueError(
-                f"cv={folds} folds need at least {2 * folds} rows, got {len(target)} sample(s): "
-                "use more rows or fewer folds"
-            )
-        cv = KFold(folds, shuffle=True, random_state=seed)
-    return list(check_cv(cv).split(table, target))
 
 
 def predict_base(base: Any, table: Any) -> Array:
@@ -821,43 +821,3 @@ def differences(saved: dict[str, str], base: Any, then: Array, now: Array) -> st
         )
         found.append(reason)
     return "; ".join(found)
-
-
-# ------------------------------------------------------- calibration rows that were trained on
-
-
-def mark_rows(X: Array, y: Array) -> Array:
-    """Return a hash of 48 bits for each row (N,), as whole numbers in floats.
-
-    >>> marks = mark_rows(np.array([[1.0, 2.0], [1.0, 2.0], [2.0, 1.0]]), np.array([3.0, 3.0, 3.0]))
-    >>> bool(marks[0] == marks[1]), bool(marks[0] == marks[2])
-    (True, False)
-    """
-    table = np.column_stack([X, y]) + 0.0  # -0.0 is 0.0
-    digests = (blake2b(row.tobytes(), digest_size=6).digest() for row in table)
-    return np.array([float(int.from_bytes(digest, "little")) for digest in digests])
-
-
-def warn_if_seen(trained: Array, marks: Array) -> None:
-    """Warn if more calibration rows were trained on than duplicate rows explain.
-
-    Duplicate rows of a data set may fall on both sides of a proper split: about the share of
-    training rows that have a duplicate there is expected among the calibration rows. One percent
-    of the rows is tolerated in any case; it changes the coverage by at most one point.
-
-    Args:
-        trained: the hashes of the training rows.
-        marks: the hashes of the calibration rows.
-    """
-    _, counts = np.unique(trained, return_counts=True)
-    expected = float(counts[counts > 1].sum() / len(trained)) * len(marks)
-    seen = int(np.isin(marks, trained).sum())
-    if seen <= max(expected + 3 * math.sqrt(expected), HARMLESS * len(marks)):
-        return
-    but = f"; duplicate rows explain about {expected:.0f}" if expected else ""
-    warn(
-        f"{seen} of {len(marks)} calibration rows are training rows{but}. Base and head were "
-        "trained on them, so intervals are too narrow for new rows and the guarantee is void: "
-        "calibrate on rows that were not in fit, or use fit_calibrate",
-        SeenRowsWarning,
-    )

@@ -11,21 +11,22 @@ A file is one JSON object. Any JSON reader opens it; nothing in it is executed::
     }
 
 kind
-    "regressor" (`GT2Regressor`), "head" (`IntervalHead`), "cv plus" (`CVPlusRegressor`) or
-    "table model" (`gt2lite.report.TableModel`).
+    "regressor" (`GT2Regressor`), "head" (`IntervalHead`), "cv plus" (`CVPlusRegressor`),
+    "pipeline" (`IntervalPipeline`) or "table model" (`gt2lite.report.TableModel`).
 sha256
     The SHA-256 of the bytes of the content as they stand in the file: from the brace below
     ``"content":`` to its closing brace, both included. It detects damage. It is not a signature:
     whoever edits a file can compute it again.
 content
-    For a regressor: ``settings`` (those of the constructor), ``features`` (column names or null),
-    ``columns`` (how the columns of a data frame are encoded, see `gt2lite.columns`, or null),
-    ``scaler`` (means and standard deviations that turn user units into the units of the
-    systems), ``planes`` (the alphas that make up the output), ``systems`` (``recipe``, ``inputs``,
-    ``params`` and ``history`` of each), ``ranks`` (quantiles of the inputs, or null), ``margins``
-    (or null), ``candidates`` (what a choice has tried), ``calibration`` (``state`` and ``arrays``
-    of the calibrator, or null) and ``calibration_X`` (null, except for the methods "table" and
-    "search", which evaluate the calibration rows again when a new level is asked for).
+    For a regressor: ``settings`` (of the constructor, at the last fit), ``features`` (column names
+    or null), ``columns`` (how those of a data frame are encoded, see `gt2lite.columns`, or
+    null), ``scaler`` (means and standard deviations that turn user units into the units of the
+    systems), ``marks`` (a hash of each training row), ``planes`` (the alphas that make up the
+    output), ``systems`` (``recipe``, ``inputs``, ``params`` and ``history`` of each), ``ranks``
+    (quantiles of the inputs, or null), ``margins`` (or null), ``candidates`` (what a choice has
+    tried), ``calibration`` (``state`` and ``arrays`` of the calibrator, or null) and
+    ``calibration_X`` (null, except for the methods "table" and "search", which evaluate the
+    calibration rows again when a new level is asked for).
     The other kinds contain one or several regressors.
 
 Numbers are written as Python's `repr` writes them: the shortest decimal that reads back as the
@@ -70,7 +71,7 @@ from gt2lite._validation import (
 )
 from gt2lite._version import __version__
 from gt2lite.calibration import Calibration, Margins, SearchCalibrator, TableCalibrator, restore
-from gt2lite.datasets import SCALERS, LogScaler, Scaler
+from gt2lite.datasets import SCALERS, Scaler
 from gt2lite.selection import (
     INPUTS,
     MAX_SYSTEMS,
@@ -90,7 +91,7 @@ MAX_BYTES = 2**28
 MAX_DEPTH = 20
 """Limit on the nesting of lists and objects; the deepest content has 9 levels."""
 
-KINDS = ("regressor", "head", "cv plus", "table model")
+KINDS = ("regressor", "head", "cv plus", "pipeline", "table model")
 
 Location = str | os.PathLike[str]
 Content = dict[str, Any]
@@ -116,10 +117,14 @@ class StoredRowsWarning(UserWarning):
 
 
 def write(path: Location, kind: str, content: Mapping[str, Any]) -> None:
-    """Write a model file to exactly this path, in full or not at all.
+    """Write a model file to exactly this path, in full or not at all; arguments as in `encode`."""
+    write_file(path, encode(kind, content))
+
+
+def encode(kind: str, content: Mapping[str, Any]) -> bytes:
+    """Return the bytes of a model file.
 
     Args:
-        path: any name; a file that is there is replaced.
         kind: one of `KINDS`.
         content: text, numbers, booleans, None, NumPy arrays, and lists and dicts of them.
     """
@@ -135,7 +140,7 @@ def write(path: Location, kind: str, content: Mapping[str, Any]) -> None:
             f"the model takes {len(data):,} bytes, more than the {MAX_BYTES:,} of a model file: "
             'calibrate on fewer rows, or by method="conformal", which stores no inputs'
         )
-    write_file(path, data)
+    return data
 
 
 def read(path: Location, kind: str) -> Content:
@@ -167,23 +172,26 @@ def write_file(path: Location, data: bytes) -> None:
     A link is followed, and a file that is replaced keeps its permissions.
     """
     target = Path(os.path.realpath(path))
+    if os.path.isdir(path):
+        raise IsADirectoryError(f"{path} is a folder: name a file in it")
+    if target.is_symlink() or (os.path.exists(path) and not os.path.isfile(path)):
+        raise OSError(
+            f"{path} is a device, a pipe, a socket or an endless link: name a regular file"
+        )
     if not target.parent.is_dir():
         raise FileNotFoundError(
             f"{path} cannot be written: there is no folder {target.parent}. Make it first, such as "
             "by Path(...).mkdir(parents=True)"
         )
-    if target.is_dir():
-        raise IsADirectoryError(f"{path} is a folder: name a file in it")
-    if target.exists() and not target.is_file():
-        raise OSError(f"{path} is a device, a pipe or a socket: name a regular file")
+    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
     temporary = target.with_name(f".gt2lite-{secrets.token_hex(8)}")
     try:
         with temporary.open("xb") as file:
+            if mode is not None:
+                temporary.chmod(mode)  # before there is anything to read
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        if target.exists():
-            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
         os.replace(temporary, target)
     except BaseException:
         temporary.unlink(missing_ok=True)
@@ -289,8 +297,8 @@ def pick(content: Any, *names: str) -> list[Any]:
 # -------------------------------------------------------------------------- regressor
 
 _REGRESSOR = (
-    *("settings", "features", "columns", "scaler", "planes", "systems", "ranks", "margins"),
-    *("candidates", "calibration", "calibration_X"),
+    *("settings", "features", "columns", "scaler", "marks", "planes", "systems", "ranks"),
+    *("margins", "candidates", "sides", "limits", "calibration", "calibration_X"),
 )
 
 
@@ -311,10 +319,11 @@ def pack_regressor(reg: Any) -> Content:
             StoredRowsWarning,
         )
     return {
-        "settings": _settings(reg),
+        "settings": reg._fitted_with | {"random_state": fitted_seed(reg)},
         "features": getattr(reg, "feature_names_in_", None),
         "columns": reg.columns_.to_json() if hasattr(reg, "columns_") else None,
         "scaler": vars(reg.scaler_),
+        "marks": reg.marks_,
         "planes": fitted.alphas,
         "systems": [
             system._asdict() | {"recipe": asdict(system.recipe)} for system in fitted.systems
@@ -322,6 +331,8 @@ def pack_regressor(reg: Any) -> Content:
         "ranks": None if fitted.ranks is None else fitted.ranks.knots,
         "margins": None if fitted.margins is None else asdict(fitted.margins),
         "candidates": [_pack_candidate(one) for one in fitted.candidates],
+        "sides": fitted.sides,
+        "limits": fitted.limits,
         "calibration": calibration,
         "calibration_X": rows,
     }
@@ -345,7 +356,8 @@ def unpack_regressor(cls: Any, content: Any) -> Any:
     M = scaler.x_mean.size
     fitted = _unpack_systems(parts, M)
     reg._keep(fitted)
-    reg.scaler_, reg.n_features_in_ = scaler, M
+    reg._fitted_with = settings
+    reg.scaler_, reg.marks_, reg.n_features_in_ = scaler, vector("marks", parts["marks"]), M
     if parts["columns"] is not None:
         reg.columns_ = unpack_columns(parts["columns"], M)
         reg.n_features_in_ = len(reg.columns_.columns)
@@ -359,18 +371,10 @@ def unpack_regressor(cls: Any, content: Any) -> Any:
     return reg
 
 
-def _settings(reg: Any) -> Content:
-    """Return the settings that a regressor was fitted with, whatever was set since."""
-    settings = reg.get_params()
-    if not reg.chosen_:
-        settings |= asdict(reg.recipe_) | {"epochs": reg.epochs}
-    settings["target_transform"] = "log" if isinstance(reg.scaler_, LogScaler) else None
-    return settings | {"random_state": plain_seed(reg.random_state)}
-
-
-def plain_seed(random_state: Any) -> int | None:
-    """Return a seed; None for a generator, whose state is not stored."""
-    return int(random_state) if isinstance(random_state, Integral) else None
+def fitted_seed(estimator: Any) -> int | None:
+    """Return the seed of the last fit; None for a generator, whose state is not stored."""
+    seed = estimator._fitted_with["random_state"]
+    return int(seed) if isinstance(seed, Integral) else None
 
 
 def _pack_candidate(candidate: Candidate) -> Content:
@@ -427,7 +431,16 @@ def _unpack_systems(parts: Content, M: int) -> Fitted:
         None if ranks is None else _unpack_ranks(ranks, M),
         None if margins is None else _unpack_margins(margins),
         candidates,
+        one_of("sides", parts["sides"], ("both", "each")),
+        None if parts["limits"] is None else _unpack_limits(parts["limits"], M),
     )
+
+
+def _unpack_limits(content: Any, M: int) -> Array:
+    limits = matrix("limits", content)
+    if limits.shape != (2, M) or not (limits[0] <= limits[1]).all():
+        raise ValueError(f"limits must be the least and largest values of {M} inputs")
+    return limits
 
 
 def _unpack_system(content: Any, M: int) -> System:

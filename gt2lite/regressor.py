@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -13,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from gt2lite import model_file
-from gt2lite._sklearn import Regressor, check_fitted
+from gt2lite._sklearn import OF_CALIBRATION, Regressor, Stateful, check_fitted
 from gt2lite._validation import (
     Array,
     IntArray,
@@ -37,6 +36,7 @@ from gt2lite.calibration import (
     TwoSidedCalibrator,
     fewest_samples,
     make_calibrator,
+    plain_fraction,
     read_groups,
 )
 from gt2lite.datasets import SCALERS, Scaler, check_target
@@ -52,6 +52,7 @@ from gt2lite.rules import (
     rule_weights,
 )
 from gt2lite.selection import (
+    MOST_STEPS,
     Candidate,
     EnsembleSettings,
     Fitted,
@@ -60,27 +61,30 @@ from gt2lite.selection import (
     System,
     fit_systems,
 )
-from gt2lite.splits import HoldOut, draw_split
+from gt2lite.splits import HoldOut, draw_split, mark_rows, warn_if_seen
 from gt2lite.system import Params, Planes
 from gt2lite.training import STRONG, Callback, Recipe
 
 EPOCHS, MIN_STEPS = 100, 3000
 """Epochs if none are set, and the fewest steps that they should make."""
 
-_OF_CALIBRATION = ("calibrator_", "_calibration_X", "calibration_rows_", "split_", "_warned")
-# what a new training makes obsolete
-_OF_TRAINING = ("feature_names_in_", "columns_", *_OF_CALIBRATION)
+FAR = 0.5
+"""Share of the training range; inputs farther outside it are reported."""
 
 
 class MissedLevelWarning(UserWarning):
     """The coverage of the calibration rows is far from the coverage requested."""
 
 
+class ClippedInputsWarning(UserWarning):
+    """Rows have inputs far outside the range seen in training, and were clipped to it."""
+
+
 class NarrowEnvelopeWarning(UserWarning):
     """The trained envelope covers far fewer calibration rows than it was trained for."""
 
 
-class GT2Regressor(Regressor):
+class GT2Regressor(Stateful, Regressor):
     """A general type-2 fuzzy logic system that predicts a number and an interval around it.
 
     It is trained once, for a high coverage, and then calibrated to any other coverage without
@@ -106,8 +110,9 @@ class GT2Regressor(Regressor):
             those with the smallest loss on rows set aside for it.
         bias_correction: whether Adam's bias correction counts "steps", as it should, or
             "epochs", as in the authors' code.
-        schedule: "constant" learning rate, or one that falls along half a "cosine" from
-            `learning_rate` in the first step to nearly 0 in the last.
+        schedule: "constant" learning rate; one that falls along half a "cosine" from
+            `learning_rate` in the first step to nearly 0 in the last; or "restarts", which does
+            so again and again, in cycles that grow from 150 steps by half each time.
         weight_decay: share of the consequents `a`, `a0` that is taken off in a step, in units of
             the learning rate (decoupled from the gradient).
         averaging: share that a running mean of the parameters keeps of itself in each step (less
@@ -121,10 +126,9 @@ class GT2Regressor(Regressor):
         n_systems: number of systems, trained from different starts; planes and outputs are means
             over all of them.
         choose: whether training rows decide on the number of rules, the initial width of sets,
-            weight decay, the form of the inputs, the length of training and the family of
-            intervals. The rows are split into `n_systems` folds, and each system is trained
-            without one of them; if the mean of several settings is best, there are two or three
-            times as many systems. Settings that differ from those of `strong` stay as given.
+            weight decay, the schedule, the form of the inputs, the length of training and the
+            family of intervals. Candidates are scored on folds of the rows; the best one or two
+            are then trained on all rows. Settings that differ from those of `strong` stay as given.
         inputs: "scaled", or "ranks", for inputs with long tails.
         margins: None for intervals that are planes; or a power in [0, 1], for intervals
             ``y_hat -+ t * w ** margins`` with the width w of the widest plane: 0 is the same
@@ -137,6 +141,10 @@ class GT2Regressor(Regressor):
             of `strong`, encodes those of a data frame as `gt2lite.columns` describes: gaps are
             filled, and categories become columns of 0 and 1. All of it is learned from training
             rows, so the guarantee is the same. Tables of complete numbers are taken as they are.
+        precision: "double", or "single" for training in single precision: up to twice as fast.
+            Parameters, and everything that is computed with them, are in double precision.
+        clip_inputs: whether inputs outside the range of the training rows are moved to its edge.
+            Consequents are linear, so far outside that range a system may predict anything.
         n_jobs: processes that train; None for one, -1 for one per system. Needs joblib.
         verbose: whether to show a progress bar (needs tqdm); None shows one on a terminal.
         random_state: the seed of start values, row order, folds and splits; None for another
@@ -149,9 +157,13 @@ class GT2Regressor(Regressor):
         chosen_: the candidates of a selection, best first, each with `settings`, `n_folds`,
             `epochs`, `score` and `kept`; empty if `choose` is False.
         margins_: power and usual width of the margins; None if intervals are planes.
+        sides_: "each" if a selection found that each bound had better be calibrated on its own,
+            because noise leans to one side; else "both".
+        limits_: (2, M) the range, in scaled units, to which inputs are clipped; None for no limits.
         ranks_: the quantiles of the inputs, if a system learns from ranks; else None.
         scaler_: mean and standard deviation of the training data.
         columns_: the encoding of the columns of a data frame; absent for tables of numbers.
+        marks_: a hash of each training row, by which `calibrate` recognises it.
         calibrator_: the calibration; absent before `calibrate`.
         calibration_rows_, split_: the rows that `fit_calibrate` did not train on, and a
             description of the split; absent otherwise.
@@ -171,11 +183,14 @@ class GT2Regressor(Regressor):
     ranks_: Ranks | None
     margins_: Margins | None
     chosen_: tuple[Candidate, ...]
+    sides_: str
+    limits_: Array | None
     params_: Params
     recipe_: Recipe
     history_: Array
     scaler_: Scaler
     columns_: Any  # of gt2lite.columns, which needs pandas
+    marks_: Array
     n_features_in_: int
     feature_names_in_: Names
     calibrator_: Calibration
@@ -209,6 +224,8 @@ class GT2Regressor(Regressor):
         margins: float | None = None,
         target_transform: str | None = None,
         columns: str | None = None,
+        precision: str = "double",
+        clip_inputs: bool = False,
         n_jobs: int | None = None,
         verbose: bool | None = None,
         random_state: int | np.random.Generator | np.random.RandomState | None = 0,
@@ -236,6 +253,8 @@ class GT2Regressor(Regressor):
         self.margins = margins
         self.target_transform = target_transform
         self.columns = columns
+        self.precision = precision
+        self.clip_inputs = clip_inputs
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
@@ -246,8 +265,8 @@ class GT2Regressor(Regressor):
 
         Every plane learns a coverage, as in `gt2lite.training.STRONG`. The number of rules, the
         form of the inputs, the length of training and more are chosen inside the training set,
-        and the mean of five to fifteen systems is kept. It takes 15 to 25 seconds for 1,000 rows
-        with 10 inputs on one core, and grows with the inputs. `n_jobs=-1` uses all cores.
+        and five systems with the best settings are trained on all of it. Inputs are clipped to
+        the range seen in training. `n_jobs=-1` uses all cores.
 
         Args:
             overrides: settings that differ, by name. What is given is not chosen:
@@ -258,8 +277,13 @@ class GT2Regressor(Regressor):
         >>> reg.objective, reg.choose, reg.n_systems, reg.random_state
         ('aligned', True, 5, 3)
         """
-        settings = asdict(STRONG) | {"epochs": None, "n_systems": 5, "choose": True}
-        settings |= {"columns": "auto"}
+        settings = asdict(STRONG) | {
+            "epochs": None,
+            "n_systems": 5,
+            "choose": True,
+            "clip_inputs": True,
+            "columns": "auto",
+        }
         return cls(**(settings | overrides))
 
     # ------------------------------------------------------------ fit and calibrate
@@ -285,8 +309,7 @@ class GT2Regressor(Regressor):
         """
         values, names = read_table(X, self.columns)
         target = read_target(y, len(values))
-        self._become(self._trained(values, names, target, callback))
-        return self
+        return self._become(self._trained(values, names, target, callback))
 
     def calibrate(
         self,
@@ -294,7 +317,7 @@ class GT2Regressor(Regressor):
         y: Any,
         method: str = "conformal",
         *,
-        sides: str = "both",
+        sides: str | None = None,
         groups: Any = None,
         **options: Any,
     ) -> Self:
@@ -308,7 +331,8 @@ class GT2Regressor(Regressor):
                 "search" are the paper's Methods 1 and 2, which approximate "exact" and end at the
                 trained envelope.
             sides: "both" for one plane; "each" for a plane for each bound of the interval; "lower"
-                or "upper" for one-sided intervals.
+                or "upper" for one-sided intervals. None for "both", or for "each" if that is what
+                a selection found best (`sides_`) and there are at least 199 rows.
             groups: a name or whole number for each row (Q,); each group gets its own planes, and
                 `predict_interval` needs the groups of new rows.
             options: for the calibrator, see `gt2lite.calibration`, such as
@@ -317,13 +341,16 @@ class GT2Regressor(Regressor):
 
         Groups and `sides` other than "both" need the method "conformal" or "exact". A
         `NarrowEnvelopeWarning` reports a trained envelope that covers far fewer of these rows
-        than it was trained for.
+        than it was trained for, a `SeenRowsWarning` how many of these rows were in `fit`.
         """
+        values = match_table(X, self)
+        sides = self._sides(sides, method, groups, options, len(values))
         calibrator = make_calibrator(method, sides, groups is not None, options)
-        scaled = self._scaled(X)
-        target = read_target(y, len(scaled))
-        self._become(self._calibrated_by(calibrator, scaled, target, groups))
-        return self
+        target = read_target(y, len(values))
+        scaled = self.scaler_.transform_X(values)
+        new = self._calibrated_by(calibrator, scaled, target, groups)
+        warn_if_seen(self.marks_, values, target)
+        return self._become(new)
 
     def fit_calibrate(
         self,
@@ -333,7 +360,7 @@ class GT2Regressor(Regressor):
         share: float = 0.25,
         groups: Any = None,
         method: str = "conformal",
-        sides: str = "both",
+        sides: str | None = None,
         callback: Callback | None = None,
         **options: Any,
     ) -> Self:
@@ -362,20 +389,21 @@ class GT2Regressor(Regressor):
         >>> reg.fit_calibrate(data.X, data.y).split_
         '2139 rows: 1604 to train on, 535 to calibrate on (share=0.25, random_state=0)'
         """
-        calibrator = make_calibrator(method, sides, groups is not None, options)
+        make_calibrator(method, sides or "both", groups is not None, options)  # before training
         values, names = read_table(X, self.columns)
         target = read_target(y, len(values))
         check_target(self.target_transform, target)  # an error names the row of the whole table
-        split = split_rows(len(values), share, self.random_state, groups, sides, options)
+        split = split_rows(len(values), share, self.random_state, groups, sides or "both", options)
         use, rest = (take_rows(values, rows) for rows in (split.trained, split.calibrated))
         new = self._trained(use, names, target[split.trained], callback)
         if hasattr(new, "columns_"):
             rest = new.columns_.encode(rest).inputs.to_numpy()
         scaled = new.scaler_.transform_X(rest)
+        sides = new._sides(sides, method, groups, options, len(scaled))
+        calibrator = make_calibrator(method, sides, groups is not None, options)
         new = new._calibrated_by(calibrator, scaled, target[split.calibrated], split.labels)
         new.calibration_rows_, new.split_ = split.calibrated, split.words
-        self._become(new)
-        return self
+        return self._become(new)
 
     # -------------------------------------------------------------------- predict
 
@@ -561,7 +589,8 @@ class GT2Regressor(Regressor):
         The format is described in `gt2lite.model_file`. The methods "conformal" and "exact"
         store a few numbers for each calibration row and no inputs; "table" and "search" evaluate
         the calibration rows again when a new level is asked for, so the file contains these rows,
-        and a `StoredRowsWarning` says so.
+        and a `StoredRowsWarning` says so. Each training row leaves a hash of 48 bits: a row cannot
+        be read from it, but anyone who has a row can find out whether it was trained on.
         """
         check_fitted(self)
         model_file.write(path, "regressor", model_file.pack_regressor(self))
@@ -587,9 +616,9 @@ class GT2Regressor(Regressor):
         scaler = SCALERS[self.target_transform].fit(values, target)
         X, y = scaler.transform_X(values), scaler.transform_y(target)
         fitted = fit_systems(X, y, recipe, settings, read_seed(self.random_state), callback)
-        new = self._without(*_OF_TRAINING)
+        new = self._renewed()
         new._keep(fitted)
-        new.scaler_ = scaler
+        new.scaler_, new.marks_ = scaler, mark_rows(values, target)
         new.n_features_in_ = table.shape[1]
         if columns is not None:
             new.columns_ = columns
@@ -603,23 +632,12 @@ class GT2Regressor(Regressor):
         intervals = fitted.family(fitted.planes(scaled))
         given = () if groups is None else (groups,)
         calibrator.fit(intervals, self.scaler_.transform_y(target), *given)
-        new = self._without(*_OF_CALIBRATION)
+        new = self._copy(*OF_CALIBRATION)
         new.calibrator_ = calibrator
         new._calibration_X = None if calibrator.interval is None else scaled
         if fitted.margins is None:  # margins are not the envelope that was trained
             _warn_if_narrow(calibrator, self.recipe_.coverage)
         return new
-
-    def _without(self, *names: str) -> Self:
-        """Return a shallow copy that lacks some attributes."""
-        new = copy.copy(self)
-        for name in names:
-            new.__dict__.pop(name, None)
-        return new
-
-    def _become(self, new: Self) -> None:
-        """Take over the state of a copy, in one assignment: an error before it changes nothing."""
-        self.__dict__ = new.__dict__
 
     def _recipe(self, n_rows: int) -> Recipe:
         """Return the recipe of the settings, checked, for a number of training rows."""
@@ -628,6 +646,8 @@ class GT2Regressor(Regressor):
             settings["epochs"] = EPOCHS
             steps = max(n_rows // Recipe(**settings).batch_size, 1)  # in an epoch
             settings["epochs"] = max(EPOCHS, math.ceil(MIN_STEPS / steps))
+            if self.choose:  # the selection limits the steps
+                settings["epochs"] = math.ceil(MOST_STEPS / steps)
         return Recipe(**settings)
 
     def _ensemble_settings(self) -> EnsembleSettings:
@@ -639,12 +659,22 @@ class GT2Regressor(Regressor):
 
     def _keep(self, fitted: Fitted) -> None:
         """Set the attributes that are results of training."""
-        self.systems_, self.ranks_, self.margins_, self.chosen_ = fitted
+        self.systems_, self.ranks_, self.margins_, self.chosen_, self.sides_, self.limits_ = fitted
         self.params_, self.recipe_, self.history_, _ = fitted.systems[0]
 
     def _fitted(self) -> Fitted:
         """Return the result of training as one object, in scaled units."""
-        return Fitted(self.systems_, self.ranks_, self.margins_, self.chosen_)
+        return Fitted(
+            self.systems_, self.ranks_, self.margins_, self.chosen_, self.sides_, self.limits_
+        )
+
+    def _sides(
+        self, sides: str | None, method: str, groups: Any, options: Mapping[str, Any], n_rows: int
+    ) -> str:
+        """Return the sides to calibrate: those asked for, or those that a selection found best."""
+        plain = groups is None and not options and method in RANKED
+        enough = n_rows >= fewest_samples(0.99, "each")
+        return sides or (self.sides_ if plain and enough else "both")
 
     def _use_margins(self, power: float, X: Any) -> None:
         """Calibrate margins instead of planes from now on; `X` (N, M) are the training rows."""
@@ -655,8 +685,10 @@ class GT2Regressor(Regressor):
         return self.scaler_.transform_X(values)
 
     def _planes(self, X: Any) -> Planes | MeanPlanes:
-        scaled = self._scaled(X)
-        return self._fitted().planes(scaled)
+        fitted, scaled = self._fitted(), self._scaled(X)
+        if fitted.limits is not None:
+            _warn_if_clipped(scaled, fitted.limits, input_names(self))
+        return fitted.planes(scaled, keep=False)
 
     def _calibrated(self) -> Calibration:
         if not hasattr(self, "calibrator_"):
@@ -685,13 +717,14 @@ def split_rows(
     groups: Any,
     sides: str,
     options: Mapping[str, Any],
+    level: float = DEFAULT_COVERAGE,
 ) -> HoldOut:
-    """Return the split of `fit_calibrate`, refused if too few rows remain for a level of 0.9.
+    """Return the split of `fit_calibrate`, refused if too few rows remain for a level.
 
     Arguments as in `fit_calibrate`; `options` are those of the calibrator.
     """
     labels = None if groups is None else read_groups(groups, n_rows)
-    needed = fewest_samples(DEFAULT_COVERAGE, sides, options.get("tails"))
+    needed = fewest_samples(level, sides, options.get("tails"))
     pool = options.get("small_groups") == "pool"
     return draw_split(n_rows, share, random_state, labels, needed=needed, pool=pool)
 
@@ -748,6 +781,27 @@ def is_far(
     if method in RANKED:
         return reached - level > max(0.05, rounding)
     return abs(reached - level) > max(0.02, rounding)
+
+
+def _warn_if_clipped(X: Array, limits: Array, names: Sequence[str]) -> None:
+    """Warn if a row lies outside the range of training by more than half of it (`FAR`).
+
+    Values just outside are common, and clipping hardly changes them. The count is of all rows
+    that are clipped.
+    """
+    low, high = limits
+    reach = FAR * (high - low)
+    far = ((low - reach > X) | (high + reach < X)).any(axis=0)
+    if not far.any():
+        return
+    n_rows = int(((low > X) | (high < X)).any(axis=1).sum())
+    columns = ", ".join(str(names[m]) for m in np.flatnonzero(far)[:5])
+    more = f" and {far.sum() - 5} more" if far.sum() > 5 else ""
+    warn(
+        f"{n_rows} of {len(X)} rows have inputs outside the range seen in training; they are "
+        f"clipped to it. Columns with values far outside: {columns}{more}",
+        ClippedInputsWarning,
+    )
 
 
 def _warn_if_narrow(calibrator: Any, trained_for: float) -> None:
@@ -830,7 +884,10 @@ def interval_frame(
         for level, *bounds in zip(
             levels, np.atleast_2d(lower.T), np.atleast_2d(upper.T), strict=True
         ):
-            columns |= dict(zip(bound_names(level), bounds, strict=True))
+            names = bound_names(level)
+            if names[0] in columns:
+                raise ValueError(f"coverage must not name a level twice, got {coverage}")
+            columns |= dict(zip(names, bounds, strict=True))
     if hasattr(X, "columns") and not hasattr(X, "iloc"):  # polars: frames without an index
         return type(X)(columns)
     return _pandas().DataFrame(columns, index=X.index if hasattr(X, "iloc") else None)
@@ -846,12 +903,12 @@ def bound_names(level: float) -> tuple[str, str]:
 
 
 def percent(level: float) -> str:
-    """Return a level in percent, without trailing zeros.
+    """Return a level in percent, without trailing zeros; levels with one name are the same.
 
-    >>> percent(0.9), percent(0.975), percent(0.29)
-    ('90', '97.5', '29')
+    >>> percent(0.9), percent(0.975), percent(0.1 + 0.2), percent(np.float32(0.29))
+    ('90', '97.5', '30', '29')
     """
-    return f"{100 * level:.10g}"
+    return f"{float(100 * plain_fraction(level)):.10g}"
 
 
 def _report_frame(reports: Mapping[float, Sequence[ReportRow]]) -> Any:

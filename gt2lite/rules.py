@@ -153,6 +153,7 @@ def firings(params: Params, X: Array, alpha: float) -> Array:
     return np.exp(_log_firings(params, X, alpha))
 
 
+@np.errstate(under="ignore")  # weights of far rules
 def end_weights(params: Params, X: Array, alpha: float) -> Array:
     """Return the weights (2, N, P) of the rules in both endpoints of the plane `alpha`.
 
@@ -246,6 +247,7 @@ class Antecedent(NamedTuple):
         return self.tends if self.matters else "any"
 
 
+@np.errstate(under="ignore")
 def read_antecedents(params: Params, units: Units, X: Array | None) -> list[tuple[Antecedent, ...]]:
     """Return the antecedents of every rule, from scaled sets and scaled rows.
 

@@ -1,7 +1,8 @@
-"""Coverage in bins of rows: by interval width, by input region, by rarity, by group.
+"""Coverage in bins of rows, by width, region, rarity or group; and how well misses are predicted.
 
 The guarantee holds on average over all rows. Here rows are put into bins that do not depend on the
-target, and coverage is counted in each. Calibration by groups (`gt2lite.calibration`) repairs part
+target, and coverage is counted in each. `excess_risk` needs no bins: a model that predicts from the
+inputs which rows are covered finds them. Calibration by groups (`gt2lite.calibration`) repairs part
 of what this finds.
 """
 
@@ -100,6 +101,41 @@ def rarity(X_train: ArrayLike, X: ArrayLike, n_bins: int = N_BINS) -> IntArray:
         return np.sqrt(np.mean(((rows - centre) / spread) ** 2, axis=1))
 
     return _bins(distance(X), distance(X_train), n_bins)
+
+
+def excess_risk(
+    X: ArrayLike, covered: ArrayLike, level: float, *, n_folds: int = N_BINS, seed: int = 0
+) -> float:
+    r"""Return how far coverage given the inputs is from its level, as far as trees can predict it.
+
+    This is the excess risk of the target coverage (ERT) of Braun, Holzmüller, Jordan and Bach
+    (arXiv 2512.11779), in its form for absolute distances. Boosted trees predict the coverage
+    :math:`h(x)` of each row by those of the other folds, and
+
+    .. math:: \frac1N \sum_i \operatorname{sign}\bigl(h(x_i) - \phi\bigr) (z_i - \phi)
+        \;\le\; \mathbb{E}\,\bigl|P(Z = 1 \mid X) - \phi\bigr|
+
+    in expectation, with :math:`z_i = 1` if row i is covered. It is 0 on average, and may be
+    negative, if nothing can be predicted.
+
+    Args:
+        X: inputs (N, M).
+        covered: which rows are covered (N,).
+        level: the coverage that was asked for.
+        n_folds: number of folds.
+        seed: decides them.
+
+    >>> X = np.linspace(-1, 1, 500)[:, None]
+    >>> excess_risk(X, X[:, 0] < 0.8, 0.9) > 0.15, excess_risk(X, np.ones(500), 0.9)
+    (True, 0.1)
+    """
+    from sklearn.ensemble import HistGradientBoostingRegressor
+    from sklearn.model_selection import KFold, cross_val_predict
+
+    X, z = matrix("X", X), np.asarray(covered, dtype=float)
+    trees = HistGradientBoostingRegressor(max_iter=50, max_leaf_nodes=8, early_stopping=False)
+    h = cross_val_predict(trees, X, z, cv=KFold(n_folds, shuffle=True, random_state=seed))
+    return round(float(np.mean(np.sign(h - level) * (z - level))), 12)
 
 
 def _bins(values: Array, of: Array, n_bins: int) -> IntArray:

@@ -12,13 +12,16 @@ right rank on calibration rows has the guarantee, whatever l, u and s are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gt2lite._validation import Array
 from gt2lite.calibration import CoverageError, rank
+from gt2lite.datasets import Prepared
+from study.comparison.data import LEVELS
 
 FLOOR = 0.05  # least scale, as a share of its mean over the training rows
 
@@ -48,9 +51,69 @@ class Family(NamedTuple):
         return np.minimum(lower, middle), np.maximum(upper, middle)
 
 
+class Prediction(NamedTuple):
+    """Estimates (N,) and the family of intervals at a level, before calibration."""
+
+    y_hat: Array
+    family: Callable[[float], Family]
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """Estimates and intervals for the N test rows at the L levels."""
+
+    form: str  # "" for the method's own, else an ablation
+    y_hat: Array  # (L, N)
+    bounds: Array  # (L, 2, N), calibrated
+    equal: Array  # (L, 2, N), of the same family, moved to cover just the level of the test set
+    crps: float | None = None  # for methods that obtain all levels from one training
+
+
+@dataclass(frozen=True)
+class Result:
+    """Intervals of a method and what they cost, in CPU seconds on one thread."""
+
+    intervals: tuple[Intervals, ...]  # the method's own first
+    first_seconds: float  # training and calibration for the first level, without choosing settings
+    further_seconds: float = 0.0  # the same for each further level
+    tuning_seconds: float = 0.0  # choosing settings, for both levels
+    predict_seconds: float = np.nan  # estimates and both intervals of 1,000 test rows
+    chosen: tuple[dict[str, Any], ...] = ()  # settings chosen inside the training set
+
+
+def conformal(
+    form: str, cal: Prediction, test: Prediction, data: Prepared, *, every_level: bool = True
+) -> Intervals:
+    """Calibrate predictions by the rank on calibration rows.
+
+    Args:
+        form: of the intervals.
+        cal: for the calibration rows.
+        test: for the test rows.
+        data: the scaled rows.
+        every_level: whether one training gives all levels, so that CRPS can be reported.
+    """
+
+    def at(level: float) -> tuple[Array, Array]:
+        return calibrated(cal.family(level), test.family(level), data.y_cal, level)
+
+    return Intervals(
+        form,
+        np.broadcast_to(test.y_hat, (len(LEVELS), len(data.y_test))),
+        np.array([at(level) for level in LEVELS]),
+        np.array([equalised(test.family(level), data.y_test, level) for level in LEVELS]),
+        crps([at(level) for level in GRID], data.y_test) if every_level else None,
+    )
+
+
 def around(y_hat: Array, scale: Array | float = 1.0) -> Family:
     """Return the symmetric family around an estimate (N,)."""
     return Family(y_hat, y_hat, np.broadcast_to(np.asarray(scale, dtype=float), y_hat.shape))
+
+
+def normalised(y_hat: Array, scale: Array | float = 1.0) -> Prediction:
+    """Return the symmetric family around an estimate (N,) at every level."""
+    return Prediction(y_hat, lambda level: around(y_hat, scale))
 
 
 def between(lower: Array, upper: Array) -> Family:

@@ -7,6 +7,7 @@ that were chosen inside the training set) to `data/results/`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,11 +16,12 @@ import pandas as pd
 from gt2lite._threads import one_blas_thread
 from gt2lite._validation import Array, between, one_of
 from gt2lite.datasets import DATASETS
-from gt2lite.metrics import interval_quality, rmse
+from gt2lite.metrics import covers, interval_quality, picp, pinaw, rmse
 from study import results
-from study.comparison.conditional import coverage_by, rarity, regions, width_bins
+from study.comparison.conditional import coverage_by, excess_risk, rarity, regions, width_bins
 from study.comparison.data import ALL, LEVELS, Case, shape_of
-from study.comparison.methods import IN_STUDY, METHODS, Intervals, Result
+from study.comparison.margins import Intervals, Result
+from study.comparison.methods import IN_STUDY, METHODS, TITLES
 from study.execution import run_all
 
 SEEDS = (0, 1, 2, 3, 4)
@@ -33,7 +35,9 @@ SMALL, FEWER_SEEDS = 2000, 3
 FILES = ("comparison", "conditional", "comparison_settings")
 """Files of `data/results/` that `run` writes."""
 
-SLACK = 1e-9  # by which a bound may stick out: rounding says nothing about the order of two bounds
+COMMAND = "python -m study comparison"
+
+SECONDS = ("first_seconds", "further_seconds", "tuning_seconds", "predict_seconds")
 
 
 class Run(NamedTuple):
@@ -79,13 +83,12 @@ def run_method(
                     names
                     | {"method": name, "level": level}
                     | evaluate(case, found, i)
-                    | {
-                        part: getattr(result, part)
-                        for part in ("first_seconds", "further_seconds", "tuning_seconds")
-                    }
+                    | {part: getattr(result, part) for part in SECONDS}
                     | {f"worst_{kind}": (b.covered / b.n).min() for kind, b in by.items()}
                 )
                 if found is result.intervals[0] and level == LEVELS[0]:
+                    hit = covers(case.data.y_test, *found.bounds[i])
+                    rows[-1]["ert"] = excess_risk(case.data.X_test, hit, level)
                     extent = float(np.ptp(case.data.y_test))
                     for kind, counts in by.items():
                         counts = counts.assign(width=(counts.width / extent).round(4)).reset_index()
@@ -99,30 +102,21 @@ def evaluate(case: Case, found: Intervals, i: int) -> dict[str, Any]:
 
     RMSE, width and scores are those of the scaled target, `pinaw` is the width as a share of the
     target's range. `equal_...` is the oracle: the method moved along its own family until it covers
-    the level of the test set (at least: discrete targets move in steps). `unnested` is the share of
-    rows whose interval for the first level is not inside that for the second.
+    the level of the test set (at least: discrete targets move in steps).
     """
     data, y = case.data, case.data.y_test
     (lower, upper), (low, high) = found.bounds[i], found.equal[i]
-    equal = interval_quality(y, low, high, LEVELS[i])._asdict()
     return {
         "n_train": len(data.y_train),
         "n_cal": len(data.y_cal),
         "n_test": len(y),
         "rmse": rmse(y, found.y_hat[i]),
         **interval_quality(y, lower, upper, LEVELS[i])._asdict(),
-        **{f"equal_{name}": value for name, value in equal.items()},
+        "equal_picp": picp(y, low, high),
+        "equal_pinaw": pinaw(y, low, high),
         "width": float(np.mean(upper - lower)),
         "crps": found.crps,
-        "unnested": unnested(found.bounds),
     }
-
-
-def unnested(bounds: Array) -> float:
-    """Return the share of rows whose first interval is not inside their second, (2, 2, N)."""
-    (inner_lower, inner_upper), (outer_lower, outer_upper) = bounds
-    outside = (inner_lower < outer_lower - SLACK) | (inner_upper > outer_upper + SLACK)
-    return float(np.mean(outside))
 
 
 def _bins(case: Case, lower: Array, upper: Array) -> dict[str, pd.DataFrame]:
@@ -147,31 +141,39 @@ def seeds_of(dataset: str) -> tuple[int, ...]:
     return SEEDS if shape_of(dataset)[0] <= SMALL else SEEDS[:FEWER_SEEDS]
 
 
-def settings() -> list[dict[str, Any]]:
+def settings(methods: Sequence[str] = IN_STUDY) -> list[dict[str, Any]]:
     """Return the arguments of all runs: every data set, and Parkinson by patient.
 
-    >>> len(settings())
-    910
+    Development sets come first. Methods that take long have fewer seeds.
+
+    >>> len(settings(["paper"]))
+    91
     """
     cases = [(dataset, "random") for dataset in ALL] + [("pm", "by_group")]
     return [
         {"dataset": d, "split": split, "seed": s, "method": m, "most_rows": MOST_ROWS}
         for d, split in cases
         for s in seeds_of(d)
-        for m in IN_STUDY
+        for m in methods
+        if s < METHODS[m].most_seeds
     ]
 
 
-def run(*, n_jobs: int = -1, dask: str | None = None) -> pd.DataFrame:
-    """Run the whole comparison, write its files, and return how far it is from the stored one.
+def run(
+    methods: Sequence[str] = IN_STUDY, *, n_jobs: int = -1, dask: str | None = None
+) -> pd.DataFrame:
+    """Run the comparison, write its files, and return how far it is from the stored one.
 
     Metrics are stored with eight digits. Bins are stored for the paper's data sets.
 
     Args:
+        methods: those to run; the stored rows of other methods stay.
         n_jobs: processes; -1 for one per core.
         dask: address of a Dask scheduler; None for this machine.
     """
-    runs = run_all(run_method, settings(), n_jobs=n_jobs, label="comparison", dask=dask)
+    for name in methods:
+        one_of("methods", name, IN_STUDY)
+    runs = run_all(run_method, settings(methods), n_jobs=n_jobs, label="comparison", dask=dask)
     stored = {name: results.load(name) for name in FILES}
     rows, bins, chosen = (
         pd.concat([getattr(found, part) for found in runs], ignore_index=True)
@@ -181,10 +183,23 @@ def run(*, n_jobs: int = -1, dask: str | None = None) -> pd.DataFrame:
     rows[floats] = rows[floats].map(lambda value: float(f"{value:.8g}"))
     frames = rows, bins[bins.dataset.isin(DATASETS)], chosen
     for name, frame in zip(FILES, frames, strict=True):
-        columns = stored[name].columns
-        results.save(name, frame.reindex(columns=columns), command="python -m study comparison")
+        results.save(name, merged(frame, stored[name], methods), command=COMMAND)
     keys = ["dataset", "split", "seed", "method", "level"]
     metrics = ["rmse", "interval_score"]
     return results.compare(
         rows, stored["comparison"], dict.fromkeys(metrics, 1e-6), by=keys, metrics=metrics
     )
+
+
+def merged(new: pd.DataFrame, stored: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
+    """Return the new rows of some methods and the stored ones of the others, in order.
+
+    Stored rows of methods and ablations that the study no longer has are left out.
+    """
+    own = {f"{m}_{form}" if form else m for m in methods for form in METHODS[m].forms}
+    kept = stored[stored.method.isin(set(TITLES) - own)]
+    found = pd.concat([kept, new], ignore_index=True)[new.columns]
+    places = {"dataset": list(ALL), "split": ["random", "by_group"], "method": list(TITLES)}
+    ranks = [found[name].map(order.index) for name, order in places.items()]
+    order = np.lexsort([ranks[2], found.seed, ranks[1], ranks[0]])
+    return found.iloc[order].reset_index(drop=True)
