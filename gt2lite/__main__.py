@@ -26,6 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.print_help()
         return 0
     before: Any = None
+    result: Any = None
     try:
         run, result = _report(options) if command == "report" else _predict(options)
         before = _state(result)

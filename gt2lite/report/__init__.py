@@ -149,7 +149,8 @@ def report(
                 folder.rmdir()
         raise
     say("done")
-    return Report(*files, found.model, found.coverages, found.accuracies, found)
+    page, predictions, model = files
+    return Report(page, predictions, model, found.model, found.coverages, found.accuracies, found)
 
 
 def default_folder(table: str | os.PathLike[str]) -> Path:

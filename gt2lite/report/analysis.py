@@ -520,7 +520,7 @@ def find_alerts(
     found, rng = [], np.random.default_rng(seed)
     for name, places in columns.places().items():
         _, code = np.unique(X_train.to_numpy()[:, places], axis=0, return_inverse=True)
-        if dependence(code.ravel(), y_train, rng) > LEAK:
+        if dependence(code.ravel().astype(float), y_train, rng) > LEAK:
             found.append(
                 f"Column {name!r} alone nearly determines the target. If it is computed from the "
                 f"target, or known only afterwards, leave it out: --drop {name!r}."

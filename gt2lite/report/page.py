@@ -22,10 +22,11 @@ from matplotlib.figure import Figure
 
 from gt2lite._validation import Array
 from gt2lite._version import __version__
+from gt2lite.columns import Frame
 from gt2lite.plots.style import BLUE, GREY, ORANGE, SKY, STYLE, VERMILION, plain_text
 from gt2lite.regressor import bound_names, percent
 from gt2lite.report.analysis import Coverage, Findings
-from gt2lite.report.reading import Frame, Table
+from gt2lite.report.reading import Table
 from gt2lite.training import STRONG
 
 MOST_POINTS = 150  # test rows in a figure

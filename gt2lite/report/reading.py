@@ -160,7 +160,7 @@ def _choose_sheet(
     """Return the sheet of that name, else the first one with the target, else the first one."""
     if sheet is not None and sheet not in sheets:
         raise TableError(f"sheet: {path.name} has no {sheet!r}, but {', '.join(map(repr, sheets))}")
-    having = [name for name, frame in sheets.items() if target in map(str, frame.columns)]
+    having = [name for name, frame in sheets.items() if target in list(map(str, frame.columns))]
     chosen = sheet or (having or list(sheets))[0]
     others = [repr(name) for name in sheets if name != chosen]
     notes = [f"Sheet {chosen!r} of an Excel file"]

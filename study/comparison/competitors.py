@@ -140,7 +140,7 @@ def folds(n: int, groups: ArrayLike | None, seed: int) -> Index:
 def chosen(part: str, settings: Mapping[str, Any], effort: float = 1.0) -> dict[str, Any]:
     """Return chosen settings as a row; trees at their limit are visible in it."""
     others = {name: value for name, value in settings.items() if name != "trees"}
-    row = {"part": part, "settings": json.dumps(others, sort_keys=True)}
+    row: dict[str, Any] = {"part": part, "settings": json.dumps(others, sort_keys=True)}
     if "trees" in settings:
         row |= {"trees": settings["trees"], "most_trees": share(effort, MOST_TREES)}
     return row
@@ -550,11 +550,14 @@ def linear(case: Case, effort: float = 1.0) -> Result:
 
     penalty, tuning = timed(lambda: min(PENALTIES, key=loss))
     mean, seconds = timed(lambda: RidgeCV(alphas=np.logspace(-2, 4, 13)).fit(X, y))
-    models, times = {}, []
+    models: dict[float, Any] = {}
+    times = []
+
+    def quantiles(level: float) -> dict[float, Any]:
+        return {tau: quantile(tau, penalty) for tau in taus(level)}
+
     for level in LEVELS:
-        found, spent = timed(
-            lambda level=level: {tau: quantile(tau, penalty) for tau in taus(level)}
-        )
+        found, spent = timed(functools.partial(quantiles, level))
         models |= found
         times.append(spent)
     return result(

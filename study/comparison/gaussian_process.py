@@ -82,7 +82,8 @@ def fit(
         bounds=bounds,
         options={"maxiter": steps},
     )
-    Z, signal, noise = _scaled(found.x, X), *np.exp(2 * found.x[-2:])
+    Z = _scaled(found.x, X)
+    signal, noise = np.exp(2 * found.x[-2:])
     covariance = signal * _kernel(kernel, _distances(Z, Z))[0] + (noise + JITTER) * np.eye(len(y))
     factor = linalg.cholesky(covariance, lower=True, check_finite=False)
     return GaussianProcess(kernel, found.x, Z, factor, linalg.cho_solve((factor, True), y))

@@ -114,7 +114,7 @@ def it2(case: Case, effort: float = 1.0) -> Result:
     systems, seconds = {}, []
     for level in LEVELS:
         reg = GT2Regressor(alphas=(ALPHA_0,), coverage=level, epochs=epochs, random_state=case.seed)
-        systems[level], spent = timed(lambda reg=reg: reg.fit(data.X_train, data.y_train))
+        systems[level], spent = timed(functools.partial(reg.fit, data.X_train, data.y_train))
         seconds.append(spent)
 
     def predict(X: Array) -> Prediction:
