@@ -91,7 +91,7 @@ class Stateful:
 
     def _renewed(self) -> Self:
         """Return a copy for a new training, which keeps the settings of today."""
-        new = self._copy("feature_names_in_", *OF_CALIBRATION)
+        new = self._copy("feature_names_in_", "columns_", "fidelity_", *OF_CALIBRATION)
         new._fitted_with = self.get_params(deep=False)  # type: ignore[attr-defined]
         return new
 

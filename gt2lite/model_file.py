@@ -19,13 +19,16 @@ sha256
     whoever edits a file can compute it again.
 content
     For a regressor: ``settings`` (of the constructor, at the last fit), ``features`` (column names
-    or null), ``scaler`` (means and standard deviations that turn user units into the units of the
+    or null), ``columns`` (how the columns of a data frame are encoded, see `gt2lite.columns`, or
+    null), ``scaler`` (means and standard deviations that turn user units into the units of the
     systems), ``marks`` (a hash of each training row), ``planes`` (the alphas that make up the
     output), ``systems`` (``recipe``, ``inputs``, ``params`` and ``history`` of each), ``ranks``
     (quantiles of the inputs, or null), ``margins`` (or null), ``candidates`` (what a choice has
-    tried), ``calibration`` (``state`` and ``arrays`` of the calibrator, or null) and
-    ``calibration_X`` (null, except for the methods "table" and "search", which evaluate the
-    calibration rows again when a new level is asked for).
+    tried), ``sides`` (that it found best), ``limits`` (range of the inputs, or null),
+    ``calibration`` (``state`` and ``arrays`` of the calibrator, or null) and ``calibration_X``
+    (null, except for the methods "table" and "search", which evaluate the calibration rows again
+    when a new level is asked for) and ``seen`` (limits of the middle 95% of each scaled input in
+    training, or null; rules are described between them). It holds no training rows.
     The other kinds contain one or several regressors.
 
 Numbers are written as Python's `repr` writes them: the shortest decimal that reads back as the
@@ -40,14 +43,17 @@ unknown or impossible.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
 import os
 import re
 import secrets
+import signal
 import stat
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, fields
 from numbers import Integral, Real
 from pathlib import Path
@@ -166,10 +172,39 @@ def load(path: Location, kind: str, unpack: Callable[[Content], T]) -> T:
 
 
 def write_file(path: Location, data: bytes) -> None:
-    """Write a file in full or not at all: a temporary file beside it takes its name at the end.
+    """Write a file in full or not at all, see `write_files`."""
+    write_files({path: data})
 
-    A link is followed, and a file that is replaced keeps its permissions.
+
+def write_files(files: Mapping[Location, bytes]) -> None:
+    """Write files in full or not at all, and all of them or none.
+
+    Temporary files beside them take their names at the end, which Ctrl-C does not interrupt. A
+    link is followed, and a file that is replaced keeps its permissions.
     """
+    temporaries: dict[Path, Path] = {}
+    try:
+        for path, data in files.items():
+            target = check_writable(path)
+            temporary = target.with_name(f".gt2lite-{secrets.token_hex(8)}")
+            temporaries[temporary] = target
+            with temporary.open("xb") as file:
+                if target.exists():  # before there is anything to read
+                    temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+        with _without_interrupts():
+            for temporary, target in temporaries.items():
+                os.replace(temporary, target)
+    except BaseException:
+        for temporary in temporaries:
+            temporary.unlink(missing_ok=True)
+        raise
+
+
+def check_writable(path: Location) -> Path:
+    """Return where a file would be written, with links followed, or raise an OSError."""
     target = Path(os.path.realpath(path))
     if os.path.isdir(path):
         raise IsADirectoryError(f"{path} is a folder: name a file in it")
@@ -182,19 +217,20 @@ def write_file(path: Location, data: bytes) -> None:
             f"{path} cannot be written: there is no folder {target.parent}. Make it first, such as "
             "by Path(...).mkdir(parents=True)"
         )
-    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
-    temporary = target.with_name(f".gt2lite-{secrets.token_hex(8)}")
+    return target
+
+
+@contextlib.contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Ignore Ctrl-C for a moment; other threads than the main one never receive it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with temporary.open("xb") as file:
-            if mode is not None:
-                temporary.chmod(mode)  # before there is anything to read
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _to_json(value: Any) -> str:
@@ -296,8 +332,8 @@ def pick(content: Any, *names: str) -> list[Any]:
 # -------------------------------------------------------------------------- regressor
 
 _REGRESSOR = (
-    *("settings", "features", "scaler", "marks", "planes", "systems", "ranks", "margins"),
-    *("candidates", "sides", "limits", "calibration", "calibration_X"),
+    *("settings", "features", "columns", "scaler", "marks", "planes", "systems", "ranks"),
+    *("margins", "candidates", "sides", "limits", "calibration", "calibration_X", "seen"),
 )
 
 
@@ -320,6 +356,7 @@ def pack_regressor(reg: Any) -> Content:
     return {
         "settings": reg._fitted_with | {"random_state": fitted_seed(reg)},
         "features": getattr(reg, "feature_names_in_", None),
+        "columns": reg.columns_.to_json() if hasattr(reg, "columns_") else None,
         "scaler": vars(reg.scaler_),
         "marks": reg.marks_,
         "planes": fitted.alphas,
@@ -333,6 +370,7 @@ def pack_regressor(reg: Any) -> Content:
         "limits": fitted.limits,
         "calibration": calibration,
         "calibration_X": rows,
+        "seen": reg.__dict__.get("_seen"),
     }
 
 
@@ -356,8 +394,15 @@ def unpack_regressor(cls: Any, content: Any) -> Any:
     reg._keep(fitted)
     reg._fitted_with = settings
     reg.scaler_, reg.marks_, reg.n_features_in_ = scaler, vector("marks", parts["marks"]), M
+    if parts["columns"] is not None:
+        reg.columns_ = unpack_columns(parts["columns"], M)
+        reg.n_features_in_ = len(reg.columns_.columns)
     if parts["features"] is not None:
-        reg.feature_names_in_ = unpack_names(parts["features"], M)
+        reg.feature_names_in_ = unpack_names(parts["features"], reg.n_features_in_)
+    if parts["seen"] is not None:
+        reg._seen = matrix("seen", parts["seen"])
+        if reg._seen.shape != (2, M) or (reg._seen[0] > reg._seen[1]).any():
+            raise ValueError(f"seen must be rising limits of {M} inputs")
     rows = parts["calibration_X"]
     reg._calibration_X = None if rows is None else matrix("calibration_X", rows)
     calibrator = _unpack_calibrator(parts["calibration"], reg._calibration_X, fitted)
@@ -390,6 +435,16 @@ def _unpack_scaler(content: Any, target_transform: str | None) -> Scaler:
         raise ValueError("x_std must be positive")
     y_mean, y_std = between("y_mean", y_mean, -np.inf, np.inf), between("y_std", y_std, 0, np.inf)
     return SCALERS[target_transform](x_mean, x_std, y_mean, y_std)
+
+
+def unpack_columns(content: Any, M: int) -> Any:
+    """Return the `gt2lite.columns.Columns` that encode M inputs, checked."""
+    from gt2lite.columns import Columns
+
+    columns = Columns.from_json(content)
+    if len(columns.names) != M:
+        raise ValueError(f"columns must encode {M} inputs, not {len(columns.names)}")
+    return columns
 
 
 def unpack_names(names: Any, M: int) -> Names:

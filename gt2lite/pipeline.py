@@ -13,7 +13,7 @@ import numpy as np
 
 from gt2lite import model_file
 from gt2lite._sklearn import OF_CALIBRATION, Stateful, need_sklearn
-from gt2lite._validation import Array, between, n_rows_of, read_target, take_rows
+from gt2lite._validation import Array, between, match_table, n_rows_of, read_target, take_rows
 from gt2lite.calibration import (
     DEFAULT_COVERAGE,
     SmallCalibrationWarning,
@@ -22,7 +22,7 @@ from gt2lite.calibration import (
 )
 from gt2lite.metrics import interval_score, picp
 from gt2lite.regressor import GT2Regressor, NarrowEnvelopeWarning, interval_frame, split_rows
-from gt2lite.rules import Units, explain_row, read_rules
+from gt2lite.rules import Units, read_rules
 from gt2lite.splits import read_folds
 
 need_sklearn("IntervalPipeline")  # says what to install, in place of the error of the next line
@@ -140,25 +140,28 @@ class IntervalPipeline(Stateful, Pipeline):
         x: Any,
         coverage: float | None = None,
         *,
-        alpha: float | None = None,
-        group: Any = None,
         target: str = "y",
+        background: Any = None,
+        **options: Any,
     ) -> Any:
         """Return how the prediction of one raw row and its interval came about.
 
-        Arguments as in `GT2Regressor.explain`; `x` is a row of a data frame, or a table (1, ...).
+        Arguments as in `GT2Regressor.explain`; `x` is a row of a data frame, or a table (1, ...),
+        and `background` has raw rows, too.
         """
         last = self._last("explain")
+        if background is not None:
+            background = self._inputs(background)
         if hasattr(x, "to_frame"):
             x = x.to_frame().T.infer_objects()
         elif not hasattr(x, "columns") and np.ndim(x) == 1:
             x = np.asarray(x)[None]
         row = self._inputs(x)
         if (units := self._units(target)) is None:
-            return last.explain(row, coverage, alpha=alpha, group=group, target=target)
-        calibration = last._calibrated() if alpha is None else None
-        scaled = last._scaled(row)
-        return explain_row(last._fitted(), units, scaled, calibration, coverage, alpha, group)
+            return last.explain(row, coverage, target=target, background=background, **options)
+        return last._explain(
+            units, match_table(row, last), background, coverage=coverage, **options
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the last step, a `GT2Regressor`, to one JSON file at exactly this path.
@@ -249,7 +252,7 @@ class IntervalPipeline(Stateful, Pipeline):
         last, names = self.steps[-1][1], self.names
         if names is None or not isinstance(last, GT2Regressor):
             return None
-        return Units.of(last.scaler_, tuple(names), target)
+        return Units.of(last, names, target)
 
     def _inputs(self, X: Any) -> Any:
         """Return raw rows as the last step receives them."""

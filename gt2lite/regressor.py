@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from functools import partial
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -19,10 +20,12 @@ from gt2lite._validation import (
     Names,
     between,
     match_table,
+    n_rows_of,
     one_of,
     read_seed,
     read_table,
     read_target,
+    take_rows,
     warn,
 )
 from gt2lite.calibration import (
@@ -39,17 +42,10 @@ from gt2lite.calibration import (
     read_groups,
 )
 from gt2lite.datasets import SCALERS, Scaler, check_target
+from gt2lite.explanations import Explanation, draw_background, explain_row
 from gt2lite.memberships import ALPHA_0
-from gt2lite.rules import (
-    Explanation,
-    Rules,
-    Units,
-    explain_row,
-    input_names,
-    one_row,
-    read_rules,
-    rule_weights,
-)
+from gt2lite.metrics import interval_score
+from gt2lite.rules import Rules, Units, input_names, middle, one_row, read_rules, rule_weights
 from gt2lite.selection import (
     MOST_STEPS,
     Candidate,
@@ -69,6 +65,24 @@ EPOCHS, MIN_STEPS = 100, 3000
 
 FAR = 0.5
 """Share of the training range; inputs farther outside it are reported."""
+
+
+_DRAWS = 4  # targets of each row that `readable` learns from
+
+
+class Fidelity(NamedTuple):
+    """How well a small system stands for a large one, see `GT2Regressor.readable`."""
+
+    agreement: float  # R^2 of the predictions
+    loss: float  # of interval score at 90%, relative
+    n_rows: int  # held-out rows that measured both
+
+    def __str__(self) -> str:
+        worse = "worse" if self.loss >= 0 else "better"
+        return (
+            f"predictions agree with R^2 = {self.agreement:.3f}, the interval score at 90% is "
+            f"{abs(self.loss):.1%} {worse} (on {self.n_rows} held-out rows)"
+        )
 
 
 class MissedLevelWarning(UserWarning):
@@ -140,6 +154,10 @@ class GT2Regressor(Stateful, Regressor):
             Parameters, and everything that is computed with them, are in double precision.
         clip_inputs: whether inputs outside the range of the training rows are moved to its edge.
             Consequents are linear, so far outside that range a system may predict anything.
+        columns: None for tables of numbers; gaps, text and dates are refused. "auto", the default
+            of `strong`, encodes those of a data frame as `gt2lite.columns` describes: gaps are
+            filled, and categories become columns of 0 and 1. All of it is learned from training
+            rows, so the guarantee is the same. Tables of complete numbers are taken as they are.
         n_jobs: processes that train; None for one, -1 for one per system. Needs joblib.
         verbose: whether to show a progress bar (needs tqdm); None shows one on a terminal.
         random_state: the seed of start values, row order, folds and splits; None for another
@@ -158,6 +176,7 @@ class GT2Regressor(Stateful, Regressor):
         ranks_: the quantiles of the inputs, if a system learns from ranks; else None.
         scaler_: mean and standard deviation of the training data.
         marks_: a hash of each training row, by which `calibrate` recognises it.
+        columns_: the encoding of the columns of a data frame; absent for tables of numbers.
         calibrator_: the calibration; absent before `calibrate`.
         calibration_rows_, split_: the rows that `fit_calibrate` did not train on, and a
             description of the split; absent otherwise.
@@ -184,12 +203,17 @@ class GT2Regressor(Stateful, Regressor):
     history_: Array
     scaler_: Scaler
     marks_: Array
+    columns_: Any  # of gt2lite.columns, which needs pandas
     n_features_in_: int
     feature_names_in_: Names
     calibrator_: Calibration
     calibration_rows_: IntArray
     split_: str
+    fidelity_: Fidelity
+    _names: Sequence[str] = ()  # of the inputs, if another estimator knows them
     _calibration_X: Array | None  # scaled inputs, if the calibrator evaluates them again
+    _background: Array  # scaled training rows that explanations by inputs start from
+    _seen: Array  # values between which rules are described, see `gt2lite.rules.middle`
 
     def __init__(
         self,
@@ -218,6 +242,7 @@ class GT2Regressor(Stateful, Regressor):
         target_transform: str | None = None,
         precision: str = "double",
         clip_inputs: bool = False,
+        columns: str | None = None,
         n_jobs: int | None = None,
         verbose: bool | None = None,
         random_state: int | np.random.Generator | np.random.RandomState | None = 0,
@@ -246,6 +271,7 @@ class GT2Regressor(Stateful, Regressor):
         self.target_transform = target_transform
         self.precision = precision
         self.clip_inputs = clip_inputs
+        self.columns = columns
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
@@ -268,12 +294,8 @@ class GT2Regressor(Stateful, Regressor):
         >>> reg.objective, reg.choose, reg.n_systems, reg.random_state
         ('aligned', True, 5, 3)
         """
-        settings = asdict(STRONG) | {
-            "epochs": None,
-            "n_systems": 5,
-            "choose": True,
-            "clip_inputs": True,
-        }
+        settings = asdict(STRONG) | {"epochs": None, "n_systems": 5, "choose": True}
+        settings |= {"clip_inputs": True, "columns": "auto"}
         return cls(**(settings | overrides))
 
     # ------------------------------------------------------------ fit and calibrate
@@ -297,7 +319,7 @@ class GT2Regressor(Stateful, Regressor):
         this size, if threadpoolctl is installed (scikit-learn requires it). Without it set
         OMP_NUM_THREADS and OPENBLAS_NUM_THREADS to 1 before Python starts.
         """
-        values, names = read_table(X)
+        values, names = read_table(X, self.columns)
         target = read_target(y, len(values))
         return self._become(self._trained(values, names, target, callback))
 
@@ -380,12 +402,15 @@ class GT2Regressor(Stateful, Regressor):
         '2139 rows: 1604 to train on, 535 to calibrate on (share=0.25, random_state=0)'
         """
         make_calibrator(method, sides or "both", groups is not None, options)  # before training
-        values, names = read_table(X)
+        values, names = read_table(X, self.columns)
         target = read_target(y, len(values))
         check_target(self.target_transform, target)  # an error names the row of the whole table
         split = split_rows(len(values), share, self.random_state, groups, sides or "both", options)
-        new = self._trained(values[split.trained], names, target[split.trained], callback)
-        scaled = new.scaler_.transform_X(values[split.calibrated])
+        use, rest = (take_rows(values, rows) for rows in (split.trained, split.calibrated))
+        new = self._trained(use, names, target[split.trained], callback)
+        if hasattr(new, "columns_"):
+            rest = new.columns_.encode(rest).inputs.to_numpy()
+        scaled = new.scaler_.transform_X(rest)
         sides = new._sides(sides, method, groups, options, len(scaled))
         calibrator = make_calibrator(method, sides, groups is not None, options)
         new = new._calibrated_by(calibrator, scaled, target[split.calibrated], split.labels)
@@ -489,9 +514,9 @@ class GT2Regressor(Stateful, Regressor):
         A printed rule has the inputs it is about ("temperature about 12 to 19"), the target there
         as a formula, the uncertainty of its sets and, if rows are given, how often it leads. An
         input is left out if its membership keeps 90% of its largest value over the middle 95% of
-        the rows (without rows: the training mean -+ 2 standard deviations): without it no firing
-        would change by more. If such inputs matter jointly, as they do with many inputs, the rule
-        counts them as "together".
+        the training rows: without it no firing would change by more. If such inputs matter
+        jointly, as they do with many inputs, the rule counts them as "together". `readable` makes
+        one small system of several large ones.
 
         Args:
             X: rows (N, M) to weigh the rules on, such as the training rows. Without them it is
@@ -514,8 +539,8 @@ class GT2Regressor(Stateful, Regressor):
         (2, 1.0)
         """
         check_fitted(self)
-        units = Units.of(self.scaler_, input_names(self), target)
         rows = None if X is None else self._scaled(X)
+        units = Units.of(self, target=target)
         return read_rules(self._fitted(), units, rows, top=top, system=system)
 
     def rule_weights(self, X: Any, *, system: int = 0) -> Array:
@@ -538,14 +563,24 @@ class GT2Regressor(Stateful, Regressor):
         alpha: float | None = None,
         group: Any = None,
         target: str = "y",
+        system: int | None = None,
+        background: Any = None,
+        together: Mapping[str, Sequence[Any]] | None = None,
     ) -> Explanation:
-        """Return how one prediction and its interval come about, rule by rule.
+        """Return how one prediction and its interval come about: by rules, or by inputs.
 
-        The estimate and both bounds are weighted means of the consequents: weights times
-        consequents add up to `predict` and `predict_interval`, plus a margin if calibration went
-        beyond the planes or if intervals are margins around the prediction. Of several systems
-        all rules are listed, with equal weight for each system. With a log target all numbers are
-        logarithms of y.
+        **One system** is explained by its rules. The estimate and both bounds are weighted means
+        of the consequents: weights times consequents add up to `predict` and `predict_interval`,
+        plus a margin if calibration went beyond the planes or if intervals are margins around the
+        prediction. With a log target these sums are about log(y). `system=k` does the same for
+        one of several systems, whose means are the prediction and the interval.
+
+        **Several systems**, and one with `background` or `together`, are explained by inputs: each
+        has a contribution with its standard error, in units of y, also with a log target. The
+        contributions add up to the prediction minus the mean prediction over background rows.
+        They are Shapley values, estimated by walks from background rows to `x` (Strumbelj and
+        Kononenko 2014, Knowledge and Information Systems 41), with at most 2,000 evaluations; see
+        `gt2lite.explanations.walk_inputs`. The width of the interval is explained likewise.
 
         Args:
             x: one row: M numbers, a row of a data frame, or a table (1, M).
@@ -554,6 +589,18 @@ class GT2Regressor(Stateful, Regressor):
             alpha: a plane in [0.01, 1] instead.
             group: the group of the row, if the calibration was by groups.
             target: name of the target.
+            system: index of the system whose rules explain.
+            background: rows (B, M) that contributions start from, such as training rows; of more
+                than 100, 100 are used. None for 100 training rows that `fit` draws by the seed.
+                `save` does not write those rows, so a loaded estimator needs `background`; pickle
+                does.
+            together: names of inputs with several columns, such as the one-hot columns of a
+                category, and these columns by name or number: they change together, as do those
+                that this estimator encodes itself.
+
+        Returns:
+            An explanation with `prediction`, `lower` and `upper` that prints, also in notebooks;
+            `table()` and `to_frame()` have every number.
 
         >>> from gt2lite import GT2Regressor
         >>> x = np.linspace(0, 10, 200)[:, None]
@@ -561,12 +608,122 @@ class GT2Regressor(Stateful, Regressor):
         >>> why = reg.explain([2.0], alpha=0.01)
         >>> bool(np.isclose(why.estimate.weights @ why.consequents, reg.predict([[2.0]])[0]))
         True
+        >>> why = reg.explain([2.0], alpha=0.01, background=x)
+        >>> bool(np.isclose(why.baseline + why.contributions.sum(), why.prediction))
+        True
         """
+        options = {"coverage": coverage, "alpha": alpha, "group": group, "system": system}
         row = one_row(x, self)
-        units = Units.of(self.scaler_, input_names(self), target)
-        calibration = self._calibrated() if alpha is None else None
-        scaled = self.scaler_.transform_X(row)
-        return explain_row(self._fitted(), units, scaled, calibration, coverage, alpha, group)
+        return self._explain(
+            Units.of(self, target=target),
+            row,
+            background,
+            together=together,
+            columns=self.__dict__.get("columns_"),
+            **options,
+        )
+
+    def _explain(
+        self,
+        units: Units,
+        row: Array,
+        background: Any,
+        *,
+        alpha: float | None = None,
+        system: int | None = None,
+        together: Mapping[str, Sequence[Any]] | None = None,
+        columns: Any = None,
+        **options: Any,
+    ) -> Explanation:
+        """Return the explanation of a row (1, M) of numbers; `units` may have other names.
+
+        Inputs that `columns`, of `gt2lite.columns`, makes of one column change together.
+        """
+        if system is not None and (background is not None or together is not None):
+            raise ValueError(
+                "system explains by rules, background and together by inputs: give one of them"
+            )
+        if background is not None:
+            background = self._scaled(background)
+        elif system is None and (len(self.systems_) > 1 or together is not None):
+            background = self.__dict__.get("_background")
+            if background is None:
+                raise ValueError(
+                    "background is needed, because model files hold no training rows: pass some, "
+                    "such as explain(x, background=X), or system=0 for the rules of one system"
+                )
+        if together is None and columns is not None:
+            together = columns.places()
+        options |= {"alpha": alpha, "system": system, "together": together}
+        calibration, scaled = None, self.scaler_.transform_X(row)
+        if alpha is None:
+            calibration = self._calibrated()
+        return explain_row(
+            self._fitted(), units, scaled, calibration, background=background, **options
+        )
+
+    def readable(self, X: Any, y: Any = None, *, n_rules: int = 7) -> Self:
+        """Return one small system that imitates this estimator, to be read instead of it.
+
+        It learns the predictive distribution of this estimator at 60% of the rows: their targets
+        are bounds of calibrated intervals, at levels from 5 to 95%. Another 20% of the rows
+        calibrate it, and the last 20% measure, as `fidelity_`, how well it stands for this
+        estimator. Its rules are those of another, less accurate model: say so when you show them.
+
+        Args:
+            X: rows (N, M), at least 100, such as the training rows.
+            y: their targets (N,). If None, targets drawn from this estimator's distribution take
+                their place, so that nothing is learned about real errors.
+            n_rules: number of rules.
+
+        Returns:
+            A calibrated `GT2Regressor` of one system. `fidelity_` has `agreement`, the R^2 of its
+            predictions with those of this estimator, `loss`, the relative loss of interval score
+            at 90% (0.1 is 10% worse), and `n_rows`. This estimator may have seen these rows; then
+            the loss is overstated, and the small system needs `calibrate` with new rows for the
+            guarantee.
+
+        >>> from gt2lite import GT2Regressor, load_dataset
+        >>> data = load_dataset("pp")
+        >>> reg = GT2Regressor(n_systems=2, epochs=5).fit_calibrate(data.X[:900], data.y[:900])
+        >>> small = reg.readable(data.X[:900], data.y[:900], n_rules=3)
+        >>> len(small.rules()), small.fidelity_.n_rows
+        (3, 180)
+        """
+        rng, N = np.random.default_rng(0), n_rows_of(X)
+        if N < 100:
+            raise ValueError(f"X must have at least 100 rows, got {N}")
+        bounds = self.predict_interval(X, np.arange(0.05, 1, 0.1).tolist())
+        quantiles = np.concatenate(bounds, axis=1)  # (N, 20), equally likely
+        if not np.isfinite(quantiles).all():
+            raise ValueError('sides must be "both" or "each": calibrate anew before readable')
+        target = rng.permuted(quantiles, axis=1)[:, 0] if y is None else read_target(y, N)
+        learn, check, test = np.split(rng.permutation(N), [3 * N // 5, 4 * N // 5])
+        labels = rng.permuted(quantiles[learn], axis=1)[:, :_DRAWS]
+        small = self.strong(
+            n_rules=n_rules,
+            choose=False,
+            n_systems=1,
+            coverage=0.95,  # the outermost of the quantiles
+            epochs=math.ceil(MIN_STEPS * STRONG.batch_size / labels.size),
+            schedule="cosine",
+            target_transform=self.target_transform,
+            verbose=self.verbose,
+        )
+        small.fit(take_rows(X, learn.repeat(_DRAWS)), labels.ravel())
+        held = take_rows(X, test)
+        with warnings.catch_warnings():  # how good it is says `fidelity_`
+            warnings.simplefilter("ignore", UserWarning)
+            small.calibrate(take_rows(X, check), target[check])
+            wanted, found = self.predict(held), small.predict(held)
+            bounds = [reg.predict_interval(held) for reg in (self, small)]
+        ours, score = (
+            interval_score(target[test], lower, upper, coverage=DEFAULT_COVERAGE)
+            for lower, upper in bounds
+        )
+        r2 = 1 - float(np.mean((found - wanted) ** 2) / (np.var(wanted) or 1.0))
+        small.fidelity_ = Fidelity(r2, float(score / ours) - 1, len(test))
+        return small
 
     # -------------------------------------------------------------- save and load
 
@@ -577,7 +734,8 @@ class GT2Regressor(Stateful, Regressor):
         store a few numbers for each calibration row and no inputs; "table" and "search" evaluate
         the calibration rows again when a new level is asked for, so the file contains these rows,
         and a `StoredRowsWarning` says so. Each training row leaves a hash of 48 bits: a row cannot
-        be read from it, but anyone who has a row can find out whether it was trained on.
+        be read from it, but anyone who has a row can find out whether it was trained on. The
+        training rows that `explain` starts from are not written.
         """
         check_fitted(self)
         model_file.write(path, "regressor", model_file.pack_regressor(self))
@@ -594,9 +752,10 @@ class GT2Regressor(Stateful, Regressor):
     # -------------------------------------------------------------------- private
 
     def _trained(
-        self, values: Array, names: Names | None, target: Array, callback: Callback | None
+        self, table: Any, names: Names | None, target: Array, callback: Callback | None
     ) -> Self:
         """Return a copy of this estimator, trained anew and not calibrated."""
+        values, columns = encode_training(table)
         recipe, settings = self._recipe(len(values)), self._ensemble_settings()
         settings.check_callback(callback)
         scaler = SCALERS[self.target_transform].fit(values, target)
@@ -605,7 +764,10 @@ class GT2Regressor(Stateful, Regressor):
         new = self._renewed()
         new._keep(fitted)
         new.scaler_, new.marks_ = scaler, mark_rows(values, target)
-        new.n_features_in_ = values.shape[1]
+        new._background, new._seen = draw_background(X, self.random_state), middle(X)
+        new.n_features_in_ = table.shape[1]
+        if columns is not None:
+            new.columns_ = columns
         if names is not None:
             new.feature_names_in_ = names
         return new
@@ -671,7 +833,7 @@ class GT2Regressor(Stateful, Regressor):
     def _planes(self, X: Any) -> Planes | MeanPlanes:
         fitted, scaled = self._fitted(), self._scaled(X)
         if fitted.limits is not None:
-            _warn_if_clipped(scaled, fitted.limits, input_names(self))
+            _warn_if_clipped(scaled, fitted.limits, self._names or input_names(self))
         return fitted.planes(scaled, keep=False)
 
     def _calibrated(self) -> Calibration:
@@ -682,6 +844,16 @@ class GT2Regressor(Stateful, Regressor):
                 f"envelope is predict_interval(X, alpha={ALPHA_0})"
             )
         return self.calibrator_
+
+
+def encode_training(table: Any) -> tuple[Array, Any]:
+    """Return training rows as inputs (N, M), and how columns are encoded; None for numbers."""
+    if isinstance(table, np.ndarray):
+        return table, None
+    from gt2lite.columns import learn
+
+    columns = learn(table)
+    return columns.encode(table).inputs.to_numpy(), columns
 
 
 def split_rows(

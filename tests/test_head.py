@@ -105,8 +105,11 @@ def test_the_system_may_be_an_ensemble_with_margins(made):
     lower, upper = head.predict_interval(X)
     first, second = (head.rules(X[:400], system=k) for k in (0, 1))
     assert first[0].formula() != second[0].formula()
-    why = head.explain(X[3])
-    assert (why.lower, why.upper) == pytest.approx((lower[3], upper[3]))
+    for options in ({}, {"system": 1}, {"background": X[:50]}):
+        why = head.explain(X[3], **options)
+        assert why._repr_html_() and len(why.to_frame()) == len(why.table())
+        if not options.get("system"):
+            assert (why.lower, why.upper) == pytest.approx((lower[3], upper[3]))
 
 
 @pytest.mark.parametrize("chosen", [None, Margins(0.0, usual=7.0)], ids=["planes", "margins"])
@@ -305,7 +308,7 @@ def test_error_rules_are_sorted_by_the_width_of_intervals_weighted_by_the_rule(m
     weights = calibrated.head_.rule_weights(inputs)[:, rules[0].number - 1]
     assert widths[0] == pytest.approx(np.average(upper - lower, weights=weights))
     assert rules[0].times == pytest.approx(widths[0] / (upper - lower).mean())
-    assert "price - base = " in str(rules) and "4 of 4 rules, the widest 90 %" in str(rules)
+    assert "price - base = " in str(rules) and "4 of 4 rules, the widest 90%" in str(rules)
     assert rules.table()[0]["width"] == widths[0]
     assert len(calibrated.rules(X, top=2)) == 2
 

@@ -26,6 +26,7 @@ LAYERS = [
     ["calibration"],
     ["selection"],
     ["rules", "columns"],
+    ["explanations"],
     ["model_file"],
     ["regressor"],
     ["head", "pipeline", "cv_plus"],

@@ -114,18 +114,6 @@ def test_a_constant_margin_is_the_same_for_all_rows(rows, fitted):
     assert np.ptp(upper - lower) > 0.1 * (upper - lower).mean()
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_weights_of_an_explanation_add_up_to_prediction_and_bounds(rows, fitted, kind):
-    reg, x = fitted[kind], rows[0][7]
-    why = reg.explain(x, coverage=0.9)
-    lower, upper = reg.predict_interval(x[None], coverage=0.9)
-    for part, wanted in zip(why.parts, (reg.predict(x[None]), lower, upper), strict=True):
-        assert part.value == pytest.approx(wanted[0], rel=1e-12)
-        assert part.weights @ why.consequents + part.margin == pytest.approx(wanted[0], rel=1e-9)
-        assert part.weights.sum() == pytest.approx(1)
-    assert len(why.labels) == 3 * len(reg.systems_)
-
-
 def test_rules_of_each_system_can_be_read_and_ranks_are_called_ranks(rows, fitted):
     several = fitted["several"]
     assert str(several.rules(system=0)) != str(several.rules(system=2))

@@ -7,7 +7,7 @@ import math
 import pickle
 import threading
 import warnings
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pytest
@@ -234,8 +234,11 @@ def textbook(X, y, recipe, seed):
             losses.append(f(params, X[batch], y[batch]))
             g = grad(f)(params, X[batch], y[batch])
             rate = recipe.learning_rate
-            if recipe.schedule == "cosine":
-                rate *= 0.5 + 0.5 * np.cos(np.pi * steps / n_steps)
+            if recipe.schedule != "constant":
+                ends = [0, n_steps] if recipe.schedule == "cosine" else [0, 6, n_steps]
+                start = max(end for end in ends if end <= steps)
+                length = min(end for end in ends if end > steps) - start
+                rate *= 0.5 + 0.5 * np.cos(np.pi * (steps - start) / length)
             steps += 1
             t = steps if recipe.bias_correction == "steps" else epoch
             for name in params:
@@ -262,13 +265,15 @@ def textbook(X, y, recipe, seed):
         {"alphas": (0.01, 0.3)},
         {"n_rules": 1},
         {"schedule": "cosine"},
+        {"schedule": "restarts"},
         {"weight_decay": 2.0},
         {"averaging": 0.5},
         {"start": "joint", "sigma_scale": 0.5},
     ],
     ids=str,
 )
-def test_training_is_the_textbooks_adam_on_the_formulas(settings):
+def test_training_is_the_textbooks_adam_on_the_formulas(settings, monkeypatch):
+    monkeypatch.setattr(training, "FIRST_CYCLE", 6)  # the second one takes the other 15 steps
     # 20 rows in batches of 6: three steps an epoch, two rows left out of each
     recipe = Recipe(
         **{"n_rules": 3, "epochs": 7, "batch_size": 6, "learning_rate": 0.01, **settings}
@@ -279,6 +284,25 @@ def test_training_is_the_textbooks_adam_on_the_formulas(settings):
     params, history = textbook(X, y, recipe, seed=5)
     assert_same(trained.params, params, atol=1e-9)
     np.testing.assert_allclose(trained.history, history, rtol=0, atol=1e-9)
+
+
+def test_cycles_grow_by_half_and_the_last_one_ends_with_training():
+    assert Recipe(schedule="restarts", epochs=40).annealed(25) == [6, 15, 29, 40]
+    assert Recipe(schedule="restarts", epochs=33).annealed(25) == [6, 15, 33]  # no short cycle
+    assert Recipe(schedule="restarts", epochs=3).annealed(10_000) == [1, 2, 3]
+    assert Recipe(schedule="cosine", epochs=7).annealed(25) == [7]
+    assert Recipe(epochs=7).annealed(25) == []
+
+
+def test_single_precision_learns_the_same_up_to_rounding_and_returns_doubles():
+    X, y = a_table(N=200)
+    recipe = Recipe(n_rules=5, epochs=5, learning_rate=0.01)
+    double = train(X, y, recipe)
+    single = train(X, y, replace(recipe, precision="single"))
+    assert all(value.dtype == float for value in single.params.values())
+    assert_same(single.params, double.params, atol=1e-3)
+    assert any((single.params[name] != double.params[name]).any() for name in double.params)
+    np.testing.assert_allclose(single.history, double.history, rtol=1e-4)
 
 
 def test_the_loss_goes_down():

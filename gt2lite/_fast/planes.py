@@ -61,7 +61,7 @@ from gt2lite._fast.switching import (
 )
 from gt2lite._validation import Array, IntArray
 
-_SAFE_INPUTS = 30  # inputs whose memberships are multiplied at a time in single precision
+_SAFE_INPUTS = 5  # inputs whose memberships are multiplied at a time in single precision
 
 
 class Fired:
@@ -203,7 +203,7 @@ def _log_upper(fired: Fired, wide: Wide, t: Array, room: Array) -> Array:
     if fired.f.dtype == float:
         log_u = np.logaddexp(np.log(room)[:, :, None] - fired.z**2 / 2, np.log(t)[:, :, None])
         return np.add.reduce(log_u, axis=1)
-    # in single precision products of some 30 inputs are safe, which saves most of the logarithms
+    # in single precision products of a few inputs are safe, which saves most of the logarithms
     total = np.log(room).sum(axis=1)[:, None]
     for start in range(0, wide.u.shape[1], _SAFE_INPUTS):
         product = np.multiply.reduce(wide.u[:, start : start + _SAFE_INPUTS], axis=1)

@@ -159,3 +159,12 @@ def test_coverage_by_bins_counts_the_rows_of_each(ax, reg, new, kind):
 def test_wrong_arguments_are_refused(ax, reg, new, draw, match):
     with pytest.raises(ValueError, match=match):
         draw(ax, reg, *new)
+
+
+def test_names_from_data_are_no_formulas(ax, reg, new):
+    name = r"$\broken{$"
+    plots.plot_intervals(ax, reg, *new, target=name)
+    ax.figure.canvas.draw()
+    ax.clear()
+    plots.plot_coverage_by(ax, reg, *new, np.where(new[0][:, 0] > 15, name, "b"))
+    ax.figure.canvas.draw()
