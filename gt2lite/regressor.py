@@ -831,7 +831,7 @@ class GT2Regressor(Stateful, Regressor):
         return self.scaler_.transform_X(values)
 
     def _planes(self, X: Any) -> Planes | MeanPlanes:
-        fitted, scaled = self._fitted(), self._scaled(X)
+        scaled, fitted = self._scaled(X), self._fitted()
         if fitted.limits is not None:
             _warn_if_clipped(scaled, fitted.limits, self._names or input_names(self))
         return fitted.planes(scaled, keep=False)
