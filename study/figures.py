@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from gt2lite._validation import Array
 from gt2lite.losses import log_cosh, pinball
-from gt2lite.memberships import ALPHA_0
+from gt2lite.memberships import ALPHA_0, alpha_of, kappa_of, secondary_grade
 from gt2lite.plots.calibration import COVERAGE, PLANE, STAGES, staircase
-from gt2lite.plots.sets import bell
+from gt2lite.plots.sets import bell, plane_edges
 from gt2lite.plots.style import (
     BLACK,
     BLUE,
@@ -66,6 +66,45 @@ def target_histogram(ax: Axes, y: Array, name: str) -> Axes:
         ax.set_xticks(values)
     ax.bar(values, 100 * counts / y.size, width=width, color=BLUE)
     return labelled(ax, name, "rows (%)")
+
+
+def secondary_membership(
+    ax: Axes, mu: float, s_l: float, s_r: float, alpha: float | None = None
+) -> Axes:
+    """Draw the secondary membership that stands on the primary membership `mu`.
+
+    Args:
+        ax: where to draw.
+        mu: the primary membership.
+        s_l: share of the room below `mu` that the plane alpha_0 takes.
+        s_r: share of the room above `mu` that the plane alpha_0 takes.
+        alpha: a plane to mark, if any.
+    """
+    u = np.union1d(np.linspace(*plane_edges(mu, ALPHA_0, s_l, s_r), 401), [mu])
+    grade = secondary_grade(u, mu, s_l, s_r)
+    ax.fill_between(u, 0, grade, color=SKY, alpha=0.3, linewidth=0)
+    ax.plot(u, grade, color=BLUE, linestyle="-")
+    ax.plot([mu], [1.0], "o", color=BLACK)
+    if alpha is not None:
+        lower, upper = plane_edges(mu, alpha, s_l, s_r)
+        ax.plot([lower, upper], [alpha, alpha], "|-", color=VERMILION)
+        ax.annotate(
+            rf"$\alpha = {alpha:g}$", (float(upper), alpha), xytext=(6, 6),
+            textcoords="offset points", color=VERMILION,
+        )  # fmt: skip
+    ax.set(xlim=(0, 1), ylim=(0, 1.1))
+    return labelled(ax, "grade $u$", r"height $\alpha$")
+
+
+def kappa_curve(ax: Axes, alphas: Sequence[float] = ()) -> Axes:
+    """Draw kappa, the half-width of a plane, against alpha, with some planes marked."""
+    kappa = np.linspace(0, 1, 401)
+    ax.plot(alpha_of(kappa), kappa, color=BLUE, linestyle="-")
+    for alpha in alphas:
+        ax.plot([alpha, alpha, 0], [0, kappa_of(alpha), kappa_of(alpha)], ":", color=GREY)
+        ax.plot(alpha, kappa_of(alpha), "o", color=VERMILION)
+    ax.set(xlim=(0, 1.02), ylim=(0, 1.02))
+    return labelled(ax, r"plane $\alpha$", r"half-width $\kappa$")
 
 
 def rule_lines(ax: Axes, x: Array, params: Params) -> Axes:

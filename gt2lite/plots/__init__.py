@@ -35,8 +35,6 @@ from gt2lite.plots.interactive import (
 )
 from gt2lite.plots.sets import (
     alpha_planes,
-    kappa_curve,
-    secondary_membership,
     z_gt2_set,
     z_gt2_surface,
 )
@@ -45,7 +43,7 @@ from gt2lite.plots.style import BLUE, STYLE, VERMILION, use_style
 __all__ = [
     "BLUE", "STYLE", "VERMILION", "Interactive", "alpha_planes", "alpha_slider", "bands_along",
     "bin_coverage", "chosen_weights", "coverage_curves", "critical_ranks", "interval_bands",
-    "kappa_curve", "plane_bands", "plot_calibration", "plot_coverage_by", "plot_history",
-    "plot_intervals", "plot_rules", "plot_sets", "points_along", "rule_sets",
-    "secondary_membership", "set_3d", "switch_point", "use_style", "z_gt2_set", "z_gt2_surface",
+    "plane_bands", "plot_calibration", "plot_coverage_by", "plot_history", "plot_intervals",
+    "plot_rules", "plot_sets", "points_along", "rule_sets", "set_3d", "switch_point", "use_style",
+    "z_gt2_set", "z_gt2_surface",
 ]  # fmt: skip

@@ -60,9 +60,9 @@ STRIPS = {"ours": np.array([1.0, 3.0]), "theirs": np.array([4.0, 8.0])}
 VALUES = [np.arange(5.0), np.ones(5)]
 
 BOTH_LABELLED = [
-    (plots.secondary_membership, 0.7, 0.6, 0.4, 0.3),
-    (plots.secondary_membership, 1.0, 0.6, 0.4, 0.3),  # at the centre
-    (plots.kappa_curve, [0.01, 1.0]),
+    (figures.secondary_membership, 0.7, 0.6, 0.4, 0.3),
+    (figures.secondary_membership, 1.0, 0.6, 0.4, 0.3),  # at the centre
+    (figures.kappa_curve, [0.01, 1.0]),
     (plots.rule_sets, X, SYSTEM, 0.01),
     (figures.rule_lines, X, SYSTEM),
     (plots.plane_bands, X, SYSTEM, [0.01, 0.5]),
