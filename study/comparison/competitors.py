@@ -140,7 +140,7 @@ def folds(n: int, groups: ArrayLike | None, seed: int) -> Index:
 def chosen(part: str, settings: Mapping[str, Any], effort: float = 1.0) -> dict[str, Any]:
     """Return chosen settings as a row; trees at their limit are visible in it."""
     others = {name: value for name, value in settings.items() if name != "trees"}
-    row = {"part": part, "settings": json.dumps(others, sort_keys=True)}
+    row: dict[str, Any] = {"part": part, "settings": json.dumps(others, sort_keys=True)}
     if "trees" in settings:
         row |= {"trees": settings["trees"], "most_trees": share(effort, MOST_TREES)}
     return row
@@ -427,7 +427,8 @@ def gaussian_process(case: Case, effort: float = 1.0) -> Result:
 
     def density(kernel: str) -> float:
         few = kept[~held[kept]][: gp.FEW_ROWS]
-        return gp.fit(X[few], y[few], kernel).log_density(X[held], y[held])
+        mean, std = gp.fit(X[few], y[few], kernel).predict(X[held])
+        return float(np.mean(-0.5 * ((y[held] - mean) / std) ** 2 - np.log(std)))
 
     kernel, tuning = timed(lambda: max(gp.KERNELS, key=density))
     process, seconds = timed(lambda: gp.fit(X[kept], y[kept], kernel, steps=steps))
@@ -550,13 +551,12 @@ def linear(case: Case, effort: float = 1.0) -> Result:
 
     penalty, tuning = timed(lambda: min(PENALTIES, key=loss))
     mean, seconds = timed(lambda: RidgeCV(alphas=np.logspace(-2, 4, 13)).fit(X, y))
-    models, times = {}, []
-    for level in LEVELS:
-        found, spent = timed(
-            lambda level=level: {tau: quantile(tau, penalty) for tau in taus(level)}
-        )
-        models |= found
-        times.append(spent)
+    models: dict[float, Any] = {}
+
+    def learn(level: float) -> None:
+        models.update({tau: quantile(tau, penalty) for tau in taus(level)})
+
+    times = [timed(functools.partial(learn, level))[1] for level in LEVELS]
     return result(
         case,
         _by_models(mean, models),
