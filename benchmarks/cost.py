@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 import _measure
 import numpy as np
 
-from gt2lite.calibration import CALIBRATORS, Calibrator, CoverageError
+from gt2lite.calibration import CALIBRATORS, Calibration, CoverageError
 from gt2lite.datasets import Prepared, load_dataset, prepare
 from gt2lite.memberships import ALPHA_0
 from gt2lite.metrics import Quality, interval_quality, pinaw
@@ -117,7 +117,7 @@ def calibrated(params: Params, data: Prepared, method: str) -> list[Answer]:
     return [Answer(test, answer(calibrator, test, level)) for level in PAPER]
 
 
-def answer(calibrator: Calibrator, test: Planes, level: float) -> Ends:
+def answer(calibrator: Calibration, test: Planes, level: float) -> Ends:
     """Return the ends at a level, or those of the widest plane where it is out of reach."""
     try:
         return calibrator.intervals(test, level)

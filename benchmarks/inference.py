@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import _measure
 import numpy as np
 
-from gt2lite.calibration import CALIBRATORS, Calibrator
+from gt2lite.calibration import CALIBRATORS, Calibration
 from gt2lite.losses import DUAL_ALPHAS
 from gt2lite.memberships import ALPHA_0
 from gt2lite.system import Planes
@@ -45,7 +45,7 @@ def main(words: Sequence[str] | None = None) -> None:
         "interval, a plane for each row, kept": (1, lambda: kept(np.full(args.rows, 0.3))),
     }
 
-    def calibrate(method: str) -> Calibrator:
+    def calibrate(method: str) -> Calibration:
         fitted = CALIBRATORS[method]().fit(Planes(params, X), y)
         fitted.alpha(_measure.LEVELS)
         return fitted

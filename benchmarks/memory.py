@@ -58,8 +58,9 @@ def trained(M: int) -> tuple[GT2Regressor, np.random.Generator]:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, M))
     y = target(X, rng)
-    reg = GT2Regressor(n_rules=10, epochs=2, random_state=0, learning_rate=0.01).fit(X, y)
-    return reg.calibrate(X, y, method="exact"), rng
+    reg = GT2Regressor(n_rules=10, epochs=2, random_state=0, learning_rate=0.01)
+    reg.fit(X[:1000], y[:1000]).calibrate(X[1000:], y[1000:], method="exact")
+    return reg, rng
 
 
 def target(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -1,88 +1,142 @@
-"""Command line: ``python -m gt2lite report`` and ``python -m gt2lite predict``."""
+"""Command line: ``gt2lite report`` and ``gt2lite predict``, also as ``python -m gt2lite``."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+import traceback
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 from gt2lite._version import __version__
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; return its exit status."""
+    """Run a command; return its exit status. Every failure is one line on stderr."""
+    for stream in (sys.stdout, sys.stderr):  # a console may lack letters that a table has
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
     parser = _parser()
-    options = parser.parse_args(arguments)
-    if options.command is None:
+    options = vars(parser.parse_args(arguments))
+    command = options.pop("command")
+    if command is None:
         print(f"gt2lite {__version__}\n")
         parser.print_help()
         return 0
+    before: Any = None
+    result: Any = None
     try:
-        return _report(options) if options.command == "report" else _predict(options)
-    except (ImportError, ValueError, OSError) as error:
-        print(f"gt2lite: {error}", file=sys.stderr)
-        return 1
+        run, result = _report(options) if command == "report" else _predict(options)
+        before = _state(result)
+        run()
     except KeyboardInterrupt:
-        print("gt2lite: interrupted", file=sys.stderr)
+        # Files take their names all at once, so that one of them tells whether it was too late.
+        written = before is not None and _state(result) != before
+        after = "everything was written before" if written else "nothing was written"
+        print(f"gt2lite: stopped, {after}", file=sys.stderr)
         return 130
+    except (ImportError, ValueError, OSError, MemoryError) as error:
+        print(f"gt2lite: {_one_line(error)}", file=sys.stderr)
+        return 1
+    except Exception as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{Path(place.filename).name}, line {place.lineno}"
+        what = f"{type(error).__name__}: {_one_line(error)}"
+        print(f"gt2lite: unexpected error ({where}): {what}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:1000] or type(error).__name__
+
+
+def _state(path: Path) -> tuple[int, int]:
+    """Return numbers that are others after a file was written."""
+    try:
+        found = path.stat()
+    except OSError:
+        return 0, 0
+    return found.st_ino, found.st_mtime_ns
+
+
+def _bound(text: str) -> float | None:
+    return None if text.lower() in ("none", "inf", "-inf") else float(text)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m gt2lite",
+        prog="gt2lite",
         description="Prediction intervals for your own table.",
         epilog="Needs the extra: pip install 'gt2lite[report]'",
     )
     parser.add_argument("--version", action="version", version=f"gt2lite {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="command")
     report = commands.add_parser("report", help="train on a table and write a page about it")
-    report.add_argument("table", help="a CSV, Excel or Parquet file")
-    report.add_argument("--target", required=True, help="the column to predict")
-    report.add_argument(
-        "--levels", type=float, nargs="+", default=[0.8, 0.9, 0.95], help="default: 0.8 0.9 0.95"
-    )
-    report.add_argument("--groups", help="a column whose groups stay together")
-    report.add_argument("--time", help="a column to sort by: the latest rows test")
-    report.add_argument("--out", help="a folder; default: named after the table")
-    report.add_argument("--seed", type=int, default=0, help="of all random choices; default: 0")
-    report.add_argument("--epochs", type=int, help="passes over the rows; default: by table size")
+    add = report.add_argument
+    add("table", help="a CSV, Excel or Parquet file")
+    add("--target", required=True, help="the column to predict")
+    levels = (0.8, 0.9, 0.95)
+    add("--levels", type=float, nargs="+", default=levels, help="default: 0.8 0.9 0.95")
+    add("--groups", help="a column whose groups stay together")
+    add("--time", help="a column to sort by: the latest rows test")
+    add("--keep", nargs="+", default=(), metavar="COLUMN", help="inputs that look useless")
+    add("--drop", nargs="+", default=(), metavar="COLUMN", help="columns that are not inputs")
+    bounds = "the lowest and highest possible target, such as 0 none"
+    add("--bounds", nargs=2, type=_bound, metavar=("LOW", "HIGH"), help=bounds)
+    add("--log", action="store_true", help="learn the logarithm of a positive target")
+    add("--quick", action="store_true", help="a first look: one system, no choice of settings")
+    add("--epochs", type=int, help="passes over the rows; default: by table size")
+    add("--seed", type=int, default=0, help="of all random choices; default: 0")
+    add("--out", help="a folder; default: named after the table")
     predict = commands.add_parser("predict", help="predict a new table with the model of a report")
-    predict.add_argument("model", help="model.json from a report")
-    predict.add_argument("table", help="a file with the same columns; the target may be absent")
-    predict.add_argument("--out", default="predictions.csv", help="default: predictions.csv")
-    predict.add_argument("--levels", type=float, nargs="+", help="default: those of the report")
+    add = predict.add_argument
+    add("model", help="model.json from a report")
+    add("table", help="a file with the same columns; the target may be absent")
+    add("--levels", type=float, nargs="+", help="default: those of the report")
+    add("--with-inputs", action="store_true", help="put the columns of the table before the others")
+    add("--out", help="a CSV file; default: named after the table")
+    for command in (report, predict):
+        command.add_argument("--sheet", help="the sheet of an Excel file; default: the first")
+        command.add_argument("--overwrite", action="store_true", help="replace files of that name")
     return parser
 
 
-def _report(options: argparse.Namespace) -> int:
-    from gt2lite.report import report
+def _report(options: dict[str, Any]) -> tuple[Any, Path]:
+    """Return a function that makes a report, and one of the files that it writes."""
+    from gt2lite.report import default_folder, report
 
-    made = report(
-        options.table,
-        options.target,
-        options.levels,
-        options.groups,
-        options.time,
-        options.out,
-        options.seed,
-        epochs=options.epochs,
-    )
-    print(made)
-    return 0
+    options["out"] = Path(options["out"] or default_folder(options["table"]))
+    return lambda: print(report(**options)), options["out"] / "model.json"
 
 
-def _predict(options: argparse.Namespace) -> int:
-    from gt2lite.model_file import write_file
-    from gt2lite.report import load
+def _predict(options: dict[str, Any]) -> tuple[Any, Path]:
+    """Return a function that predicts a table, and the file that it writes."""
+    from gt2lite.model_file import check_writable, write_file
+    from gt2lite.report import load, short_stem
     from gt2lite.report.model import frame_to_csv
 
-    model = load(options.model)
-    frame = model.predict(options.table, options.levels)
-    for note in model.notes:
-        print(f"note: {note}", file=sys.stderr)
-    write_file(options.out, frame_to_csv(frame))
-    print(f"{len(frame):,} rows: {options.out}")
-    return 0
+    table = options["table"]
+    out = Path(options["out"] or f"{short_stem(table)}_predictions.csv")
+
+    def run() -> None:
+        target = check_writable(out)
+        for name in ("table", "model"):
+            if os.path.exists(options[name]) and target == Path(os.path.realpath(options[name])):
+                raise ValueError(f"--out {out} is the {name} itself: name another file")
+        if target.exists() and not options["overwrite"]:
+            raise ValueError(f"--out {out} is there already: name another one, or add --overwrite")
+        model = load(options["model"])
+        levels, with_inputs = options["levels"], options["with_inputs"]
+        frame = model.predict(table, levels, with_inputs=with_inputs, sheet=options["sheet"])
+        for note in model.notes:
+            print(f"note: {note}", file=sys.stderr)
+        write_file(out, frame_to_csv(frame))
+        print(f"{len(frame):,} rows: {out}")
+
+    return run, out
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
-"""A progress bar on terminals, if tqdm is installed."""
+"""A progress bar on terminals: that of tqdm, or a line of text if it is not installed."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
+import time
 from collections.abc import Callable, Iterator
 
 
@@ -21,20 +22,38 @@ def progress_bar(
     """
     if show is None:
         show = sys.stderr is not None and sys.stderr.isatty()
-    bar = None
-    if show:
-        with contextlib.suppress(ImportError):
-            from tqdm import tqdm
+    if not show:
+        yield lambda words: None
+        return
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        yield from _text_bar(total, what, unit)
+        return
+    with tqdm(total=total, desc=what, unit=unit, leave=False) as bar:
 
-            bar = tqdm(total=total, desc=what, unit=unit, leave=False)
-
-    def step(words: str) -> None:
-        if bar is not None:
+        def step(words: str) -> None:
             bar.set_postfix_str(words, refresh=False)
             bar.update()
+
+        yield step
+
+
+def _text_bar(total: int, what: str, unit: str) -> Iterator[Callable[[str], None]]:
+    """Yield a function that writes one line again and again; the line vanishes at the end."""
+    n_done, drawn = 0, 0.0
+
+    def step(words: str) -> None:
+        nonlocal n_done, drawn
+        n_done += 1
+        if n_done == 1 or time.monotonic() > drawn + 0.1:
+            drawn = time.monotonic()
+            filled = "#" * (20 * n_done // max(total, 1))
+            line = f"{what}: [{filled:<20}] {unit} {n_done} of {total} {words}"
+            print(f"\r{line[:79]:<79}", end="", file=sys.stderr, flush=True)
 
     try:
         yield step
     finally:
-        if bar is not None:
-            bar.close()
+        if n_done:
+            print(f"\r{'':<79}\r", end="", file=sys.stderr, flush=True)

@@ -6,6 +6,7 @@ searches. If it is not, the same methods are here, with the same meaning.
 
 from __future__ import annotations
 
+import copy
 import inspect
 from typing import TYPE_CHECKING, Any, Self
 
@@ -67,6 +68,37 @@ except ImportError:
     Regressor = PlainRegressor
 else:
     Regressor = type("Regressor", (RegressorMixin, BaseEstimator), {"__module__": __name__})
+
+
+OF_CALIBRATION = ("calibrator_", "_calibration_X", "calibration_rows_", "split_", "_warned")
+"""Attributes that a new calibration makes obsolete, where an estimator has them."""
+
+
+class Stateful:
+    """State that changes in one assignment: an error or Ctrl-C before it changes nothing.
+
+    Whatever changes an estimator makes a copy, changes that, and lets the estimator `_become` it.
+    """
+
+    _fitted_with: dict[str, Any]  # settings of the last training, whatever was set since
+
+    def _copy(self, *lost: str) -> Self:
+        """Return a shallow copy that lacks some attributes."""
+        new = copy.copy(self)
+        for name in lost:
+            new.__dict__.pop(name, None)
+        return new
+
+    def _renewed(self) -> Self:
+        """Return a copy for a new training, which keeps the settings of today."""
+        new = self._copy("feature_names_in_", "columns_", "fidelity_", *OF_CALIBRATION)
+        new._fitted_with = self.get_params(deep=False)  # type: ignore[attr-defined]
+        return new
+
+    def _become(self, new: Self) -> Self:
+        """Take over the state of a copy."""
+        self.__dict__ = new.__dict__
+        return self
 
 
 def check_fitted(estimator: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 import threading
 import weakref
 from collections.abc import Iterator
@@ -30,6 +31,9 @@ def one_blas_thread() -> Iterator[None]:
 
 class _Token:
     """Stands for one context; it vanishes with the context even if that is never left."""
+
+    def __init__(self) -> None:
+        self.thread = threading.get_ident()
 
 
 # Ctrl-C may leave a context to the garbage collector. It may run while the lock is held (hence a
@@ -61,6 +65,21 @@ def _leave(token: _Token) -> None:
 def _lift() -> None:
     while _limits:
         _limits.pop().restore_original_limits()
+
+
+def _after_fork() -> None:
+    """Forget the contexts of threads that a forked child does not have."""
+    for token in list(_inside):
+        if token.thread != threading.get_ident():
+            _inside.discard(token)
+    _lock.release()
+
+
+# A child must not inherit a lock that one of its parent's threads holds: nobody would release it.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_after_fork
+    )
 
 
 @functools.cache

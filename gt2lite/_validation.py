@@ -6,6 +6,7 @@ import math
 import os
 import sys
 import warnings
+from collections import UserString
 from collections.abc import Iterable
 from datetime import date, timedelta
 from numbers import Integral, Real
@@ -71,7 +72,7 @@ def between(name: str, value: Any, low: float, high: float, *, closed: bool = Fa
 
     ok = isinstance(value, Real) and not isinstance(value, bool)
     if isinstance(value, np.floating):
-        value = float(value)  # half precision cannot be compared with a large bound
+        value = float(str(value))  # 0.3 of single or half precision means 0.3
     # as a float it may be the bound itself: the fraction 1 / 10**400 becomes 0
     if not (ok and inside(value) and inside(float(value))):
         brackets = "[]" if closed else "()"
@@ -169,6 +170,9 @@ _NO_NUMBERS = {
 }
 
 
+_TEXT = (str, bytes, bytearray, memoryview, UserString)  # float() would read them
+
+
 def _refuse_non_numbers(name: str, array: NDArray[Any]) -> None:
     kind = array.dtype.kind
     if kind in _NO_NUMBERS:
@@ -177,7 +181,9 @@ def _refuse_non_numbers(name: str, array: NDArray[Any]) -> None:
         return
     for where, item in np.ndenumerate(array):
         found: str = np.asarray(item).dtype.kind if isinstance(item, np.generic) else ""
-        if isinstance(item, (str, bytes)):
+        if isinstance(item, (complex, np.complexfloating)):
+            raise ValueError(f"Complex data not supported: {name} must hold real numbers")
+        if isinstance(item, _TEXT):
             found = "U"
         elif isinstance(item, (date, timedelta)):  # a datetime is a date
             found = "m" if isinstance(item, timedelta) else "M"
@@ -212,8 +218,14 @@ def finite(name: str, values: Array) -> Array:
 Names = NDArray[np.object_]
 
 
-def read_table(X: Any) -> tuple[Array, Names | None]:
-    """Return a table of numbers (N, M) and its column names, if these are text."""
+def read_table(X: Any, columns: str | None = None) -> tuple[Any, Names | None]:
+    """Return a table of numbers (N, M) and its column names, if these are text.
+
+    A data frame with gaps, text or dates is refused; if `columns` is "auto", it is returned as a
+    pandas frame, to be encoded by `gt2lite.columns`.
+    """
+    if columns is not None:
+        one_of("columns", columns, ("auto",))
     if hasattr(X, "toarray") or hasattr(X, "tocsr"):
         raise TypeError(
             "X is sparse, and sparse data is not supported: convert it by X.toarray(); in a "
@@ -225,10 +237,22 @@ def read_table(X: Any) -> tuple[Array, Names | None]:
     try:
         values = _read_values(X)
     except (TypeError, ValueError):
-        if words := _column_trouble(X):
+        words = _column_trouble(X)
+        if words and columns == "auto":
+            return _pandas_frame(X), _column_names(X)
+        if words:
             raise ValueError(f"X: {words}") from None
         raise
     return values, _column_names(X)
+
+
+def _pandas_frame(X: Any) -> Any:
+    """Return a data frame as one of pandas, with text as names of columns."""
+    frame = X.to_pandas() if hasattr(X, "to_pandas") else X
+    names = [str(name) for name in frame.columns]
+    if len(set(names)) < len(names):
+        raise ValueError("X has columns of the same name: rename them")
+    return frame.set_axis(names, axis=1)
 
 
 def _read_values(X: Any) -> Array:
@@ -299,7 +323,10 @@ def match_table(X: Any, estimator: Any) -> Array:
     check_fitted(estimator)
     n_features, owner = estimator.n_features_in_, type(estimator).__name__
     names: Names | None = getattr(estimator, "feature_names_in_", None)
-    values, found = read_table(X)
+    columns = getattr(estimator, "columns_", None)
+    if columns is not None and not hasattr(X, "columns"):
+        raise TypeError(f"X must be a data frame, as in fit: {owner} encodes its columns")
+    values, found = (_pandas_frame(X), _column_names(X)) if columns else read_table(X)
     if found is None and names is not None:
         warn(
             f"X does not have valid feature names, but {owner} was fitted with feature names",
@@ -317,7 +344,12 @@ def match_table(X: Any, estimator: Any) -> Array:
             f"X has {values.shape[1]} features, but {owner} is expecting {n_features} "
             "features as input"
         )
-    return values
+    if columns is None:
+        return values
+    encoded = columns.encode(values)
+    if encoded.notes:
+        warn("; ".join(encoded.notes), UserWarning)
+    return encoded.inputs.to_numpy()
 
 
 def _column_names(X: Any) -> Names | None:
@@ -406,7 +438,7 @@ def _trouble(items: Iterable[Any]) -> str | None:
 def _kind(item: Any) -> str:
     if item is None or type(item).__name__ in ("NAType", "NaTType"):  # those of pandas
         return "missing"
-    if isinstance(item, (str, bytes)):
+    if isinstance(item, _TEXT):
         return "text"
     if isinstance(item, (date, timedelta, np.datetime64, np.timedelta64)):
         return "time spans" if isinstance(item, (timedelta, np.timedelta64)) else "dates"

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gt2lite import model_file
 from gt2lite._progress import progress_bar
-from gt2lite._sklearn import Regressor, check_fitted
+from gt2lite._sklearn import Regressor, Stateful, check_fitted
 from gt2lite._validation import (
     LARGEST_SEED,
     Array,
@@ -35,6 +35,7 @@ from gt2lite.calibration import (
     Scores,
     critical_scores,
     cut_ends,
+    highest_level,
     plain_fraction,
     rank,
 )
@@ -47,14 +48,15 @@ CHUNK_ELEMENTS = 2**21
 """Number of interval bounds that are held in memory at once."""
 
 
-class CVPlusRegressor(Regressor):  # type: ignore[misc]
+class CVPlusRegressor(Stateful, Regressor):  # type: ignore[misc]
     """Prediction intervals from all rows of a small data set: CV+ for nested intervals.
 
     Rows are split at random into folds. For each fold a system is trained without it, and its rows
     are scored: which plane just covers them? At a new row, each of the N training rows contributes
     the bounds of its plane, of the system that was trained without it. At the level 1 - a the
     interval leaves out the share a of the lower bounds that lie lowest, and the share a of the
-    upper bounds that lie highest.
+    upper bounds that lie highest. If both cross, as they may at low levels, a point or a short
+    interval stands in.
 
     In practice coverage is about the level. What is guaranteed is less, `promised(coverage)`:
     at least 1 - 2 a - 2 (1 - 1/K) / (N/K + 1) with K folds, for exchangeable rows. This requires
@@ -112,9 +114,9 @@ class CVPlusRegressor(Regressor):  # type: ignore[misc]
         ]
         with progress_bar(n_folds, "training", "fold", show=system.verbose) as done:
             found = list(call_all(calls, self.n_jobs, done))
-        self.__dict__.pop("feature_names_in_", None)
-        self._keep(fold, [one for one, _ in found], [scores for _, scores in found])
-        return self
+        new = self._renewed()
+        new._keep(fold, [one for one, _ in found], [scores for _, scores in found])
+        return self._become(new)
 
     def predict(self, X: Any) -> Array:
         """Return the prediction (N,) for inputs `X` (N, M): the mean over the systems."""
@@ -149,7 +151,9 @@ class CVPlusRegressor(Regressor):  # type: ignore[misc]
             rows = slice(start, start + step)
             bounds = np.concatenate(self._bounds(values[rows]), axis=1)  # (2, scores, rows)
             bounds.sort(axis=1)
-            lower[rows], upper[rows] = bounds[0, below].T, bounds[1, above].T
+            middle = _middle(*bounds)
+            lower[rows] = np.minimum(bounds[0, below], middle).T
+            upper[rows] = np.maximum(bounds[1, above], middle).T
         if n_axes("coverage", coverage) == 0:
             lower, upper = lower[:, 0], upper[:, 0]
         return interval_frame(X, lower, upper, coverage) if as_frame else (lower, upper)
@@ -173,9 +177,10 @@ class CVPlusRegressor(Regressor):  # type: ignore[misc]
             {"regressor": model_file.pack_regressor(system), "scores": scores.arrays()}
             for system, scores in zip(self.systems_, self.scores_, strict=True)
         ]
-        seed = model_file.plain_seed(self.random_state)
-        content = {"random_state": seed, "fold": self.fold_, "folds": folds}
-        model_file.write(path, "cv plus", content)
+        seed = model_file.fitted_seed(self)
+        model_file.write(
+            path, "cv plus", {"random_state": seed, "fold": self.fold_, "folds": folds}
+        )
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -204,6 +209,7 @@ class CVPlusRegressor(Regressor):  # type: ignore[misc]
         if len({system.n_features_in_ for system in systems}) != 1:
             raise ValueError("all systems must have the same inputs")
         self = cls(GT2Regressor(**systems[0].get_params()), n_folds, None, seed)
+        self._fitted_with = self.get_params(deep=False)
         self._keep(fold.astype(int), systems, scores)
         return self
 
@@ -232,7 +238,7 @@ class CVPlusRegressor(Regressor):  # type: ignore[misc]
         if (k := rank(level, n + 1)) > n:
             raise CoverageError(
                 f"coverage {level} is out of reach: {n} rows were scored, which answer levels up "
-                f"to {n / (n + 1):.4f}; use a lower level or more rows"
+                f"to {highest_level(n, n + 1)}; use a lower level or more rows"
             )
         return k
 
@@ -247,6 +253,18 @@ class CVPlusRegressor(Regressor):  # type: ignore[misc]
             bounds += np.stack([-scores.margin, scores.margin])[:, :, None]
             found.append(system.scaler_.inverse_bounds(bounds))
         return found
+
+
+def _middle(lower: Array, upper: Array) -> Array:
+    """Return a point (N,) that intervals of all levels shall contain, from sorted bounds (n, N).
+
+    Rank k stands for the k-th lower bound from above and the k-th upper bound from below. At low
+    levels they may cross, since they are of different rows, and no point is left: there an
+    interval may be anything. The first ranks that do not cross have the middle between them.
+    """
+    rank = np.argmax(lower[::-1] <= upper, axis=0)[None]
+    bounds = (np.take_along_axis(side, rank, axis=0)[0] for side in (lower[::-1], upper))
+    return sum(bound / 2 for bound in bounds)
 
 
 def draw_folds(n_rows: int, n_folds: int, seed: Any) -> IntArray:

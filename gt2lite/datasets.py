@@ -240,15 +240,12 @@ class LogScaler(Scaler):
         return super().transform_y(_log(y))
 
     def inverse_y(self, y: ArrayLike) -> Array:
-        """Return z-scores, of any shape, in the target's own units."""
-        with np.errstate(over="ignore"):
-            found = np.exp(super().inverse_y(y))
-        if not np.isfinite(found).all():
-            raise ValueError(
-                "a bound of log(y) is so large that its exponential overflows: use a lower "
-                "coverage, or train without target_transform"
-            )
-        return found
+        """Return z-scores, of any shape, in the target's own units.
+
+        What is larger than any float becomes the largest one: a row far away from the training
+        data must not take the others with it, and such a bound still covers every target.
+        """
+        return np.exp(np.minimum(super().inverse_y(y), _LARGEST_LOG))
 
     def learned_name(self, target: str) -> str:
         """Return the name of what the system learns, given that of the target."""
@@ -284,6 +281,7 @@ def _log(y: ArrayLike) -> Array:
 LARGEST, LEAST_SPREAD = 1e300, 1e-300
 """Numbers must not be larger than the one, nor vary by less than the other."""
 
+_LARGEST_LOG = float(np.log(np.finfo(float).max))  # its exponential is finite
 _SAFE = 1e140  # numbers up to this size, and down to its inverse, can be squared and added up
 
 

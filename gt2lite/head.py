@@ -1,18 +1,17 @@
 """`IntervalHead`: calibrated prediction intervals around an existing regressor.
 
 A GT2 system learns the errors of the regressor, here called the base. The file has the class,
-then the rules of that system (error rules), then what is asked of a base, and last the check for
-calibration rows that were trained on.
+then the rules of that system (error rules), and last what is asked of a base.
 """
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from hashlib import blake2b
+from html import escape
 from numbers import Integral
 from typing import Any, NamedTuple, Self
 
@@ -20,7 +19,13 @@ import numpy as np
 
 from gt2lite import model_file
 from gt2lite._progress import progress_bar
-from gt2lite._sklearn import Regressor, check_fitted, need_sklearn
+from gt2lite._sklearn import (
+    OF_CALIBRATION,
+    Regressor,
+    Stateful,
+    check_fitted,
+    need_sklearn,
+)
 from gt2lite._validation import (
     LARGEST_SEED,
     Array,
@@ -34,19 +39,23 @@ from gt2lite._validation import (
     read_target,
     take_rows,
     vector,
-    warn,
     whole,
 )
 from gt2lite.calibration import DEFAULT_COVERAGE, Calibration, make_calibrator
+from gt2lite.explanations import Explanation
 from gt2lite.memberships import ALPHA_0
-from gt2lite.regressor import GT2Regressor, interval_frame, split_rows
+from gt2lite.regressor import (
+    ClippedInputsWarning,
+    GT2Regressor,
+    encode_training,
+    interval_frame,
+    split_rows,
+)
 from gt2lite.rules import (
     SHOWN,
-    Explanation,
     Rule,
     Rules,
     Units,
-    explain_row,
     input_names,
     one_row,
     read_rules,
@@ -54,6 +63,7 @@ from gt2lite.rules import (
     wrap,
 )
 from gt2lite.selection import GRID, HeldOut, best_family
+from gt2lite.splits import mark_rows, read_folds, warn_if_seen
 from gt2lite.training import HEAD
 
 SYSTEMS = 5
@@ -71,15 +81,8 @@ PROBES = 32
 CLOSE = 1e-6
 """Tolerance of that comparison, in standard deviations: another machine may round differently."""
 
-HARMLESS = 0.01
-"""Share of calibration rows that may be training rows, such as stray duplicates."""
 
-
-class SeenRowsWarning(UserWarning):
-    """Calibration rows are training rows, too: the guarantee needs new rows."""
-
-
-class IntervalHead(Regressor):
+class IntervalHead(Stateful, Regressor):
     """Calibrated prediction intervals around the predictions of any regressor.
 
     A copy of `base` is trained on all training rows. Further copies are trained on all folds but
@@ -103,6 +106,10 @@ class IntervalHead(Regressor):
         cv: number of folds, or a splitter of scikit-learn, such as `TimeSeriesSplit`.
         random_state: the seed of the folds, of the default system, and of the split in
             `fit_calibrate`.
+        correct: whether `predict` adds the system's output to the base's prediction. None decides
+            by the training rows, see `corrects_`, and leaves a frozen base as it is.
+        columns: "auto" takes data frames with gaps, text and dates: the base gets the frame as it
+            is, and the system its columns encoded as in `GT2Regressor`. None refuses them.
 
     Attributes:
         base_: the trained base.
@@ -110,7 +117,9 @@ class IntervalHead(Regressor):
         out_of_fold_: whether the errors were those on rows left out; false for a frozen base.
         rmse_: root mean squared error on those rows, of the "base" and "corrected" by
             systems that were trained on the other half of them.
-        corrects_: whether `predict` adds the system's output, because "corrected" is not worse.
+        corrects_: whether `predict` adds the system's output, by default because "corrected" is
+            not worse.
+        columns_: the encoding of the columns of a data frame; absent for tables of numbers.
         calibrator_, calibration_rows_, split_: see `GT2Regressor`.
         n_features_in_, feature_names_in_: the columns seen in `fit`; names if X had them.
 
@@ -125,21 +134,29 @@ class IntervalHead(Regressor):
     """
 
     def __init__(
-        self, base: Any, system: GT2Regressor | None = None, cv: Any = 5, random_state: Any = 0
+        self,
+        base: Any,
+        system: GT2Regressor | None = None,
+        cv: Any = 5,
+        random_state: Any = 0,
+        correct: bool | None = None,
+        columns: str | None = "auto",
     ) -> None:
         need_sklearn("IntervalHead")
         self.base = base
         self.system = system
         self.cv = cv
         self.random_state = random_state
+        self.correct = correct
+        self.columns = columns
 
     # ------------------------------------------------------------ fit and calibrate
 
     def fit(self, X: Any, y: Any) -> Self:
         """Train base and system on inputs `X` (N, M), an array or data frame, and `y` (N,)."""
-        values, names = read_table(X)
+        values, names = read_table(X, self.columns)
         target = read_target(y, len(values), type(self).__name__)
-        return self._fit(values if names is None else X, values, names, target)
+        return self._become(self._trained(values if names is None else X, values, names, target))
 
     def calibrate(
         self,
@@ -156,11 +173,12 @@ class IntervalHead(Regressor):
         Arguments as in `GT2Regressor.calibrate`. A `SeenRowsWarning` reports how many of the rows
         were in `fit`; rows that a frozen base was trained on cannot be detected.
         """
-        options |= {"sides": sides, "groups": groups}
+        calibrator = make_calibrator(method, sides, groups is not None, options)
         table, values = self._read(X)
         target = read_target(y, len(values), type(self).__name__)
-        warn_if_seen(self.marks_, mark_rows(values, target))
-        return self._calibrate(table, values, target, method, **options)
+        new = self._calibrated_by(calibrator, table, values, target, groups)
+        warn_if_seen(self.head_.marks_, values, target)
+        return self._become(new)
 
     def fit_calibrate(
         self,
@@ -178,19 +196,23 @@ class IntervalHead(Regressor):
         Arguments as in `GT2Regressor.fit_calibrate`, which draws the same rows with the same
         seed. With a frozen base all rows must be new to it.
         """
-        make_calibrator(method, sides, groups is not None, options)  # before training
-        values, names = read_table(X)
+        calibrator = make_calibrator(method, sides, groups is not None, options)
+        values, names = read_table(X, self.columns)
         table = values if names is None else X
         target = read_target(y, len(values), type(self).__name__)
         split = split_rows(len(values), share, self.random_state, groups, sides, options)
         use, rest = split.trained, split.calibrated
-        self._fit(take_rows(table, use), values[use], names, target[use])
-        options |= {"sides": sides, "groups": split.labels}
-        self._calibrate(take_rows(table, rest), values[rest], target[rest], method, **options)
-        self.calibration_rows_, self.split_ = rest, split.words
-        if not self.out_of_fold_:
-            self.split_ += "; the base is frozen: all of them must be new to it"
-        return self
+        new = self._trained(take_rows(table, use), take_rows(values, use), names, target[use])
+        held = take_rows(values, rest)
+        if hasattr(new, "columns_"):
+            held = new.columns_.encode(held).inputs.to_numpy()
+        new = new._calibrated_by(
+            calibrator, take_rows(table, rest), held, target[rest], split.labels
+        )
+        new.calibration_rows_, new.split_ = rest, split.words
+        if not new.out_of_fold_:
+            new.split_ += "; the base is frozen: all of them must be new to it"
+        return self._become(new)
 
     # -------------------------------------------------------------------- predict
 
@@ -264,7 +286,7 @@ class IntervalHead(Regressor):
         legend = (
             f"'width': the mean width of intervals, each row weighed by the rule. 'then': how far "
             f"{name} is off there; the column 'base' is what it predicts. Rules with less "
-            f"than {100 * LEAST_SHARE:.0f} % of the weight are left out. Ranges as in "
+            f"than {LEAST_SHARE:.0%} of the weight are left out. Ranges as in "
             "GT2Regressor.rules."
         )
         if X is None:
@@ -303,24 +325,34 @@ class IntervalHead(Regressor):
         alpha: float | None = None,
         group: Any = None,
         target: str = "y",
+        system: int | None = None,
+        background: Any = None,
+        together: Mapping[str, Sequence[Any]] | None = None,
     ) -> HeadExplanation:
-        """Return how one prediction and its interval came about: the base, and error rules.
+        """Return how one prediction and its interval came about: the base, and the head.
 
         Arguments as in `GT2Regressor.explain`. The attribute `head` is the explanation of the
-        base's error; its bounds and the base's prediction add up to the bounds of the interval.
+        base's error, of one system by its error rules, of several by the inputs; its bounds and
+        the base's prediction add up to the bounds of the interval.
         """
         values = one_row(x, self)
         names = getattr(self, "feature_names_in_", None)
-        table = x if hasattr(x, "columns") else named_table(values, names)
+        if hasattr(self, "columns_"):
+            row = x if hasattr(x, "columns") else x.to_frame().T
+            table = row.astype(self.probes_.dtypes.to_dict())
+        else:
+            table = x if hasattr(x, "columns") else named_table(values, names)
         predicted, inputs = self._inputs(table, values)
-        why = explain_row(
-            self.head_._fitted(),
+        if background is not None:
+            _, background = self._inputs(*self._read(background))
+        options = {"coverage": coverage, "alpha": alpha, "group": group, "system": system}
+        why = self.head_._explain(
             self._units(target),
-            self.head_.scaler_.transform_X(inputs),
-            self.head_._calibrated() if alpha is None else None,
-            coverage,
-            alpha,
-            group,
+            inputs,
+            background,
+            together=together,
+            columns=self.__dict__.get("columns_"),
+            **options,
         )
         base = float(predicted[0])
         return HeadExplanation(
@@ -342,21 +374,29 @@ class IntervalHead(Regressor):
         each column of which is drawn independently from the training rows. Each training row
         leaves a hash of 48 bits: a row cannot be read from it, but anyone who has a row can find
         out whether it was trained on. See `GT2Regressor.save` for calibration rows.
+
+        Raises:
+            ValueError: the base predicts otherwise than at the last fit: it was trained since.
         """
         check_fitted(self)
         names = getattr(self, "feature_names_in_", None)
+        if found := self._changes(describe_base(self.base_)):
+            raise ValueError(
+                f"base has changed since this head was fitted: {found}. Call fit again"
+            )
         content = {
             "regressor": model_file.pack_regressor(self.head_),
             "base": describe_base(self.base_),
-            "probes": self.probes_,
+            "columns": self.columns_.to_json() if hasattr(self, "columns_") else None,
+            "probes": pack_probes(self.probes_),
             "probed": self.probed_,
-            "marks": self.marks_,
             "rmse": self.rmse_,
             "corrects": self.corrects_,
             "out_of_fold": self.out_of_fold_,
             "features": None if names is None else list(names),
-            "cv": self.cv if isinstance(self.cv, Integral) else None,
-            "random_state": model_file.plain_seed(self.random_state),
+            "cv": cv if isinstance(cv := self._fitted_with["cv"], Integral) else None,
+            "random_state": model_file.fitted_seed(self),
+            "correct": self._fitted_with["correct"],
         }
         model_file.write(path, "head", content)
 
@@ -371,9 +411,7 @@ class IntervalHead(Regressor):
         need_sklearn("IntervalHead")
         check_base(base)
         self, described = model_file.load(path, "head", partial(cls._unpack, base))
-        names = getattr(self, "feature_names_in_", None)
-        now = predict_base(base, named_table(self.probes_, names))
-        if found := differences(described, base, self.probed_, now):
+        if found := self._changes(described):
             raise ValueError(f"{path} is a head on another base than this one: {found}")
         return self
 
@@ -382,22 +420,29 @@ class IntervalHead(Regressor):
         """Return the head that the content of a model file describes, and its base as described."""
         from sklearn.base import clone
 
-        parts = ("regressor", "base", "features", "probes", "probed", "marks", "rmse", "cv")
-        regressor, described, features, probes, probed, marks, rmse, cv, *facts, seed = (
-            model_file.pick(content, *parts, "corrects", "out_of_fold", "random_state")
+        first = ("regressor", "base", "features", "probes", "probed", "rmse", "cv")
+        parts = (*first, "columns", "correct", "random_state", "corrects", "out_of_fold")
+        regressor, described, features, probes, probed, rmse, cv, *others = model_file.pick(
+            content, *parts
         )
+        columns, correct, seed, *facts = others
+        if correct not in (None, True, False):
+            raise ValueError("correct must be true, false or null")
         if not all(isinstance(fact, bool) for fact in facts):
             raise ValueError("corrects and out_of_fold must be true or false")
         head = model_file.unpack_regressor(GT2Regressor, regressor)
         seed = None if seed is None else whole("random_state", seed, 0, LARGEST_SEED)
-        self = cls(base, clone(head), 5 if cv is None else whole("cv", cv, 2), seed)
+        self = cls(base, clone(head), 5 if cv is None else whole("cv", cv, 2), seed, correct)
+        self._fitted_with = self.get_params(deep=False)
         self.base_, self.head_, self.n_features_in_ = base, head, head.n_features_in_ - 1
+        if columns is not None:
+            self.columns_ = model_file.unpack_columns(columns, self.n_features_in_)
+            self.n_features_in_ = len(self.columns_.columns)
         self.corrects_, self.out_of_fold_ = facts
-        self.probes_ = matrix("probes", probes)
+        self.probes_ = unpack_probes(probes) if columns else matrix("probes", probes)
         if self.probes_.shape[1] != self.n_features_in_:
             raise ValueError(f"probes must have {self.n_features_in_} columns")
         self.probed_ = vector("probed", probed, len(self.probes_))
-        self.marks_ = vector("marks", marks)
         errors = model_file.pick(rmse, "base", "corrected")
         base_rmse, corrected = (between("rmse", e, 0, np.inf, closed=True) for e in errors)
         self.rmse_ = {"base": base_rmse, "corrected": corrected}
@@ -405,12 +450,17 @@ class IntervalHead(Regressor):
             raise ValueError("base must be described by text")
         if features is not None:
             self.feature_names_in_ = model_file.unpack_names(features, self.n_features_in_)
+        head._names = self._units("y").names
         return self, described
 
     # ------------------------------------------------------------------ inside
 
-    def _fit(self, table: Any, values: Array, names: Names | None, target: Array) -> Self:
+    def _trained(self, table: Any, rows: Any, names: Names | None, target: Array) -> Self:
+        """Return a copy of this head, trained anew and not calibrated."""
         check_base(self.base)
+        if self.correct not in (None, True, False):
+            raise ValueError(f"correct must be True, False or None, got {self.correct!r}")
+        values, columns = encode_training(rows)
         rng = np.random.default_rng(read_seed(self.random_state))
         fold_seed, head_seed, probe_seed = rng.integers(2**31, size=3).tolist()
         system = self._system(head_seed)
@@ -421,30 +471,37 @@ class IntervalHead(Regressor):
         head = system.fit(inputs, errors)
         if self.system is None and (best := best_family(seen).margins):
             head._use_margins(best.power, inputs)
+        head.marks_ = mark_rows(values, target)  # of rows as the user knows them
         # probe rows: real values, each column drawn independently
-        draws = np.random.default_rng(probe_seed).integers(
-            len(values), size=(PROBES, values.shape[1])
-        )
-        probes = np.take_along_axis(values, draws, axis=0)
-        probed = predict_base(held.base, named_table(probes, names, like=table))
-        for name in ("feature_names_in_", "calibration_rows_", "split_"):
-            self.__dict__.pop(name, None)
-        self.base_, self.head_, self.out_of_fold_ = held.base, head, held.out_of_fold
-        self.rmse_ = {"base": _rms(errors), "corrected": _rms(seen.y - seen.output)}
-        self.corrects_ = self.rmse_["corrected"] <= self.rmse_["base"]
-        self.marks_ = mark_rows(values, target)
-        self.probes_, self.probed_ = probes, probed
-        self.n_features_in_ = values.shape[1]
+        draws = np.random.default_rng(probe_seed).integers(len(rows), size=(PROBES, rows.shape[1]))
+        if columns is None:
+            probes = np.take_along_axis(values, draws, axis=0)
+            probed = predict_base(held.base, named_table(probes, names, like=table))
+        else:
+            probes = draw_probes(table, draws)
+            probed = predict_base(held.base, probes)
+        new = self._renewed()
+        new.base_, new.head_, new.out_of_fold_ = held.base, head, held.out_of_fold
+        new.rmse_ = {"base": _rms(errors), "corrected": _rms(seen.y - seen.output)}
+        new.corrects_ = held.out_of_fold and new.rmse_["corrected"] <= new.rmse_["base"]
+        if self.correct is not None:
+            new.corrects_ = self.correct
+        new.probes_, new.probed_ = probes, probed
+        new.n_features_in_ = rows.shape[1]
+        if columns is not None:
+            new.columns_ = columns
         if names is not None:
-            self.feature_names_in_ = names
-        return self
+            new.feature_names_in_ = names
+        head._names = new._units("y").names
+        return new
 
     def _system(self, seed: int) -> Any:
         """Return the system to be trained: a copy of the one given, or the default."""
         from sklearn.base import clone
 
         if self.system is None:
-            return GT2Regressor(**asdict(HEAD), n_systems=SYSTEMS, random_state=seed)
+            settings = asdict(HEAD) | {"n_systems": SYSTEMS, "clip_inputs": True}
+            return GT2Regressor(**settings, random_state=seed)
         if not isinstance(self.system, GT2Regressor):
             raise TypeError(
                 f"system must be a GT2Regressor or None, got {self.system!r}; base is the first "
@@ -457,14 +514,23 @@ class IntervalHead(Regressor):
             )
         return clone(self.system)
 
-    def _calibrate(
-        self, table: Any, values: Array, target: Array, method: str, **options: Any
+    def _calibrated_by(
+        self, calibrator: Calibration, table: Any, values: Array, target: Array, groups: Any
     ) -> Self:
+        """Return a copy of this head with another calibration."""
         predicted, inputs = self._inputs(table, values)
-        self.head_.calibrate(inputs, target - predicted, method, **options)
-        for name in ("calibration_rows_", "split_"):
-            self.__dict__.pop(name, None)
-        return self
+        scaled = self.head_.scaler_.transform_X(inputs)
+        new = self._copy(*OF_CALIBRATION)
+        new.head_ = self.head_._calibrated_by(calibrator, scaled, target - predicted, groups)
+        return new
+
+    def _changes(self, described: dict[str, str]) -> str:
+        """Return how the base differs from the one that was described and probed, if it does."""
+        names = getattr(self, "feature_names_in_", None)
+        raw = hasattr(self, "columns_")
+        probes = self.probes_ if raw else named_table(self.probes_, names)
+        now = predict_base(self.base_, probes)
+        return differences(described, self.base_, self.probed_, now)
 
     def _read(self, X: Any) -> tuple[Any, Array]:
         """Return rows in the form that the base was trained on, and as checked numbers (N, M)."""
@@ -480,7 +546,7 @@ class IntervalHead(Regressor):
     def _units(self, target: str) -> Units:
         names = input_names(self)
         last = BASE if BASE not in names else f"{BASE} (prediction)"
-        return Units.of(self.head_.scaler_, (*names, last), f"{target} - base")
+        return Units.of(self.head_, (*names, last), f"{target} - base")
 
     def _widths(self, inputs: Array, coverage: Any, groups: Any) -> tuple[Array, str]:
         """Return the widths (N,) of the intervals that rank the error rules, and their kind."""
@@ -488,7 +554,7 @@ class IntervalHead(Regressor):
         if coverage is not None or hasattr(self.head_, "calibrator_"):
             lower, upper = self.head_.predict_interval(inputs, level, groups=groups)
             if np.isfinite(upper - lower).all():
-                return upper - lower, f"{100 * level:.4g} % intervals"
+                return upper - lower, f"{100 * level:.4g}% intervals"
         lower, upper = self.head_.predict_interval(inputs, alpha=ALPHA_0)
         return upper - lower, "trained envelopes"
 
@@ -501,8 +567,11 @@ def cross_fit(system: Any, inputs: Array, errors: Array, rng: np.random.Generato
     seen = []
     for held, used in ((first, second), (second, first)):
         trained = clone(system).fit(inputs[used], errors[used])
-        ends = [trained.predict_interval(inputs[held], alpha=float(alpha)) for alpha in GRID]
-        seen.append(HeldOut(np.stack(ends, axis=1), trained.predict(inputs[held]), errors[held]))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ClippedInputsWarning)
+            ends = [trained.predict_interval(inputs[held], alpha=float(alpha)) for alpha in GRID]
+            output = trained.predict(inputs[held])
+        seen.append(HeldOut(np.stack(ends, axis=1), output, errors[held]))
     return HeldOut.joined(seen)
 
 
@@ -552,7 +621,7 @@ class HeadExplanation:
     lower: float
     upper: float
     base: float  # the base's prediction
-    head: Explanation  # of y - base: estimate, both bounds and their rules
+    head: Explanation  # of y - base
     corrected: bool  # whether the prediction is base + estimate
     target: str
 
@@ -560,8 +629,8 @@ class HeadExplanation:
         text = self.head.units.output
         kind = "interval"
         if self.head.coverage is not None:
-            kind = f"{100 * self.head.coverage:.4g} % interval"
-        prediction = "the base alone, because the head does not make it better"
+            kind = f"{100 * self.head.coverage:.4g}% interval"
+        prediction = "the base alone"
         if self.corrected:
             prediction = f"base {text(self.base)} and {text(self.head.prediction)} by the head"
         lines = (
@@ -572,6 +641,18 @@ class HeadExplanation:
         return "\n".join([*map(wrap, lines), "", str(self.head)])
 
     __repr__ = __str__
+
+    def table(self) -> list[dict[str, Any]]:
+        """Return the explanation of the base's error as rows of numbers."""
+        return self.head.table()
+
+    def to_frame(self) -> Any:
+        """Return `table` as a pandas frame."""
+        return self.head.to_frame()
+
+    def _repr_html_(self) -> str:
+        first = str(self).partition("\n\n")[0]
+        return f"<p>{escape(first)}</p>{self.head._repr_html_()}"
 
 
 # ------------------------------------------------------------------------------- the base
@@ -631,7 +712,7 @@ def hold_out(base: Any, table: Any, target: Array, cv: Any, seed: int) -> Held:
     if is_frozen(base):
         every = np.arange(len(target))
         return Held(base, every, predict_base(base, table), out_of_fold=False)
-    splits = _splits(cv, table, target, seed)
+    splits = read_folds(cv, table, target, seed)
     rows: list[IntArray] = []
     predicted: list[Array] = []
     with progress_bar(len(splits) + 1, "base", "fit") as step:
@@ -645,20 +726,6 @@ def hold_out(base: Any, table: Any, target: Array, cv: Any, seed: int) -> Held:
     found = np.concatenate(rows)
     order = np.argsort(found, kind="stable")
     return Held(fitted, found[order], np.concatenate(predicted)[order], out_of_fold=True)
-
-
-def _splits(cv: Any, table: Any, target: Array, seed: int) -> list[tuple[IntArray, IntArray]]:
-    from sklearn.model_selection import KFold, check_cv
-
-    if isinstance(cv, (int, np.integer)) or not (hasattr(cv, "split") or np.iterable(cv)):
-        folds = whole("cv", cv, 2)
-        if len(target) < 2 * folds:
-            raise ValueError(
-                f"cv={folds} folds need at least {2 * folds} rows, got {len(target)} sample(s): "
-                "use more rows or fewer folds"
-            )
-        cv = KFold(folds, shuffle=True, random_state=seed)
-    return list(check_cv(cv).split(table, target))
 
 
 def predict_base(base: Any, table: Any) -> Array:
@@ -687,6 +754,59 @@ def named_table(values: Array, names: Names | None, like: Any = None) -> Any:
     except ImportError:
         return values
     return pandas.DataFrame(columns)
+
+
+# Probe rows of a raw table keep the types of its columns, which a base may depend on.
+
+
+def draw_probes(table: Any, draws: IntArray) -> Any:
+    """Return rows of a raw frame, each column drawn on its own from values that are present.
+
+    Args:
+        table: the training rows (N, M).
+        draws: whole numbers (PROBES, M) that choose the values.
+    """
+    import pandas as pd
+
+    table = table.to_pandas() if hasattr(table, "to_pandas") else table
+    columns = {}
+    for name, places in zip(table.columns, draws.T, strict=True):
+        present = table[name].dropna()
+        present = present if len(present) else table[name]
+        columns[name] = present.iloc[places % len(present)].reset_index(drop=True)
+    return pd.DataFrame(columns)
+
+
+def pack_probes(probes: Any) -> Any:
+    """Return probe rows as content of a file: numbers, or the columns of a raw frame."""
+    if isinstance(probes, np.ndarray):
+        return probes
+    found = []
+    for name in probes:
+        values, dtype = probes[name], probes[name].dtype
+        kinds = getattr(dtype, "categories", None)
+        plain = values.astype(str) if dtype.kind in "Mm" else values.astype(object)
+        found.append(
+            {
+                "name": name,
+                "type": str(dtype),
+                "categories": None if kinds is None else kinds.tolist(),
+                "values": plain.where(values.notna(), None).tolist(),
+            }
+        )
+    return found
+
+
+def unpack_probes(content: Any) -> Any:
+    """Return the frame that `pack_probes` described."""
+    import pandas as pd
+
+    columns = {}
+    for item in content:
+        name, dtype, kinds, values = model_file.pick(item, "name", "type", "categories", "values")
+        series = pd.Series(values, dtype=object)
+        columns[name] = series.astype(dtype if kinds is None else pd.CategoricalDtype(kinds))
+    return pd.DataFrame(columns)
 
 
 # A saved head describes its base by class, text and predictions for probe rows.
@@ -728,43 +848,3 @@ def differences(saved: dict[str, str], base: Any, then: Array, now: Array) -> st
         )
         found.append(reason)
     return "; ".join(found)
-
-
-# ------------------------------------------------------- calibration rows that were trained on
-
-
-def mark_rows(X: Array, y: Array) -> Array:
-    """Return a hash of 48 bits for each row (N,), as whole numbers in floats.
-
-    >>> marks = mark_rows(np.array([[1.0, 2.0], [1.0, 2.0], [2.0, 1.0]]), np.array([3.0, 3.0, 3.0]))
-    >>> bool(marks[0] == marks[1]), bool(marks[0] == marks[2])
-    (True, False)
-    """
-    table = np.column_stack([X, y]) + 0.0  # -0.0 is 0.0
-    digests = (blake2b(row.tobytes(), digest_size=6).digest() for row in table)
-    return np.array([float(int.from_bytes(digest, "little")) for digest in digests])
-
-
-def warn_if_seen(trained: Array, marks: Array) -> None:
-    """Warn if more calibration rows were trained on than duplicate rows explain.
-
-    Duplicate rows of a data set may fall on both sides of a proper split: about the share of
-    training rows that have a duplicate there is expected among the calibration rows. One percent
-    of the rows is tolerated in any case; it changes the coverage by at most one point.
-
-    Args:
-        trained: the hashes of the training rows.
-        marks: the hashes of the calibration rows.
-    """
-    _, counts = np.unique(trained, return_counts=True)
-    expected = float(counts[counts > 1].sum() / len(trained)) * len(marks)
-    seen = int(np.isin(marks, trained).sum())
-    if seen <= max(expected + 3 * math.sqrt(expected), HARMLESS * len(marks)):
-        return
-    but = f"; duplicate rows explain about {expected:.0f}" if expected else ""
-    warn(
-        f"{seen} of {len(marks)} calibration rows are training rows{but}. Base and head were "
-        "trained on them, so intervals are too narrow for new rows and the guarantee is void: "
-        "calibrate on rows that were not in fit, or use fit_calibrate",
-        SeenRowsWarning,
-    )

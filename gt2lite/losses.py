@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import autograd.numpy as np
 import numpy as onp
@@ -123,8 +123,8 @@ class CompiledLoss:
     a whole epoch are computed at its end, at once.
     """
 
-    def __init__(self, objective: Objective) -> None:
-        alphas, _, levels = objective
+    def __init__(self, objective: Objective, dtype: Any = float) -> None:
+        alphas, levels = (onp.asarray(part, dtype) for part in (objective.alphas, objective.levels))
         weights = alphas / (2 * alphas.sum())
         self._weights = onp.concatenate([weights, weights])  # (2K,) of lower and upper ends
         self._column = self._weights.reshape(2, -1, 1)

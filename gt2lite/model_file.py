@@ -11,20 +11,24 @@ A file is one JSON object. Any JSON reader opens it; nothing in it is executed::
     }
 
 kind
-    "regressor" (`GT2Regressor`), "head" (`IntervalHead`), "cv plus" (`CVPlusRegressor`) or
-    "table model" (`gt2lite.report.TableModel`).
+    "regressor" (`GT2Regressor`), "head" (`IntervalHead`), "cv plus" (`CVPlusRegressor`),
+    "pipeline" (`IntervalPipeline`) or "table model" (`gt2lite.report.TableModel`).
 sha256
     The SHA-256 of the bytes of the content as they stand in the file: from the brace below
     ``"content":`` to its closing brace, both included. It detects damage. It is not a signature:
     whoever edits a file can compute it again.
 content
-    For a regressor: ``settings`` (those of the constructor), ``features`` (column names or null),
-    ``scaler`` (means and standard deviations that turn user units into the units of the
-    systems), ``planes`` (the alphas that make up the output), ``systems`` (``recipe``, ``inputs``,
-    ``params`` and ``history`` of each), ``ranks`` (quantiles of the inputs, or null), ``margins``
-    (or null), ``candidates`` (what a choice has tried), ``calibration`` (``state`` and ``arrays``
-    of the calibrator, or null) and ``calibration_X`` (null, except for the methods "table" and
-    "search", which evaluate the calibration rows again when a new level is asked for).
+    For a regressor: ``settings`` (of the constructor, at the last fit), ``features`` (column names
+    or null), ``columns`` (how the columns of a data frame are encoded, see `gt2lite.columns`, or
+    null), ``scaler`` (means and standard deviations that turn user units into the units of the
+    systems), ``marks`` (a hash of each training row), ``planes`` (the alphas that make up the
+    output), ``systems`` (``recipe``, ``inputs``, ``params`` and ``history`` of each), ``ranks``
+    (quantiles of the inputs, or null), ``margins`` (or null), ``candidates`` (what a choice has
+    tried), ``sides`` (that it found best), ``limits`` (range of the inputs, or null),
+    ``calibration`` (``state`` and ``arrays`` of the calibrator, or null) and ``calibration_X``
+    (null, except for the methods "table" and "search", which evaluate the calibration rows again
+    when a new level is asked for) and ``seen`` (limits of the middle 95% of each scaled input in
+    training, or null; rules are described between them). It holds no training rows.
     The other kinds contain one or several regressors.
 
 Numbers are written as Python's `repr` writes them: the shortest decimal that reads back as the
@@ -39,14 +43,17 @@ unknown or impossible.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
 import os
 import re
 import secrets
+import signal
 import stat
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, fields
 from numbers import Integral, Real
 from pathlib import Path
@@ -69,7 +76,7 @@ from gt2lite._validation import (
 )
 from gt2lite._version import __version__
 from gt2lite.calibration import Calibration, Margins, SearchCalibrator, TableCalibrator, restore
-from gt2lite.datasets import SCALERS, LogScaler, Scaler
+from gt2lite.datasets import SCALERS, Scaler
 from gt2lite.selection import (
     INPUTS,
     MAX_SYSTEMS,
@@ -89,7 +96,7 @@ MAX_BYTES = 2**28
 MAX_DEPTH = 20
 """Limit on the nesting of lists and objects; the deepest content has 9 levels."""
 
-KINDS = ("regressor", "head", "cv plus", "table model")
+KINDS = ("regressor", "head", "cv plus", "pipeline", "table model")
 
 Location = str | os.PathLike[str]
 Content = dict[str, Any]
@@ -115,10 +122,14 @@ class StoredRowsWarning(UserWarning):
 
 
 def write(path: Location, kind: str, content: Mapping[str, Any]) -> None:
-    """Write a model file to exactly this path, in full or not at all.
+    """Write a model file to exactly this path, in full or not at all; arguments as in `encode`."""
+    write_file(path, encode(kind, content))
+
+
+def encode(kind: str, content: Mapping[str, Any]) -> bytes:
+    """Return the bytes of a model file.
 
     Args:
-        path: any name; a file that is there is replaced.
         kind: one of `KINDS`.
         content: text, numbers, booleans, None, NumPy arrays, and lists and dicts of them.
     """
@@ -134,7 +145,7 @@ def write(path: Location, kind: str, content: Mapping[str, Any]) -> None:
             f"the model takes {len(data):,} bytes, more than the {MAX_BYTES:,} of a model file: "
             'calibrate on fewer rows, or by method="conformal", which stores no inputs'
         )
-    write_file(path, data)
+    return data
 
 
 def read(path: Location, kind: str) -> Content:
@@ -161,32 +172,65 @@ def load(path: Location, kind: str, unpack: Callable[[Content], T]) -> T:
 
 
 def write_file(path: Location, data: bytes) -> None:
-    """Write a file in full or not at all: a temporary file beside it takes its name at the end.
+    """Write a file in full or not at all, see `write_files`."""
+    write_files({path: data})
 
-    A link is followed, and a file that is replaced keeps its permissions.
+
+def write_files(files: Mapping[Location, bytes]) -> None:
+    """Write files in full or not at all, and all of them or none.
+
+    Temporary files beside them take their names at the end, which Ctrl-C does not interrupt. A
+    link is followed, and a file that is replaced keeps its permissions.
     """
+    temporaries: dict[Path, Path] = {}
+    try:
+        for path, data in files.items():
+            target = check_writable(path)
+            temporary = target.with_name(f".gt2lite-{secrets.token_hex(8)}")
+            temporaries[temporary] = target
+            with temporary.open("xb") as file:
+                if target.exists():  # before there is anything to read
+                    temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+        with _without_interrupts():
+            for temporary, target in temporaries.items():
+                os.replace(temporary, target)
+    except BaseException:
+        for temporary in temporaries:
+            temporary.unlink(missing_ok=True)
+        raise
+
+
+def check_writable(path: Location) -> Path:
+    """Return where a file would be written, with links followed, or raise an OSError."""
     target = Path(os.path.realpath(path))
+    if os.path.isdir(path):
+        raise IsADirectoryError(f"{path} is a folder: name a file in it")
+    if target.is_symlink() or (os.path.exists(path) and not os.path.isfile(path)):
+        raise OSError(
+            f"{path} is a device, a pipe, a socket or an endless link: name a regular file"
+        )
     if not target.parent.is_dir():
         raise FileNotFoundError(
             f"{path} cannot be written: there is no folder {target.parent}. Make it first, such as "
             "by Path(...).mkdir(parents=True)"
         )
-    if target.is_dir():
-        raise IsADirectoryError(f"{path} is a folder: name a file in it")
-    if target.exists() and not target.is_file():
-        raise OSError(f"{path} is a device, a pipe or a socket: name a regular file")
-    temporary = target.with_name(f".gt2lite-{secrets.token_hex(8)}")
+    return target
+
+
+@contextlib.contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Ignore Ctrl-C for a moment; other threads than the main one never receive it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with temporary.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        if target.exists():
-            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
-        os.replace(temporary, target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _to_json(value: Any) -> str:
@@ -288,8 +332,8 @@ def pick(content: Any, *names: str) -> list[Any]:
 # -------------------------------------------------------------------------- regressor
 
 _REGRESSOR = (
-    *("settings", "features", "scaler", "planes", "systems", "ranks", "margins", "candidates"),
-    *("calibration", "calibration_X"),
+    *("settings", "features", "columns", "scaler", "marks", "planes", "systems", "ranks"),
+    *("margins", "candidates", "sides", "limits", "calibration", "calibration_X", "seen"),
 )
 
 
@@ -310,9 +354,11 @@ def pack_regressor(reg: Any) -> Content:
             StoredRowsWarning,
         )
     return {
-        "settings": _settings(reg),
+        "settings": reg._fitted_with | {"random_state": fitted_seed(reg)},
         "features": getattr(reg, "feature_names_in_", None),
+        "columns": reg.columns_.to_json() if hasattr(reg, "columns_") else None,
         "scaler": vars(reg.scaler_),
+        "marks": reg.marks_,
         "planes": fitted.alphas,
         "systems": [
             system._asdict() | {"recipe": asdict(system.recipe)} for system in fitted.systems
@@ -320,8 +366,11 @@ def pack_regressor(reg: Any) -> Content:
         "ranks": None if fitted.ranks is None else fitted.ranks.knots,
         "margins": None if fitted.margins is None else asdict(fitted.margins),
         "candidates": [_pack_candidate(one) for one in fitted.candidates],
+        "sides": fitted.sides,
+        "limits": fitted.limits,
         "calibration": calibration,
         "calibration_X": rows,
+        "seen": reg.__dict__.get("_seen"),
     }
 
 
@@ -343,9 +392,17 @@ def unpack_regressor(cls: Any, content: Any) -> Any:
     M = scaler.x_mean.size
     fitted = _unpack_systems(parts, M)
     reg._keep(fitted)
-    reg.scaler_, reg.n_features_in_ = scaler, M
+    reg._fitted_with = settings
+    reg.scaler_, reg.marks_, reg.n_features_in_ = scaler, vector("marks", parts["marks"]), M
+    if parts["columns"] is not None:
+        reg.columns_ = unpack_columns(parts["columns"], M)
+        reg.n_features_in_ = len(reg.columns_.columns)
     if parts["features"] is not None:
-        reg.feature_names_in_ = unpack_names(parts["features"], M)
+        reg.feature_names_in_ = unpack_names(parts["features"], reg.n_features_in_)
+    if parts["seen"] is not None:
+        reg._seen = matrix("seen", parts["seen"])
+        if reg._seen.shape != (2, M) or (reg._seen[0] > reg._seen[1]).any():
+            raise ValueError(f"seen must be rising limits of {M} inputs")
     rows = parts["calibration_X"]
     reg._calibration_X = None if rows is None else matrix("calibration_X", rows)
     calibrator = _unpack_calibrator(parts["calibration"], reg._calibration_X, fitted)
@@ -354,18 +411,10 @@ def unpack_regressor(cls: Any, content: Any) -> Any:
     return reg
 
 
-def _settings(reg: Any) -> Content:
-    """Return the settings that a regressor was fitted with, whatever was set since."""
-    settings = reg.get_params()
-    if not reg.chosen_:
-        settings |= asdict(reg.recipe_) | {"epochs": reg.epochs}
-    settings["target_transform"] = "log" if isinstance(reg.scaler_, LogScaler) else None
-    return settings | {"random_state": plain_seed(reg.random_state)}
-
-
-def plain_seed(random_state: Any) -> int | None:
-    """Return a seed; None for a generator, whose state is not stored."""
-    return int(random_state) if isinstance(random_state, Integral) else None
+def fitted_seed(estimator: Any) -> int | None:
+    """Return the seed of the last fit; None for a generator, whose state is not stored."""
+    seed = estimator._fitted_with["random_state"]
+    return int(seed) if isinstance(seed, Integral) else None
 
 
 def _pack_candidate(candidate: Candidate) -> Content:
@@ -386,6 +435,16 @@ def _unpack_scaler(content: Any, target_transform: str | None) -> Scaler:
         raise ValueError("x_std must be positive")
     y_mean, y_std = between("y_mean", y_mean, -np.inf, np.inf), between("y_std", y_std, 0, np.inf)
     return SCALERS[target_transform](x_mean, x_std, y_mean, y_std)
+
+
+def unpack_columns(content: Any, M: int) -> Any:
+    """Return the `gt2lite.columns.Columns` that encode M inputs, checked."""
+    from gt2lite.columns import Columns
+
+    columns = Columns.from_json(content)
+    if len(columns.names) != M:
+        raise ValueError(f"columns must encode {M} inputs, not {len(columns.names)}")
+    return columns
 
 
 def unpack_names(names: Any, M: int) -> Names:
@@ -412,7 +471,16 @@ def _unpack_systems(parts: Content, M: int) -> Fitted:
         None if ranks is None else _unpack_ranks(ranks, M),
         None if margins is None else _unpack_margins(margins),
         candidates,
+        one_of("sides", parts["sides"], ("both", "each")),
+        None if parts["limits"] is None else _unpack_limits(parts["limits"], M),
     )
+
+
+def _unpack_limits(content: Any, M: int) -> Array:
+    limits = matrix("limits", content)
+    if limits.shape != (2, M) or not (limits[0] <= limits[1]).all():
+        raise ValueError(f"limits must be the least and largest values of {M} inputs")
+    return limits
 
 
 def _unpack_system(content: Any, M: int) -> System:

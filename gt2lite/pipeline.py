@@ -4,31 +4,41 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import os
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
 
-from gt2lite._sklearn import need_sklearn
-from gt2lite._validation import Array, between, n_rows_of, read_target, take_rows
-from gt2lite.calibration import DEFAULT_COVERAGE, SmallCalibrationWarning, make_calibrator
+from gt2lite import model_file
+from gt2lite._sklearn import OF_CALIBRATION, Stateful, need_sklearn
+from gt2lite._validation import Array, between, match_table, n_rows_of, read_target, take_rows
+from gt2lite.calibration import (
+    DEFAULT_COVERAGE,
+    SmallCalibrationWarning,
+    make_calibrator,
+    read_groups,
+)
 from gt2lite.metrics import interval_score, picp
 from gt2lite.regressor import GT2Regressor, NarrowEnvelopeWarning, interval_frame, split_rows
-from gt2lite.rules import Units, explain_row, read_rules
+from gt2lite.rules import Units, read_rules
+from gt2lite.splits import read_folds
 
 need_sklearn("IntervalPipeline")  # says what to install, in place of the error of the next line
+from sklearn.base import clone  # noqa: E402
 from sklearn.pipeline import Pipeline  # noqa: E402
 from sklearn.utils.validation import check_is_fitted  # noqa: E402
 
 
-class IntervalPipeline(Pipeline):
+class IntervalPipeline(Stateful, Pipeline):
     """A scikit-learn pipeline whose calibration, intervals and rules take raw tables.
 
-    It is fitted, cloned, searched and printed as any `Pipeline`. The last step is a `GT2Regressor`
-    or another estimator with `predict_interval`. A `StandardScaler` before a `GT2Regressor` is not
-    needed, since that scales by itself; with one, rules are in standard deviations instead of
-    your units.
+    It is fitted, cloned, searched and printed as any `Pipeline`, except that `fit` trains copies
+    of the steps: one that fails or is interrupted changes nothing. The last step is a
+    `GT2Regressor` or another estimator with `predict_interval`. A `StandardScaler` before a
+    `GT2Regressor` is not needed, since that scales by itself; with one, rules are in standard
+    deviations instead of your units.
 
     Args:
         steps: pairs of a name and a transformer, the last one of a name and the estimator.
@@ -54,19 +64,15 @@ class IntervalPipeline(Pipeline):
     """
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
-        """Fit all steps, one after another; an earlier calibration is discarded."""
-        super().fit(X, y, **params)
-        self._forget_split()
-        return self
+        """Fit copies of all steps, one after another; an earlier calibration is discarded."""
+        return self._become(self._trained(X, y, **params))
 
     def calibrate(self, X: Any, y: Any, method: str = "conformal", **options: Any) -> Self:
         """Calibrate the last step on raw rows that no step was fitted on.
 
         Arguments as in `GT2Regressor.calibrate`, with raw inputs `X` (Q, ...).
         """
-        self._last("calibrate").calibrate(self._inputs(X), y, method, **options)
-        self._forget_split()
-        return self
+        return self._become(self._calibrated_on(X, y, method, **options))
 
     def fit_calibrate(
         self,
@@ -88,15 +94,16 @@ class IntervalPipeline(Pipeline):
         """
         last = self._last("calibrate")
         make_calibrator(method, sides, groups is not None, options)  # before training
+        read_target(y, n_rows := n_rows_of(X))  # likewise
         seed = getattr(last, "random_state", 0)
-        split = split_rows(n_rows_of(X), share, seed, groups, sides, options)
-        self.fit(take_rows(X, split.trained), take_rows(y, split.trained))
+        split = split_rows(n_rows, share, seed, groups, sides, options)
+        new = self._trained(take_rows(X, split.trained), take_rows(y, split.trained))
         if split.labels is not None:
             options = options | {"groups": split.labels}
         rest = take_rows(X, split.calibrated), take_rows(y, split.calibrated)
-        self.calibrate(*rest, method, sides=sides, **options)
-        self.calibration_rows_, self.split_ = split.calibrated, split.words
-        return self
+        new = new._calibrated_on(*rest, method, sides=sides, **options)
+        new.calibration_rows_, new.split_ = split.calibrated, split.words
+        return self._become(new)
 
     def predict_interval(
         self, X: Any, coverage: float | Sequence[float] | None = None, **options: Any
@@ -133,25 +140,66 @@ class IntervalPipeline(Pipeline):
         x: Any,
         coverage: float | None = None,
         *,
-        alpha: float | None = None,
-        group: Any = None,
         target: str = "y",
+        background: Any = None,
+        **options: Any,
     ) -> Any:
         """Return how the prediction of one raw row and its interval came about.
 
-        Arguments as in `GT2Regressor.explain`; `x` is a row of a data frame, or a table (1, ...).
+        Arguments as in `GT2Regressor.explain`; `x` is a row of a data frame, or a table (1, ...),
+        and `background` has raw rows, too.
         """
         last = self._last("explain")
+        if background is not None:
+            background = self._inputs(background)
         if hasattr(x, "to_frame"):
             x = x.to_frame().T.infer_objects()
         elif not hasattr(x, "columns") and np.ndim(x) == 1:
             x = np.asarray(x)[None]
         row = self._inputs(x)
         if (units := self._units(target)) is None:
-            return last.explain(row, coverage, alpha=alpha, group=group, target=target)
-        calibration = last._calibrated() if alpha is None else None
-        scaled = last._scaled(row)
-        return explain_row(last._fitted(), units, scaled, calibration, coverage, alpha, group)
+            return last.explain(row, coverage, target=target, background=background, **options)
+        return last._explain(
+            units, match_table(row, last), background, coverage=coverage, **options
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the last step, a `GT2Regressor`, to one JSON file at exactly this path.
+
+        The transformers, ``pipe[:-1]``, are objects of other libraries: store them by skops or
+        joblib. The file has the names and classes of the steps, and the names of their columns.
+        """
+        if not isinstance(last := self.steps[-1][1], GT2Regressor):
+            raise TypeError(f"the last step must be a GT2Regressor, got {type(last).__name__}")
+        content = {"steps": self._described(), "names": self.names}
+        packed = model_file.pack_regressor(last)
+        model_file.write(path, "pipeline", content | {"regressor": packed})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], transformers: Any = None) -> Self:
+        """Return the pipeline that `save` wrote to `path`, on its fitted transformers.
+
+        Args:
+            path: the file.
+            transformers: ``pipe[:-1]`` as it was then; None if there was only one step.
+
+        Raises:
+            ValueError: the transformers have other names, classes or columns. Whether they were
+                fitted on the same rows is not known here.
+            FileFormatError: the file is damaged, of another kind or of a later version.
+        """
+
+        def unpack(content: Any) -> Any:
+            steps, names, packed = model_file.pick(content, "steps", "names", "regressor")
+            *_, (name, _) = steps = [[str(name), str(kind)] for name, kind in steps]
+            return steps, names, (name, model_file.unpack_regressor(GT2Regressor, packed))
+
+        steps, names, last = model_file.load(path, "pipeline", unpack)
+        self = cls([*([] if transformers is None else transformers.steps), last])
+        for was, now in ((steps, self._described()), (names, self.names)):
+            if was != now:
+                raise ValueError(f"transformers must be those of {path}: {was}, got {now}")
+        return self
 
     @property
     def names(self) -> list[str] | None:
@@ -174,6 +222,9 @@ class IntervalPipeline(Pipeline):
 
     # ------------------------------------------------------------------- inside
 
+    def _described(self) -> list[list[str]]:
+        return [[name, type(step).__name__] for name, step in self.steps]
+
     def _last(self, method: str) -> Any:
         last = self.steps[-1][1]
         if not hasattr(last, method):
@@ -183,16 +234,27 @@ class IntervalPipeline(Pipeline):
             )
         return last
 
-    def _forget_split(self) -> None:
-        for name in ("calibration_rows_", "split_"):
-            self.__dict__.pop(name, None)
+    def _trained(self, X: Any, y: Any, **params: Any) -> Self:
+        """Return a copy of this pipeline whose steps are copies, fitted."""
+        new = self._copy(*OF_CALIBRATION)
+        new.steps = clone(self.steps, safe=False)
+        Pipeline.fit(new, X, y, **params)
+        return new
+
+    def _calibrated_on(self, X: Any, y: Any, method: str, **options: Any) -> Self:
+        """Return a copy of this pipeline whose last step is a copy, calibrated."""
+        last = copy.copy(self._last("calibrate"))
+        last.calibrate(self._inputs(X), y, method, **options)
+        new = self._copy(*OF_CALIBRATION)
+        new.steps = [*self.steps[:-1], (self.steps[-1][0], last)]
+        return new
 
     def _units(self, target: str) -> Units | None:
         """Return the units of a last step that can use the names of the transformers."""
         last, names = self.steps[-1][1], self.names
         if names is None or not isinstance(last, GT2Regressor):
             return None
-        return Units.of(last.scaler_, tuple(names), target)
+        return Units.of(last, names, target)
 
     def _inputs(self, X: Any) -> Any:
         """Return raw rows as the last step receives them."""
@@ -314,7 +376,8 @@ def cross_val_intervals(
         coverage: the level, or L of them.
         cv: number of folds, drawn at random by the seed 0, or a splitter of scikit-learn's
             whose test folds have every row once. To keep families together pass
-            ``list(GroupKFold(5).split(X, y, families))``.
+            ``list(GroupKFold(5).split(X, y, families))``; `share` still draws single rows, so
+            that a family may train and calibrate, and intervals are too narrow for new families.
         share: the share of the training folds that calibrates.
         groups: a name or whole number for each row (N,), for a calibration by groups.
         options: how to calibrate, see `GT2Regressor.calibrate`.
@@ -322,25 +385,30 @@ def cross_val_intervals(
     Returns:
         Two arrays (N,), or (N, L) for a sequence of L levels.
     """
-    need_sklearn("cross_val_intervals")
-    from sklearn.base import clone
-    from sklearn.model_selection import KFold, check_cv
-
     target = read_target(y, N := n_rows_of(X))
-    if isinstance(cv, (int, np.integer)):
-        cv = KFold(int(cv), shuffle=True, random_state=0)
-    folds = list(check_cv(cv).split(np.zeros((N, 1)), target))
+    labels = None if groups is None else np.array(read_groups(groups, N), dtype=object)
+    levels = [between("coverage", level, 0, 1) for level in np.ravel(coverage)]
+    folds = read_folds(cv, X, target, seed=0)
     tested = np.concatenate([rows for _, rows in folds])
     if not np.array_equal(np.sort(tested), np.arange(N)):
         raise ValueError(
             f"cv must have each of the {N} rows in one test fold, got {len(tested)} rows in "
             f"{len(folds)} folds: such a splitter leaves rows without an interval"
         )
+    sides, method = options.get("sides", "both"), options.get("method", "conformal")
+    level = max(DEFAULT_COVERAGE, *levels) if method == "conformal" else DEFAULT_COVERAGE
+    for trained, rows in folds:  # what cannot be calibrated is refused before any training
+        own = None if labels is None else labels[trained]
+        split_rows(len(trained), share, 0, own, sides, options, level)
+        if labels is not None and (unseen := set(labels[rows]) - set(labels[trained])):
+            raise ValueError(
+                f"groups must each be in several folds, got all rows of {min(unseen, key=str)!r} "
+                "in one: use fewer folds or larger groups"
+            )
     ends = np.empty((2, N, *np.shape(coverage)))
     for trained, rows in folds:
         of_trained, of_rows = options | {"share": share}, {}
-        if groups is not None:
-            labels = np.asarray(groups, dtype=object)
+        if labels is not None:
             of_trained["groups"], of_rows["groups"] = labels[trained], labels[rows]
         own = clone(estimator)
         own.fit_calibrate(take_rows(X, trained), target[trained], **of_trained)

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from functools import partial
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from gt2lite import model_file
-from gt2lite._sklearn import Regressor, check_fitted
+from gt2lite._sklearn import OF_CALIBRATION, Regressor, Stateful, check_fitted
 from gt2lite._validation import (
     Array,
     IntArray,
     Names,
     between,
     match_table,
+    n_rows_of,
     one_of,
     read_seed,
     read_table,
     read_target,
+    take_rows,
     warn,
 )
 from gt2lite.calibration import (
@@ -36,21 +38,16 @@ from gt2lite.calibration import (
     TwoSidedCalibrator,
     fewest_samples,
     make_calibrator,
+    plain_fraction,
     read_groups,
 )
 from gt2lite.datasets import SCALERS, Scaler, check_target
+from gt2lite.explanations import Explanation, draw_background, explain_row
 from gt2lite.memberships import ALPHA_0
-from gt2lite.rules import (
-    Explanation,
-    Rules,
-    Units,
-    explain_row,
-    input_names,
-    one_row,
-    read_rules,
-    rule_weights,
-)
+from gt2lite.metrics import interval_score
+from gt2lite.rules import Rules, Units, input_names, middle, one_row, read_rules, rule_weights
 from gt2lite.selection import (
+    MOST_STEPS,
     Candidate,
     EnsembleSettings,
     Fitted,
@@ -59,26 +56,48 @@ from gt2lite.selection import (
     System,
     fit_systems,
 )
-from gt2lite.splits import HoldOut, draw_split
+from gt2lite.splits import HoldOut, draw_split, mark_rows, warn_if_seen
 from gt2lite.system import Params, Planes
 from gt2lite.training import STRONG, Callback, Recipe
 
 EPOCHS, MIN_STEPS = 100, 3000
 """Epochs if none are set, and the fewest steps that they should make."""
 
-_OF_CALIBRATION = ("calibrator_", "_calibration_X", "calibration_rows_", "split_", "_warned")
-_OF_TRAINING = ("feature_names_in_", *_OF_CALIBRATION)  # what a new training makes obsolete
+FAR = 0.5
+"""Share of the training range; inputs farther outside it are reported."""
+
+
+_DRAWS = 4  # targets of each row that `readable` learns from
+
+
+class Fidelity(NamedTuple):
+    """How well a small system stands for a large one, see `GT2Regressor.readable`."""
+
+    agreement: float  # R^2 of the predictions
+    loss: float  # of interval score at 90%, relative
+    n_rows: int  # held-out rows that measured both
+
+    def __str__(self) -> str:
+        worse = "worse" if self.loss >= 0 else "better"
+        return (
+            f"predictions agree with R^2 = {self.agreement:.3f}, the interval score at 90% is "
+            f"{abs(self.loss):.1%} {worse} (on {self.n_rows} held-out rows)"
+        )
 
 
 class MissedLevelWarning(UserWarning):
     """The coverage of the calibration rows is far from the coverage requested."""
 
 
+class ClippedInputsWarning(UserWarning):
+    """Rows have inputs far outside the range seen in training, and were clipped to it."""
+
+
 class NarrowEnvelopeWarning(UserWarning):
     """The trained envelope covers far fewer calibration rows than it was trained for."""
 
 
-class GT2Regressor(Regressor):
+class GT2Regressor(Stateful, Regressor):
     """A general type-2 fuzzy logic system that predicts a number and an interval around it.
 
     It is trained once, for a high coverage, and then calibrated to any other coverage without
@@ -104,8 +123,9 @@ class GT2Regressor(Regressor):
             those with the smallest loss on rows set aside for it.
         bias_correction: whether Adam's bias correction counts "steps", as it should, or
             "epochs", as in the authors' code.
-        schedule: "constant" learning rate, or one that falls along half a "cosine" from
-            `learning_rate` in the first step to nearly 0 in the last.
+        schedule: "constant" learning rate; one that falls along half a "cosine" from
+            `learning_rate` in the first step to nearly 0 in the last; or "restarts", which does
+            so again and again, in cycles that grow from 150 steps by half each time.
         weight_decay: share of the consequents `a`, `a0` that is taken off in a step, in units of
             the learning rate (decoupled from the gradient).
         averaging: share that a running mean of the parameters keeps of itself in each step (less
@@ -119,10 +139,9 @@ class GT2Regressor(Regressor):
         n_systems: number of systems, trained from different starts; planes and outputs are means
             over all of them.
         choose: whether training rows decide on the number of rules, the initial width of sets,
-            weight decay, the form of the inputs, the length of training and the family of
-            intervals. The rows are split into `n_systems` folds, and each system is trained
-            without one of them; if the mean of several settings is best, there are two or three
-            times as many systems. Settings that differ from those of `strong` stay as given.
+            weight decay, the schedule, the form of the inputs, the length of training and the
+            family of intervals. Candidates are scored on folds of the rows; the best one or two
+            are then trained on all rows. Settings that differ from those of `strong` stay as given.
         inputs: "scaled", or "ranks", for inputs with long tails.
         margins: None for intervals that are planes; or a power in [0, 1], for intervals
             ``y_hat -+ t * w ** margins`` with the width w of the widest plane: 0 is the same
@@ -131,6 +150,14 @@ class GT2Regressor(Regressor):
             log(y), and no bound is negative. An interval of log(y) covers if and only if its
             exponential does, so levels and guarantee carry over. The prediction is closer to the
             median of y than to its mean; rules are about log(y).
+        precision: "double", or "single" for training in single precision: up to twice as fast.
+            Parameters, and everything that is computed with them, are in double precision.
+        clip_inputs: whether inputs outside the range of the training rows are moved to its edge.
+            Consequents are linear, so far outside that range a system may predict anything.
+        columns: None for tables of numbers; gaps, text and dates are refused. "auto", the default
+            of `strong`, encodes those of a data frame as `gt2lite.columns` describes: gaps are
+            filled, and categories become columns of 0 and 1. All of it is learned from training
+            rows, so the guarantee is the same. Tables of complete numbers are taken as they are.
         n_jobs: processes that train; None for one, -1 for one per system. Needs joblib.
         verbose: whether to show a progress bar (needs tqdm); None shows one on a terminal.
         random_state: the seed of start values, row order, folds and splits; None for another
@@ -143,8 +170,13 @@ class GT2Regressor(Regressor):
         chosen_: the candidates of a selection, best first, each with `settings`, `n_folds`,
             `epochs`, `score` and `kept`; empty if `choose` is False.
         margins_: power and usual width of the margins; None if intervals are planes.
+        sides_: "each" if a selection found that each bound had better be calibrated on its own,
+            because noise leans to one side; else "both".
+        limits_: (2, M) the range, in scaled units, to which inputs are clipped; None for no limits.
         ranks_: the quantiles of the inputs, if a system learns from ranks; else None.
         scaler_: mean and standard deviation of the training data.
+        marks_: a hash of each training row, by which `calibrate` recognises it.
+        columns_: the encoding of the columns of a data frame; absent for tables of numbers.
         calibrator_: the calibration; absent before `calibrate`.
         calibration_rows_, split_: the rows that `fit_calibrate` did not train on, and a
             description of the split; absent otherwise.
@@ -164,16 +196,24 @@ class GT2Regressor(Regressor):
     ranks_: Ranks | None
     margins_: Margins | None
     chosen_: tuple[Candidate, ...]
+    sides_: str
+    limits_: Array | None
     params_: Params
     recipe_: Recipe
     history_: Array
     scaler_: Scaler
+    marks_: Array
+    columns_: Any  # of gt2lite.columns, which needs pandas
     n_features_in_: int
     feature_names_in_: Names
     calibrator_: Calibration
     calibration_rows_: IntArray
     split_: str
+    fidelity_: Fidelity
+    _names: Sequence[str] = ()  # of the inputs, if another estimator knows them
     _calibration_X: Array | None  # scaled inputs, if the calibrator evaluates them again
+    _background: Array  # scaled training rows that explanations by inputs start from
+    _seen: Array  # values between which rules are described, see `gt2lite.rules.middle`
 
     def __init__(
         self,
@@ -200,6 +240,9 @@ class GT2Regressor(Regressor):
         inputs: str = "scaled",
         margins: float | None = None,
         target_transform: str | None = None,
+        precision: str = "double",
+        clip_inputs: bool = False,
+        columns: str | None = None,
         n_jobs: int | None = None,
         verbose: bool | None = None,
         random_state: int | np.random.Generator | np.random.RandomState | None = 0,
@@ -226,6 +269,9 @@ class GT2Regressor(Regressor):
         self.inputs = inputs
         self.margins = margins
         self.target_transform = target_transform
+        self.precision = precision
+        self.clip_inputs = clip_inputs
+        self.columns = columns
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
@@ -236,8 +282,8 @@ class GT2Regressor(Regressor):
 
         Every plane learns a coverage, as in `gt2lite.training.STRONG`. The number of rules, the
         form of the inputs, the length of training and more are chosen inside the training set,
-        and the mean of five to fifteen systems is kept. It takes 15 to 25 seconds for 1,000 rows
-        with 10 inputs on one core, and grows with the inputs. `n_jobs=-1` uses all cores.
+        and five systems with the best settings are trained on all of it. Inputs are clipped to
+        the range seen in training. `n_jobs=-1` uses all cores.
 
         Args:
             overrides: settings that differ, by name. What is given is not chosen:
@@ -249,6 +295,7 @@ class GT2Regressor(Regressor):
         ('aligned', True, 5, 3)
         """
         settings = asdict(STRONG) | {"epochs": None, "n_systems": 5, "choose": True}
+        settings |= {"clip_inputs": True, "columns": "auto"}
         return cls(**(settings | overrides))
 
     # ------------------------------------------------------------ fit and calibrate
@@ -272,10 +319,9 @@ class GT2Regressor(Regressor):
         this size, if threadpoolctl is installed (scikit-learn requires it). Without it set
         OMP_NUM_THREADS and OPENBLAS_NUM_THREADS to 1 before Python starts.
         """
-        values, names = read_table(X)
+        values, names = read_table(X, self.columns)
         target = read_target(y, len(values))
-        self._become(self._trained(values, names, target, callback))
-        return self
+        return self._become(self._trained(values, names, target, callback))
 
     def calibrate(
         self,
@@ -283,7 +329,7 @@ class GT2Regressor(Regressor):
         y: Any,
         method: str = "conformal",
         *,
-        sides: str = "both",
+        sides: str | None = None,
         groups: Any = None,
         **options: Any,
     ) -> Self:
@@ -297,7 +343,8 @@ class GT2Regressor(Regressor):
                 "search" are the paper's Methods 1 and 2, which approximate "exact" and end at the
                 trained envelope.
             sides: "both" for one plane; "each" for a plane for each bound of the interval; "lower"
-                or "upper" for one-sided intervals.
+                or "upper" for one-sided intervals. None for "both", or for "each" if that is what
+                a selection found best (`sides_`) and there are at least 199 rows.
             groups: a name or whole number for each row (Q,); each group gets its own planes, and
                 `predict_interval` needs the groups of new rows.
             options: for the calibrator, see `gt2lite.calibration`, such as
@@ -306,13 +353,16 @@ class GT2Regressor(Regressor):
 
         Groups and `sides` other than "both" need the method "conformal" or "exact". A
         `NarrowEnvelopeWarning` reports a trained envelope that covers far fewer of these rows
-        than it was trained for.
+        than it was trained for, a `SeenRowsWarning` how many of these rows were in `fit`.
         """
+        values = match_table(X, self)
+        sides = self._sides(sides, method, groups, options, len(values))
         calibrator = make_calibrator(method, sides, groups is not None, options)
-        scaled = self._scaled(X)
-        target = read_target(y, len(scaled))
-        self._become(self._calibrated_by(calibrator, scaled, target, groups))
-        return self
+        target = read_target(y, len(values))
+        scaled = self.scaler_.transform_X(values)
+        new = self._calibrated_by(calibrator, scaled, target, groups)
+        warn_if_seen(self.marks_, values, target)
+        return self._become(new)
 
     def fit_calibrate(
         self,
@@ -322,7 +372,7 @@ class GT2Regressor(Regressor):
         share: float = 0.25,
         groups: Any = None,
         method: str = "conformal",
-        sides: str = "both",
+        sides: str | None = None,
         callback: Callback | None = None,
         **options: Any,
     ) -> Self:
@@ -351,17 +401,21 @@ class GT2Regressor(Regressor):
         >>> reg.fit_calibrate(data.X, data.y).split_
         '2139 rows: 1604 to train on, 535 to calibrate on (share=0.25, random_state=0)'
         """
-        calibrator = make_calibrator(method, sides, groups is not None, options)
-        values, names = read_table(X)
+        make_calibrator(method, sides or "both", groups is not None, options)  # before training
+        values, names = read_table(X, self.columns)
         target = read_target(y, len(values))
         check_target(self.target_transform, target)  # an error names the row of the whole table
-        split = split_rows(len(values), share, self.random_state, groups, sides, options)
-        new = self._trained(values[split.trained], names, target[split.trained], callback)
-        scaled = new.scaler_.transform_X(values[split.calibrated])
+        split = split_rows(len(values), share, self.random_state, groups, sides or "both", options)
+        use, rest = (take_rows(values, rows) for rows in (split.trained, split.calibrated))
+        new = self._trained(use, names, target[split.trained], callback)
+        if hasattr(new, "columns_"):
+            rest = new.columns_.encode(rest).inputs.to_numpy()
+        scaled = new.scaler_.transform_X(rest)
+        sides = new._sides(sides, method, groups, options, len(scaled))
+        calibrator = make_calibrator(method, sides, groups is not None, options)
         new = new._calibrated_by(calibrator, scaled, target[split.calibrated], split.labels)
         new.calibration_rows_, new.split_ = split.calibrated, split.words
-        self._become(new)
-        return self
+        return self._become(new)
 
     # -------------------------------------------------------------------- predict
 
@@ -460,9 +514,9 @@ class GT2Regressor(Regressor):
         A printed rule has the inputs it is about ("temperature about 12 to 19"), the target there
         as a formula, the uncertainty of its sets and, if rows are given, how often it leads. An
         input is left out if its membership keeps 90% of its largest value over the middle 95% of
-        the rows (without rows: the training mean -+ 2 standard deviations): without it no firing
-        would change by more. If such inputs matter jointly, as they do with many inputs, the rule
-        counts them as "together".
+        the training rows: without it no firing would change by more. If such inputs matter
+        jointly, as they do with many inputs, the rule counts them as "together". `readable` makes
+        one small system of several large ones.
 
         Args:
             X: rows (N, M) to weigh the rules on, such as the training rows. Without them it is
@@ -485,8 +539,8 @@ class GT2Regressor(Regressor):
         (2, 1.0)
         """
         check_fitted(self)
-        units = Units.of(self.scaler_, input_names(self), target)
         rows = None if X is None else self._scaled(X)
+        units = Units.of(self, target=target)
         return read_rules(self._fitted(), units, rows, top=top, system=system)
 
     def rule_weights(self, X: Any, *, system: int = 0) -> Array:
@@ -509,14 +563,24 @@ class GT2Regressor(Regressor):
         alpha: float | None = None,
         group: Any = None,
         target: str = "y",
+        system: int | None = None,
+        background: Any = None,
+        together: Mapping[str, Sequence[Any]] | None = None,
     ) -> Explanation:
-        """Return how one prediction and its interval come about, rule by rule.
+        """Return how one prediction and its interval come about: by rules, or by inputs.
 
-        The estimate and both bounds are weighted means of the consequents: weights times
-        consequents add up to `predict` and `predict_interval`, plus a margin if calibration went
-        beyond the planes or if intervals are margins around the prediction. Of several systems
-        all rules are listed, with equal weight for each system. With a log target all numbers are
-        logarithms of y.
+        **One system** is explained by its rules. The estimate and both bounds are weighted means
+        of the consequents: weights times consequents add up to `predict` and `predict_interval`,
+        plus a margin if calibration went beyond the planes or if intervals are margins around the
+        prediction. With a log target these sums are about log(y). `system=k` does the same for
+        one of several systems, whose means are the prediction and the interval.
+
+        **Several systems**, and one with `background` or `together`, are explained by inputs: each
+        has a contribution with its standard error, in units of y, also with a log target. The
+        contributions add up to the prediction minus the mean prediction over background rows.
+        They are Shapley values, estimated by walks from background rows to `x` (Strumbelj and
+        Kononenko 2014, Knowledge and Information Systems 41), with at most 2,000 evaluations; see
+        `gt2lite.explanations.walk_inputs`. The width of the interval is explained likewise.
 
         Args:
             x: one row: M numbers, a row of a data frame, or a table (1, M).
@@ -525,6 +589,18 @@ class GT2Regressor(Regressor):
             alpha: a plane in [0.01, 1] instead.
             group: the group of the row, if the calibration was by groups.
             target: name of the target.
+            system: index of the system whose rules explain.
+            background: rows (B, M) that contributions start from, such as training rows; of more
+                than 100, 100 are used. None for 100 training rows that `fit` draws by the seed.
+                `save` does not write those rows, so a loaded estimator needs `background`; pickle
+                does.
+            together: names of inputs with several columns, such as the one-hot columns of a
+                category, and these columns by name or number: they change together, as do those
+                that this estimator encodes itself.
+
+        Returns:
+            An explanation with `prediction`, `lower` and `upper` that prints, also in notebooks;
+            `table()` and `to_frame()` have every number.
 
         >>> from gt2lite import GT2Regressor
         >>> x = np.linspace(0, 10, 200)[:, None]
@@ -532,12 +608,122 @@ class GT2Regressor(Regressor):
         >>> why = reg.explain([2.0], alpha=0.01)
         >>> bool(np.isclose(why.estimate.weights @ why.consequents, reg.predict([[2.0]])[0]))
         True
+        >>> why = reg.explain([2.0], alpha=0.01, background=x)
+        >>> bool(np.isclose(why.baseline + why.contributions.sum(), why.prediction))
+        True
         """
+        options = {"coverage": coverage, "alpha": alpha, "group": group, "system": system}
         row = one_row(x, self)
-        units = Units.of(self.scaler_, input_names(self), target)
-        calibration = self._calibrated() if alpha is None else None
-        scaled = self.scaler_.transform_X(row)
-        return explain_row(self._fitted(), units, scaled, calibration, coverage, alpha, group)
+        return self._explain(
+            Units.of(self, target=target),
+            row,
+            background,
+            together=together,
+            columns=self.__dict__.get("columns_"),
+            **options,
+        )
+
+    def _explain(
+        self,
+        units: Units,
+        row: Array,
+        background: Any,
+        *,
+        alpha: float | None = None,
+        system: int | None = None,
+        together: Mapping[str, Sequence[Any]] | None = None,
+        columns: Any = None,
+        **options: Any,
+    ) -> Explanation:
+        """Return the explanation of a row (1, M) of numbers; `units` may have other names.
+
+        Inputs that `columns`, of `gt2lite.columns`, makes of one column change together.
+        """
+        if system is not None and (background is not None or together is not None):
+            raise ValueError(
+                "system explains by rules, background and together by inputs: give one of them"
+            )
+        if background is not None:
+            background = self._scaled(background)
+        elif system is None and (len(self.systems_) > 1 or together is not None):
+            background = self.__dict__.get("_background")
+            if background is None:
+                raise ValueError(
+                    "background is needed, because model files hold no training rows: pass some, "
+                    "such as explain(x, background=X), or system=0 for the rules of one system"
+                )
+        if together is None and columns is not None:
+            together = columns.places()
+        options |= {"alpha": alpha, "system": system, "together": together}
+        calibration, scaled = None, self.scaler_.transform_X(row)
+        if alpha is None:
+            calibration = self._calibrated()
+        return explain_row(
+            self._fitted(), units, scaled, calibration, background=background, **options
+        )
+
+    def readable(self, X: Any, y: Any = None, *, n_rules: int = 7) -> Self:
+        """Return one small system that imitates this estimator, to be read instead of it.
+
+        It learns the predictive distribution of this estimator at 60% of the rows: their targets
+        are bounds of calibrated intervals, at levels from 5 to 95%. Another 20% of the rows
+        calibrate it, and the last 20% measure, as `fidelity_`, how well it stands for this
+        estimator. Its rules are those of another, less accurate model: say so when you show them.
+
+        Args:
+            X: rows (N, M), at least 100, such as the training rows.
+            y: their targets (N,). If None, targets drawn from this estimator's distribution take
+                their place, so that nothing is learned about real errors.
+            n_rules: number of rules.
+
+        Returns:
+            A calibrated `GT2Regressor` of one system. `fidelity_` has `agreement`, the R^2 of its
+            predictions with those of this estimator, `loss`, the relative loss of interval score
+            at 90% (0.1 is 10% worse), and `n_rows`. This estimator may have seen these rows; then
+            the loss is overstated, and the small system needs `calibrate` with new rows for the
+            guarantee.
+
+        >>> from gt2lite import GT2Regressor, load_dataset
+        >>> data = load_dataset("pp")
+        >>> reg = GT2Regressor(n_systems=2, epochs=5).fit_calibrate(data.X[:900], data.y[:900])
+        >>> small = reg.readable(data.X[:900], data.y[:900], n_rules=3)
+        >>> len(small.rules()), small.fidelity_.n_rows
+        (3, 180)
+        """
+        rng, N = np.random.default_rng(0), n_rows_of(X)
+        if N < 100:
+            raise ValueError(f"X must have at least 100 rows, got {N}")
+        bounds = self.predict_interval(X, np.arange(0.05, 1, 0.1).tolist())
+        quantiles = np.concatenate(bounds, axis=1)  # (N, 20), equally likely
+        if not np.isfinite(quantiles).all():
+            raise ValueError('sides must be "both" or "each": calibrate anew before readable')
+        target = rng.permuted(quantiles, axis=1)[:, 0] if y is None else read_target(y, N)
+        learn, check, test = np.split(rng.permutation(N), [3 * N // 5, 4 * N // 5])
+        labels = rng.permuted(quantiles[learn], axis=1)[:, :_DRAWS]
+        small = self.strong(
+            n_rules=n_rules,
+            choose=False,
+            n_systems=1,
+            coverage=0.95,  # the outermost of the quantiles
+            epochs=math.ceil(MIN_STEPS * STRONG.batch_size / labels.size),
+            schedule="cosine",
+            target_transform=self.target_transform,
+            verbose=self.verbose,
+        )
+        small.fit(take_rows(X, learn.repeat(_DRAWS)), labels.ravel())
+        held = take_rows(X, test)
+        with warnings.catch_warnings():  # how good it is says `fidelity_`
+            warnings.simplefilter("ignore", UserWarning)
+            small.calibrate(take_rows(X, check), target[check])
+            wanted, found = self.predict(held), small.predict(held)
+            bounds = [reg.predict_interval(held) for reg in (self, small)]
+        ours, score = (
+            interval_score(target[test], lower, upper, coverage=DEFAULT_COVERAGE)
+            for lower, upper in bounds
+        )
+        r2 = 1 - float(np.mean((found - wanted) ** 2) / (np.var(wanted) or 1.0))
+        small.fidelity_ = Fidelity(r2, float(score / ours) - 1, len(test))
+        return small
 
     # -------------------------------------------------------------- save and load
 
@@ -547,7 +733,9 @@ class GT2Regressor(Regressor):
         The format is described in `gt2lite.model_file`. The methods "conformal" and "exact"
         store a few numbers for each calibration row and no inputs; "table" and "search" evaluate
         the calibration rows again when a new level is asked for, so the file contains these rows,
-        and a `StoredRowsWarning` says so.
+        and a `StoredRowsWarning` says so. Each training row leaves a hash of 48 bits: a row cannot
+        be read from it, but anyone who has a row can find out whether it was trained on. The
+        training rows that `explain` starts from are not written.
         """
         check_fitted(self)
         model_file.write(path, "regressor", model_file.pack_regressor(self))
@@ -564,18 +752,22 @@ class GT2Regressor(Regressor):
     # -------------------------------------------------------------------- private
 
     def _trained(
-        self, values: Array, names: Names | None, target: Array, callback: Callback | None
+        self, table: Any, names: Names | None, target: Array, callback: Callback | None
     ) -> Self:
         """Return a copy of this estimator, trained anew and not calibrated."""
+        values, columns = encode_training(table)
         recipe, settings = self._recipe(len(values)), self._ensemble_settings()
         settings.check_callback(callback)
         scaler = SCALERS[self.target_transform].fit(values, target)
         X, y = scaler.transform_X(values), scaler.transform_y(target)
         fitted = fit_systems(X, y, recipe, settings, read_seed(self.random_state), callback)
-        new = self._without(*_OF_TRAINING)
+        new = self._renewed()
         new._keep(fitted)
-        new.scaler_ = scaler
-        new.n_features_in_ = values.shape[1]
+        new.scaler_, new.marks_ = scaler, mark_rows(values, target)
+        new._background, new._seen = draw_background(X, self.random_state), middle(X)
+        new.n_features_in_ = table.shape[1]
+        if columns is not None:
+            new.columns_ = columns
         if names is not None:
             new.feature_names_in_ = names
         return new
@@ -586,23 +778,12 @@ class GT2Regressor(Regressor):
         intervals = fitted.family(fitted.planes(scaled))
         given = () if groups is None else (groups,)
         calibrator.fit(intervals, self.scaler_.transform_y(target), *given)
-        new = self._without(*_OF_CALIBRATION)
+        new = self._copy(*OF_CALIBRATION)
         new.calibrator_ = calibrator
         new._calibration_X = None if calibrator.interval is None else scaled
         if fitted.margins is None:  # margins are not the envelope that was trained
             _warn_if_narrow(calibrator, self.recipe_.coverage)
         return new
-
-    def _without(self, *names: str) -> Self:
-        """Return a shallow copy that lacks some attributes."""
-        new = copy.copy(self)
-        for name in names:
-            new.__dict__.pop(name, None)
-        return new
-
-    def _become(self, new: Self) -> None:
-        """Take over the state of a copy, in one assignment: an error before it changes nothing."""
-        self.__dict__ = new.__dict__
 
     def _recipe(self, n_rows: int) -> Recipe:
         """Return the recipe of the settings, checked, for a number of training rows."""
@@ -611,6 +792,8 @@ class GT2Regressor(Regressor):
             settings["epochs"] = EPOCHS
             steps = max(n_rows // Recipe(**settings).batch_size, 1)  # in an epoch
             settings["epochs"] = max(EPOCHS, math.ceil(MIN_STEPS / steps))
+            if self.choose:  # the selection limits the steps
+                settings["epochs"] = math.ceil(MOST_STEPS / steps)
         return Recipe(**settings)
 
     def _ensemble_settings(self) -> EnsembleSettings:
@@ -622,12 +805,22 @@ class GT2Regressor(Regressor):
 
     def _keep(self, fitted: Fitted) -> None:
         """Set the attributes that are results of training."""
-        self.systems_, self.ranks_, self.margins_, self.chosen_ = fitted
+        self.systems_, self.ranks_, self.margins_, self.chosen_, self.sides_, self.limits_ = fitted
         self.params_, self.recipe_, self.history_, _ = fitted.systems[0]
 
     def _fitted(self) -> Fitted:
         """Return the result of training as one object, in scaled units."""
-        return Fitted(self.systems_, self.ranks_, self.margins_, self.chosen_)
+        return Fitted(
+            self.systems_, self.ranks_, self.margins_, self.chosen_, self.sides_, self.limits_
+        )
+
+    def _sides(
+        self, sides: str | None, method: str, groups: Any, options: Mapping[str, Any], n_rows: int
+    ) -> str:
+        """Return the sides to calibrate: those asked for, or those that a selection found best."""
+        plain = groups is None and not options and method in RANKED
+        enough = n_rows >= fewest_samples(0.99, "each")
+        return sides or (self.sides_ if plain and enough else "both")
 
     def _use_margins(self, power: float, X: Any) -> None:
         """Calibrate margins instead of planes from now on; `X` (N, M) are the training rows."""
@@ -638,8 +831,10 @@ class GT2Regressor(Regressor):
         return self.scaler_.transform_X(values)
 
     def _planes(self, X: Any) -> Planes | MeanPlanes:
-        scaled = self._scaled(X)
-        return self._fitted().planes(scaled)
+        fitted, scaled = self._fitted(), self._scaled(X)
+        if fitted.limits is not None:
+            _warn_if_clipped(scaled, fitted.limits, self._names or input_names(self))
+        return fitted.planes(scaled, keep=False)
 
     def _calibrated(self) -> Calibration:
         if not hasattr(self, "calibrator_"):
@@ -651,6 +846,16 @@ class GT2Regressor(Regressor):
         return self.calibrator_
 
 
+def encode_training(table: Any) -> tuple[Array, Any]:
+    """Return training rows as inputs (N, M), and how columns are encoded; None for numbers."""
+    if isinstance(table, np.ndarray):
+        return table, None
+    from gt2lite.columns import learn
+
+    columns = learn(table)
+    return columns.encode(table).inputs.to_numpy(), columns
+
+
 def split_rows(
     n_rows: int,
     share: float,
@@ -658,13 +863,14 @@ def split_rows(
     groups: Any,
     sides: str,
     options: Mapping[str, Any],
+    level: float = DEFAULT_COVERAGE,
 ) -> HoldOut:
-    """Return the split of `fit_calibrate`, refused if too few rows remain for a level of 0.9.
+    """Return the split of `fit_calibrate`, refused if too few rows remain for a level.
 
     Arguments as in `fit_calibrate`; `options` are those of the calibrator.
     """
     labels = None if groups is None else read_groups(groups, n_rows)
-    needed = fewest_samples(DEFAULT_COVERAGE, sides, options.get("tails"))
+    needed = fewest_samples(level, sides, options.get("tails"))
     pool = options.get("small_groups") == "pool"
     return draw_split(n_rows, share, random_state, labels, needed=needed, pool=pool)
 
@@ -721,6 +927,27 @@ def is_far(
     if method in RANKED:
         return reached - level > max(0.05, rounding)
     return abs(reached - level) > max(0.02, rounding)
+
+
+def _warn_if_clipped(X: Array, limits: Array, names: Sequence[str]) -> None:
+    """Warn if a row lies outside the range of training by more than half of it (`FAR`).
+
+    Values just outside are common, and clipping hardly changes them. The count is of all rows
+    that are clipped.
+    """
+    low, high = limits
+    reach = FAR * (high - low)
+    far = ((low - reach > X) | (high + reach < X)).any(axis=0)
+    if not far.any():
+        return
+    n_rows = int(((low > X) | (high < X)).any(axis=1).sum())
+    columns = ", ".join(str(names[m]) for m in np.flatnonzero(far)[:5])
+    more = f" and {far.sum() - 5} more" if far.sum() > 5 else ""
+    warn(
+        f"{n_rows} of {len(X)} rows have inputs outside the range seen in training; they are "
+        f"clipped to it. Columns with values far outside: {columns}{more}",
+        ClippedInputsWarning,
+    )
 
 
 def _warn_if_narrow(calibrator: Any, trained_for: float) -> None:
@@ -803,7 +1030,10 @@ def interval_frame(
         for level, *bounds in zip(
             levels, np.atleast_2d(lower.T), np.atleast_2d(upper.T), strict=True
         ):
-            columns |= dict(zip(bound_names(level), bounds, strict=True))
+            names = bound_names(level)
+            if names[0] in columns:
+                raise ValueError(f"coverage must not name a level twice, got {coverage}")
+            columns |= dict(zip(names, bounds, strict=True))
     if hasattr(X, "columns") and not hasattr(X, "iloc"):  # polars: frames without an index
         return type(X)(columns)
     return _pandas().DataFrame(columns, index=X.index if hasattr(X, "iloc") else None)
@@ -819,12 +1049,12 @@ def bound_names(level: float) -> tuple[str, str]:
 
 
 def percent(level: float) -> str:
-    """Return a level in percent, without trailing zeros.
+    """Return a level in percent, without trailing zeros; levels with one name are the same.
 
-    >>> percent(0.9), percent(0.975), percent(0.29)
-    ('90', '97.5', '29')
+    >>> percent(0.9), percent(0.975), percent(0.1 + 0.2), percent(np.float32(0.29))
+    ('90', '97.5', '30', '29')
     """
-    return f"{100 * level:.10g}"
+    return f"{float(100 * plain_fraction(level)):.10g}"
 
 
 def _report_frame(reports: Mapping[float, Sequence[ReportRow]]) -> Any:

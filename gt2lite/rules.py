@@ -1,14 +1,15 @@
-"""Antecedents, rules and explanations of fitted systems, in the units of the data.
+"""Antecedents and rules of fitted systems, in the units of the data.
 
-`read_rules`, `rule_weights` and `explain_row` take fitted systems and scaled rows; they are what
-`GT2Regressor.rules`, `rule_weights` and `explain` return. A prediction and both bounds of an
-interval are weighted means of consequents; everything here follows from those weights.
+`read_rules` and `rule_weights` take fitted systems and scaled rows; they are what
+`GT2Regressor.rules` and `rule_weights` return. A prediction and both bounds of an interval are
+weighted means of consequents; everything here follows from those weights.
 """
 
 from __future__ import annotations
 
 import math
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
@@ -17,10 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gt2lite._sklearn import check_fitted
-from gt2lite._validation import Array, between, match_table, vector, whole
-from gt2lite.calibration import DEFAULT_COVERAGE, Calibration, read_groups
+from gt2lite._validation import Array, match_table, vector, whole
 from gt2lite.datasets import Scaler
-from gt2lite.memberships import ALPHA_0, kappa_of, log_firing, secondary
+from gt2lite.memberships import kappa_of, log_firing, secondary
 from gt2lite.selection import SPREAD, Fitted, System
 from gt2lite.system import Params, constrain
 
@@ -33,7 +33,6 @@ SHOWN = 5
 WIDTH = 100
 """Characters in a printed line."""
 
-_FEW_VALUES = 5  # a column with at most this many distinct values is listed, not given as a range
 _MEMBERSHIPS = 10**7  # evaluated at most to weigh rules; of more rows an even selection is taken
 _CHUNK_ELEMENTS = 2**18  # memberships handled at once: a few megabytes
 
@@ -41,53 +40,109 @@ _CHUNK_ELEMENTS = 2**18  # memberships handled at once: a few megabytes
 # ----------------------------------------------------------------------- names and units
 
 
+def middle(X: Array) -> Array:
+    """Return the values (2, M) between which a rule is described: the middle 95% of scaled rows.
+
+    A column of two values keeps both, however rare one is: scaled, their product is -1.
+
+    >>> X = np.array([[0.0]] * 99 + [[1.0]])
+    >>> middle((X - X.mean()) / X.std()).prod().round(9)
+    np.float64(-1.0)
+    """
+    ends = np.stack([X.min(axis=0), X.max(axis=0)])
+    some = X[:: max(len(X) // 10_000, 1)]  # quantiles of all rows would copy the table
+    inner = np.quantile(some, [0.025, 0.975], axis=0)
+    return np.where(two_valued(ends), ends, inner)
+
+
+def two_valued(ends: Array) -> Any:
+    """Return which columns (M,) of mean 0 and variance 1 take no value between their `ends`."""
+    return np.isclose(ends[0] * ends[1], -1, rtol=1e-9)
+
+
 class Units(NamedTuple):
-    """Names and scales of the inputs and of what the system learned."""
+    """Names and scales of the inputs and of the target, and the values seen in training."""
 
     names: tuple[str, ...]
     target: str
     scaler: Scaler
+    seen: Array  # (2, M), see `middle`, in scaled units
 
     @classmethod
-    def of(cls, scaler: Scaler, names: tuple[str, ...], target: str = "y") -> Units:
-        """Return the units of a fitted scaler; if it takes logarithms, those of log(target)."""
-        return cls(names, scaler.learned_name(target), scaler.without_transform())
+    def of(cls, reg: Any, names: Sequence[str] | None = None, target: str = "y") -> Units:
+        """Return the units of a fitted estimator, with the names of its inputs or others."""
+        seen = reg.__dict__.get("_seen")
+        if seen is None:
+            seen = np.outer([-2.0, 2.0], np.ones(reg.scaler_.x_mean.size))
+        return cls(tuple(names or input_names(reg)), target, reg.scaler_, seen)
+
+    def learned(self) -> Units:
+        """Return the units of what the systems learn: with a log target, those of log(y)."""
+        scaler = self.scaler
+        return self._replace(
+            target=scaler.learned_name(self.target), scaler=scaler.without_transform()
+        )
 
     def of_system(self, system: System) -> Units:
         """Return the units of a system's inputs: those of the data, or ranks in percent."""
         if system.inputs == "scaled":
             return self
         M = len(self.names)
-        scaler = replace(self.scaler, x_mean=np.full(M, 50.0), x_std=np.full(M, 100 * SPREAD))
-        return Units(tuple(f"rank of {name}" for name in self.names), self.target, scaler)
+        return self._replace(
+            names=tuple(f"rank of {name}" for name in self.names),
+            scaler=replace(self.scaler, x_mean=np.full(M, 50.0), x_std=np.full(M, 100 * SPREAD)),
+            seen=np.outer([-0.475, 0.475], np.ones(M)) / SPREAD,
+        )
 
-    def number(self, m: int, value: float) -> str:
+    def value(self, m: int, z: float) -> float:
+        """Return a scaled value of input `m` in its own units."""
+        return float(self.scaler.x_mean[m] + self.scaler.x_std[m] * z)
+
+    def input(self, m: int, value: float) -> str:
         """Return a value of input `m` as text, rounded according to its standard deviation."""
-        return fixed(value, float(self.scaler.x_std[m]), 2)
+        return number(value, 0.1 * float(self.scaler.x_std[m]))
 
     def output(self, value: float) -> str:
-        """Return a value of the target as text, rounded according to its standard deviation."""
-        return fixed(value, self.scaler.y_std, 3)
+        """Return a value of the target as text, rounded according to its standard deviation.
+
+        If logarithms are learned, it is rounded according to its size.
+        """
+        spread = self.scaler.y_std
+        if self.scaler.without_transform() is not self.scaler:
+            spread *= abs(value) or 1.0  # the standard deviation of log(y) is relative
+        return number(value, 0.01 * spread)
 
 
 def input_names(reg: Any) -> tuple[str, ...]:
-    """Return the input names of a fitted estimator: those of its data frame, else x0, x1, ..."""
+    """Return the input names of a fitted estimator: those of its data frame, else x0, x1, ...
+
+    The inputs of an encoded column are named after it, such as "city = Oslo". Columns
+    that share a name are told apart by their numbers.
+    """
+    if hasattr(reg, "columns_"):
+        return tuple(reg.columns_.names)
     names = getattr(reg, "feature_names_in_", None)
     if names is None:
         return tuple(f"x{m}" for m in range(reg.n_features_in_))
-    return tuple(map(str, names))
+    times = Counter(names)
+    return tuple(n if times[n] == 1 else f"{n} (column {m})" for m, n in enumerate(names))
 
 
-def fixed(value: float, spread: float, digits: int) -> str:
-    """Return a number as text, rounded to `digits` significant digits of `spread`.
+def number(value: float, step: float, *, trim: bool = False) -> str:
+    """Return a number as text, rounded to the decimal place of `step`, or to a whole number.
 
-    >>> fixed(12.3456, spread=7.4, digits=2), fixed(1013.2, spread=60.0, digits=2)
-    ('12.3', '1013')
+    >>> number(12.3456, 0.74), number(1013.2, 6.0), number(2.0, 0.01, trim=True)
+    ('12.3', '1013', '2')
     """
-    decimals = max(digits - 1 - math.floor(math.log10(spread)), 0)
-    if decimals > 8 or abs(value) >= 1e9:
-        return f"{value:.{digits + 1}g}"
-    return f"{round(value, decimals) + 0.0:.{decimals}f}"
+    place = -math.floor(math.log10(step)) if 0 < step < math.inf else 0
+    if not math.isfinite(value) or value == 0:
+        return f"{value + 0.0:g}" if value or place <= 0 or trim else f"{0:.{min(place, 8)}f}"
+    if place > 8 or abs(value) >= 1e15:
+        digits = math.floor(math.log10(abs(value))) + 1 + place
+        return f"{value:.{min(max(digits, 1), 17)}g}"
+    place = max(place, 0)
+    text = f"{round(value, place) + 0.0:.{place}f}"
+    return text.rstrip("0").rstrip(".") if trim and place else text
 
 
 def one_row(x: Any, estimator: Any) -> Array:
@@ -98,7 +153,9 @@ def one_row(x: Any, estimator: Any) -> Array:
         estimator: the fitted estimator that the row is for.
     """
     check_fitted(estimator)
-    if hasattr(x, "columns") or np.ndim(x) != 1:
+    if hasattr(estimator, "columns_") and hasattr(x, "to_frame"):
+        x = x.to_frame().T  # a row of a data frame
+    if hasattr(x, "columns") or hasattr(estimator, "columns_") or np.ndim(x) != 1:
         table = match_table(x, estimator)
         if len(table) != 1:
             raise ValueError(
@@ -107,14 +164,23 @@ def one_row(x: Any, estimator: Any) -> Array:
         return table
     values = vector("x", x, estimator.n_features_in_)
     names, labels = getattr(estimator, "feature_names_in_", None), getattr(x, "index", None)
-    if names is not None and labels is not None and not callable(labels):  # lists have a method
-        if sorted(map(str, labels)) != sorted(names):
-            raise ValueError(
-                f"x is labelled {', '.join(map(str, labels))}, but the inputs are "
-                f"{', '.join(names)}"
-            )
-        values = values[[list(labels).index(name) for name in names]]
-    return values[None]
+    if names is None or labels is None or callable(labels):  # lists have a method of that name
+        return values[None]
+    wanted, found = list(names), list(map(str, labels))
+    if sorted(found) != sorted(wanted):
+        raise ValueError(
+            f"x is labelled {', '.join(found)}, but the inputs are {', '.join(wanted)}"
+        )
+    if found != wanted and len(set(wanted)) < len(wanted):
+        twice = [name for name, times in Counter(wanted).items() if times > 1]
+        raise ValueError(
+            f"x must have its labels in the order of fit, because several columns are called "
+            f"{', '.join(twice)}: rename them, or pass the numbers in that order"
+        )
+    return values[[found.index(name) for name in wanted]][None] if found != wanted else values[None]
+
+
+# ------------------------------------------------------------------------------ text
 
 
 def wrap(text: str, first: str = "", other: str = "    ") -> str:
@@ -127,10 +193,30 @@ def count(n: int, noun: str) -> str:
     return f"{n} {noun}{'s' * (n > 1)}"
 
 
-def percent(share: float) -> str:
-    """Return a share in percent, with a decimal if it is below one percent."""
-    value = 100 * share
-    return f"{value:.0f} %" if value >= 0.95 or value == 0 else f"{value:.1f} %"
+def html_table(title: str, rows: Sequence[dict[str, str]], note: str) -> str:
+    """Return rows of text as a table in HTML, everything escaped."""
+
+    def line(tag: str, cells: Iterable[str]) -> str:
+        return "".join(f"<{tag} style='text-align:left'>{escape(c)}</{tag}>" for c in cells)
+
+    head = line("th", rows[0] if rows else ())
+    body = "".join(f"<tr>{line('td', row.values())}</tr>" for row in rows)
+    return (
+        f"<table><caption>{escape(title)}</caption><thead><tr>{head}</tr></thead>"
+        f"<tbody>{body}</tbody></table><p>{escape(note)}</p>"
+    )
+
+
+def frame_of(rows: Sequence[dict[str, Any]]) -> Any:
+    """Return rows as a pandas frame, with the first entry of each as its index."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError(
+            "to_frame needs pandas, which is not installed: pip install pandas, or use table()"
+        ) from error
+    frame = pandas.DataFrame(rows)
+    return frame.set_index(frame.columns[0]) if rows else frame
 
 
 # ------------------------------------------------------------------------------- weights
@@ -141,11 +227,13 @@ def consequents(params: Params, X: Array) -> Array:
     return np.asarray(X @ params["a"].T + params["a0"])
 
 
+@np.errstate(under="ignore")
 def firings(params: Params, X: Array, alpha: float) -> Array:
     """Return the lower and upper firing strengths (2, N, P) of the plane `alpha`."""
     return np.exp(_log_firings(params, X, alpha))
 
 
+@np.errstate(under="ignore")
 def end_weights(params: Params, X: Array, alpha: float) -> Array:
     """Return the weights (2, N, P) of the rules in both endpoints of the plane `alpha`.
 
@@ -239,22 +327,12 @@ class Antecedent(NamedTuple):
         return self.tends if self.matters else "any"
 
 
-def read_antecedents(params: Params, units: Units, X: Array | None) -> list[tuple[Antecedent, ...]]:
-    """Return the antecedents of every rule, from scaled sets and scaled rows.
-
-    "Seen" are the middle 95% of the rows, or the training mean -+ 2 standard deviations without
-    rows.
-    """
+@np.errstate(under="ignore")
+def read_antecedents(params: Params, units: Units) -> list[tuple[Antecedent, ...]]:
+    """Return the antecedents of every rule; `units` are those of the system."""
     c, sigma, s_l, s_r, _ = constrain(params)
     P, M = c.shape
-    low, high = np.full(M, -2.0), np.full(M, 2.0)
-    if X is not None:
-        low, high = np.quantile(X, [0.025, 0.975], axis=0)
-    listed: dict[int, Array] = {}  # columns with a few distinct values, such as 0 and 1
-    for m in range(M):
-        if X is not None and len(values := np.unique(X[:, m])) <= _FEW_VALUES:
-            listed[m] = values
-            low[m], high[m] = values[0], values[-1]  # a rare category counts, too
+    low, high = units.seen
 
     def log_mu(z: Array) -> Array:
         return -((z - c) ** 2) / (2 * M * sigma**2)
@@ -266,36 +344,28 @@ def read_antecedents(params: Params, units: Units, X: Array | None) -> list[tupl
     grid = np.linspace(0, 1, 51)[:, None, None]
     lower, upper = secondary(np.exp(log_mu(start + grid * (stop - start))), 1.0, s_l, s_r)
     footprint = (upper - lower).mean(axis=0)
-
-    def in_units(m: int, z: float) -> float:
-        return float(units.scaler.x_mean[m] + units.scaler.x_std[m] * z)
+    has_two_values = two_valued(units.seen)
 
     def words(p: int, m: int) -> str:
         begin, end = start[p, m], stop[p, m]  # membership falls to one half there, or data ends
-        values = listed.get(m, ())
-        inside = [z for z in values if begin <= z <= end]
-        if 0 < len(inside) < len(values):
-            return "= " + " or ".join(f"{round(in_units(m, z), 9) + 0.0:.6g}" for z in inside)
-        from_, to, best = (units.number(m, in_units(m, z)) for z in (begin, end, peak[p, m]))
-        if begin > low[m] and end < high[m]:
+        from_, to, best = (units.input(m, units.value(m, z)) for z in (begin, end, peak[p, m]))
+        from_low, to_high = begin <= low[m], end >= high[m]
+        if has_two_values[m] and from_low != to_high:
+            step = 1e-3 * float(units.scaler.x_std[m])
+            return f"= {number(units.value(m, low[m] if from_low else high[m]), step, trim=True)}"
+        if not from_low and not to_high:
             return f"about {from_} to {to}"
-        if begin > low[m] or end < high[m]:
-            return f"above {from_}" if begin > low[m] else f"below {to}"
+        if not from_low or not to_high:
+            return f"below {to}" if from_low else f"above {from_}"
         place = (peak[p, m] - low[m]) / ((high[m] - low[m]) or 1.0)  # 0 to 1 among values seen
         if 1 / 3 <= place <= 2 / 3:
             return f"rather near {best}"
         return "rather low" if place < 1 / 3 else "rather high"
 
     def antecedent(p: int, m: int) -> Antecedent:
-        return Antecedent(
-            input=units.names[m],
-            tends=words(p, m),
-            low=in_units(m, start[p, m]),
-            high=in_units(m, stop[p, m]),
-            peak=in_units(m, peak[p, m]),
-            least=float(least[p, m]),
-            footprint=float(footprint[p, m]),
-        )
+        low, high, peaks = (units.value(m, z[p, m]) for z in (start, stop, peak))
+        shares = float(least[p, m]), float(footprint[p, m])
+        return Antecedent(units.names[m], words(p, m), low, high, peaks, *shares)
 
     return [tuple(antecedent(p, m) for m in range(M)) for p in range(P)]
 
@@ -372,7 +442,7 @@ class Rule:
         """Return how often the rule leads and its weight, in words; empty without rows."""
         if self.leads is None or self.share is None:
             return ""
-        return f"leads on {percent(self.leads)} of the rows, {percent(self.share)} of the weight"
+        return f"leads on {self.leads:.1%} of the rows, {self.share:.1%} of the weight"
 
     def text(self, most: int | None = None) -> str:
         """Return the rule in three lines or, if they are long, in more.
@@ -396,7 +466,7 @@ class Rule:
         cells = {"rule": f"{self.number}", "if": self.condition(SHOWN), "then": self.formula(SHOWN)}
         if self.leads is not None and self.share is not None and self.typical is not None:
             cells["typically"] = self.units.output(self.typical)
-            cells |= {"leads": percent(self.leads), "weight": percent(self.share)}
+            cells |= {"leads": f"{self.leads:.1%}", "weight": f"{self.share:.1%}"}
         return cells
 
     def row(self) -> dict[str, Any]:
@@ -416,15 +486,9 @@ class Rule:
 
     def _slope(self, m: int) -> str:
         """Return a slope with enough digits for the formula to be right wherever there is data."""
-        scaler = self.units.scaler
+        scaler, size = self.units.scaler, abs(self.slopes[m])
         largest = abs(float(scaler.x_mean[m])) + 2 * float(scaler.x_std[m])
-        error = 0.01 * scaler.y_std / largest
-        size = abs(self.slopes[m])
-        digits = max(3, math.ceil(math.log10(size / error)) + 1)
-        rounded = f"{size:.{min(digits, 12)}g}"
-        if not 1e-6 <= size < 1e9:
-            return rounded
-        return np.format_float_positional(float(rounded), trim="-")
+        return number(size, min(0.01 * scaler.y_std / largest, 0.01 * size), trim=True)
 
 
 class Rules(Sequence[Rule]):
@@ -451,25 +515,19 @@ class Rules(Sequence[Rule]):
 
     def to_frame(self) -> Any:
         """Return `table` as a pandas frame."""
-        try:
-            import pandas
-        except ImportError as error:
-            raise ImportError(
-                "to_frame needs pandas, which is not installed: pip install pandas, or use table()"
-            ) from error
-        return pandas.DataFrame(self.table()).set_index("rule")
+        return frame_of(self.table())
 
     def _repr_html_(self) -> str:
-        def row(tag: str, cells: Iterable[str]) -> str:
-            return "".join(f"<{tag} style='text-align:left'>{escape(c)}</{tag}>" for c in cells)
+        return html_table(self.title, [rule.cells() for rule in self], self.legend)
 
-        cells = [rule.cells() for rule in self]
-        head = row("th", cells[0] if cells else ())
-        body = "".join(f"<tr>{row('td', one.values())}</tr>" for one in cells)
-        return (
-            f"<table><caption>{escape(self.title)}</caption><thead><tr>{head}</tr></thead>"
-            f"<tbody>{body}</tbody></table><p>{escape(self.legend)}</p>"
-        )
+
+LEGEND = (
+    "A range is where the membership is at least half of its largest value; 'rather' is a "
+    "preference that no value seen takes below half. [0.60] says how uncertain the sets are: "
+    "the mean width of their footprint. An input is left out where its membership keeps "
+    f"{MATTERS:.0%} of its largest value within the middle 95% of the training rows; where the "
+    "memberships of such inputs multiply to less, they are counted as 'together'."
+)
 
 
 def read_rules(
@@ -481,45 +539,41 @@ def read_rules(
         fitted: the systems.
         units: names and scales of inputs and target.
         X: scaled inputs (N, M) to weigh the rules on. Without them rules come in the order of
-            their mean log firing on the training rows.
+            their mean log firing on the training rows. The words of a rule do not depend on them.
         top: how many rules; None for all.
         system: which of the systems.
     """
     if top is not None:
         whole("top", top)
-    one = _pick(fitted, system)
-    params, units = one.params, units.of_system(one)
+    one = pick_system(fitted, system)
+    params, units = one.params, units.learned().of_system(one)
     scaler, P = units.scaler, len(params["c"])
     slopes = scaler.y_std * params["a"] / scaler.x_std  # (P, M)
     intercepts = scaler.inverse_y(params["a0"]) - slopes @ scaler.x_mean
     weighed: dict[str, Array] = {}  # (P,) each
     if X is None:
         # the mean of the log firing over the training rows, whose scaled squares have mean 1
-        order = np.argsort(((1 + params["c"] ** 2) / params["raw_sigma"] ** 2).sum(axis=1))
+        order = np.argsort(((1 + params["c"] ** 2) / params["raw_sigma"] ** 2).sum(axis=1))[:top]
         title = (
-            f"{len(order[:top])} of {P} rules, those that fire most on the training rows first "
+            f"{len(order)} of {P} rules, those that fire most on the training rows first "
             "(how often each leads is not known without rows: rules(X))"
         )
-        seen = "mean of training -+ 2 spreads"
     else:
         n_given = len(X)
         X = _thinned(fitted.inputs(X, system), P)
         weights = output_weights(params, X, fitted.alphas)  # (N, P)
-        said = (weights * consequents(params, X)).sum(axis=0)
+        total = np.maximum(weights.sum(axis=0), np.finfo(float).tiny)
         weighed = {
             "leads": np.bincount(np.argmax(weights, axis=1), minlength=P) / len(X),
             "share": weights.mean(axis=0),
-            "typical": scaler.inverse_y(
-                said / np.maximum(weights.sum(axis=0), np.finfo(float).tiny)
-            ),
+            "typical": scaler.inverse_y((weights * consequents(params, X)).sum(axis=0) / total),
         }
-        order = np.argsort(-weighed["share"], kind="stable")
+        order = np.argsort(-weighed["share"], kind="stable")[:top]
         rows = f"{len(X)} rows" if len(X) == n_given else f"{len(X)} of {n_given} rows"
-        title = f"{len(order[:top])} of {P} rules, by their weight on {rows}"
-        if len(order[:top]) < P:
-            title += f", with {percent(sum(weighed['share'][order[:top]]))} of it"
-        seen = f"the middle 95 % of the {len(X)} rows"
-    antecedents = read_antecedents(params, units, X)
+        title = f"{len(order)} of {P} rules, by their weight on {rows}"
+        if len(order) < P:
+            title += f", with {weighed['share'][order].sum():.1%} of it"
+    antecedents = read_antecedents(params, units)
     rules = [
         Rule(
             number=p + 1,
@@ -529,25 +583,19 @@ def read_rules(
             units=units,
             **{name: float(values[p]) for name, values in weighed.items()},
         )
-        for p in order[:top].tolist()
+        for p in order.tolist()
     ]
-    legend = (
-        "A range is where the membership is at least half of its largest value; 'rather' is a "
-        "preference that no value seen takes below half. [0.60] says how uncertain the sets are: "
-        "the mean width of their footprint. An input is left out where its membership keeps "
-        f"{percent(MATTERS)} of its largest value whatever it is, within {seen}; where the "
-        "memberships of such inputs multiply to less, they are counted as 'together'."
-    )
-    return Rules(rules, title, legend)
+    return Rules(rules, title, LEGEND)
 
 
 def rule_weights(fitted: Fitted, X: Array, *, system: int = 0) -> Array:
     """Return the weights (N, P) of a system's rules in its outputs at scaled rows `X` (N, M)."""
-    params = _pick(fitted, system).params
+    params = pick_system(fitted, system).params
     return output_weights(params, fitted.inputs(X, system), fitted.alphas)
 
 
-def _pick(fitted: Fitted, system: int) -> System:
+def pick_system(fitted: Fitted, system: int) -> System:
+    """Return one of the systems by its number, counted from 0."""
     n = len(fitted.systems)
     if whole("system", system, 0) >= n:
         there = "one system" if n == 1 else f"{n} systems"
@@ -559,255 +607,3 @@ def _thinned(X: Array, n_rules: int) -> Array:
     """Return rows spread evenly over `X`, as many as can be weighed in seconds."""
     most = max(_MEMBERSHIPS // (n_rules * X.shape[1]), 1000)
     return X if len(X) <= most else X[np.linspace(0, len(X) - 1, most).round().astype(int)]
-
-
-# -------------------------------------------------------------------------- explanations
-
-_TERMS = 4  # rules that a sum names; the others are added up
-_LEAST = 0.005  # a smaller weight would be printed as 0.00
-_INPUTS = 12  # printed inputs of the row
-_ROWS = 8  # printed rows of the table of rules
-_JOINT = "\xa0"  # a space at which no line is broken
-
-
-class Part(NamedTuple):
-    """The prediction or one bound of the interval: a weighted mean of consequents, and a margin.
-
-    ``weights @ consequents + margin`` is `value`, and the weights add up to 1.
-    """
-
-    name: str
-    value: float
-    weights: Array  # (P,), of the rules of all systems
-    margin: float  # what is added to the weighted mean; negative for a lower bound
-    alpha: float  # the plane; for the prediction, which mixes several, the widest of them
-    fires: Array  # (2, P): lower and upper firing strengths in that plane
-
-
-@dataclass(frozen=True, repr=False)
-class Explanation:
-    """A prediction, its interval and the rules that made both, in the units of the target.
-
-    The prediction mixes planes: the one at alpha_k enters with alpha_k / sum(alphas), half of it
-    for each endpoint, and the weight of a rule in it is the mean of its weights in those endpoints.
-    A bound of the interval comes from one plane, where each rule takes its lower or its upper
-    firing, whichever pulls the bound outwards. Several systems have equal parts: the weights of
-    the rules of each add up to 1 / K. If intervals are margins around the prediction, a bound has
-    the weights of the prediction, and all its distance from it is margin.
-    """
-
-    prediction: float
-    lower: float
-    upper: float
-    coverage: float | None  # None if a plane was asked for
-    consequents: Array  # (P,): what each rule says alone
-    estimate: Part
-    lower_end: Part
-    upper_end: Part
-    alphas: Array  # the planes of the prediction
-    inputs: dict[str, float]  # the row
-    labels: list[str]  # (P,): the number of each rule, or "system.number"
-    conditions: list[str]  # (P,): where each rule applies, in words
-    units: Units
-    is_margin: bool = False  # whether the bounds are the prediction with a margin
-
-    @property
-    def parts(self) -> tuple[Part, Part, Part]:
-        """The prediction, the lower and the upper bound."""
-        return self.estimate, self.lower_end, self.upper_end
-
-    def table(self) -> list[dict[str, Any]]:
-        """Return a dict for each rule, the heaviest in the prediction first."""
-        rows = []
-        for p in np.argsort(-self.estimate.weights, kind="stable"):
-            label = self.labels[p]
-            rule = int(label) if label.isdigit() else label
-            row: dict[str, Any] = {"rule": rule, "consequent": float(self.consequents[p])}
-            for part in self.parts:
-                row |= {
-                    f"{part.name} weight": float(part.weights[p]),
-                    f"{part.name} fires from": float(part.fires[0, p]),
-                    f"{part.name} fires to": float(part.fires[1, p]),
-                }
-            rows.append(row)
-        return rows
-
-    def __str__(self) -> str:
-        text = self.units.output
-        kind = f"plane {self.lower_end.alpha:.3g}"
-        if self.coverage is not None:
-            kind = f"{100 * self.coverage:.4g} % interval"
-        title = (
-            f"{self.units.target}: prediction {text(self.prediction)}, "
-            f"{kind} {text(self.lower)} to {text(self.upper)}"
-        )
-        row = [
-            f"{name} {self.units.number(m, value)}"
-            for m, (name, value) in enumerate(self.inputs.items())
-        ]
-        if left := len(row[_INPUTS:]):
-            row[_INPUTS:] = [f"and {count(left, 'more input')}"]
-        # the heaviest rules of the prediction and of either bound
-        order = np.argsort(-self.estimate.weights, kind="stable")[:2].tolist()
-        heaviest = dict.fromkeys([*order, *(int(part.weights.argmax()) for part in self.parts)])
-        blocks = [
-            [title, wrap(f"at {', '.join(row)}")],
-            [self._sum(part) for part in self.parts],
-            self._lines(),
-            [wrap(f"rule {self.labels[p]} is for {self.conditions[p]}") for p in heaviest],
-            [self._legend()],
-        ]
-        return "\n\n".join("\n".join(block) for block in blocks)
-
-    __repr__ = __str__
-
-    def _sum(self, part: Part) -> str:
-        """Return a part as a sum of weights times consequents."""
-        if np.isinf(part.value):
-            return f"{part.name}: none, the interval is open there"
-
-        def term(weight: float, said: float, rule: str) -> str:
-            text = f"{weight:.2f} * {self.units.output(said)} ({rule})"
-            return text.replace(" ", _JOINT)
-
-        order = np.argsort(-part.weights, kind="stable")
-        named = [p for p in order[:_TERMS] if part.weights[p] >= _LEAST]
-        others = order[len(named) :]
-        terms = [
-            term(part.weights[p], self.consequents[p], f"rule {self.labels[p]}") for p in named
-        ]
-        if (rest := float(part.weights[others].sum())) >= _LEAST:
-            mean = float(part.weights[others] @ self.consequents[others]) / rest
-            terms.append(term(rest, mean, count(len(others), "other rule")))
-        text = wrap(f"{part.name} {self.units.output(part.value)} = {' + '.join(terms)}")
-        if part.margin:
-            sign = "-" if part.margin < 0 else "+"
-            why = "of this row" if self.is_margin else "calibration went beyond the planes"
-            text += f"\n    {sign} {self.units.output(abs(part.margin))} (margin: {why})"
-        return text.replace(_JOINT, " ")
-
-    def _lines(self) -> list[str]:
-        """Return the table of rules: consequents, firing strengths and weights."""
-        planes = {part.alpha: part.fires for part in (self.lower_end, self.upper_end)}
-        heads = ["rule", "says", *(f"fires at {alpha:.3g}" for alpha in planes)]
-        rows = [[*heads, "in prediction", "lower end", "upper end"]]
-        heaviest = np.max([part.weights for part in self.parts], axis=0)
-        for p in np.argsort(-heaviest, kind="stable")[:_ROWS]:
-            fires = [f"{low[p]:.2g} to {high[p]:.2g}" for low, high in planes.values()]
-            weights = [f"{part.weights[p]:.3f}" for part in self.parts]
-            rows.append([self.labels[p], self.units.output(self.consequents[p]), *fires, *weights])
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        return ["  ".join(map(str.rjust, row, widths)) for row in rows]
-
-    def _legend(self) -> str:
-        planes = ", ".join(f"{alpha:.3g}" for alpha in self.alphas)
-        lower, upper = self.lower_end.alpha, self.upper_end.alpha
-        if self.is_margin:
-            ends = "are the prediction with a margin that follows the width of the widest plane"
-        elif lower == upper:
-            ends = f"come from the plane alpha = {lower:.3g}"
-        else:
-            ends = f"come from planes of their own, {lower:.3g} and {upper:.3g}"
-        text = (
-            f"The prediction mixes the ends of the planes alpha = {planes}, each weighed by its "
-            f"alpha; the ends of the interval {ends}. 'fires': the lower and upper "
-            "strength of a rule there; an end of a plane takes whichever pulls it outwards."
-        )
-        if not self.labels[0].isdigit():
-            text += " Rule 2.5 is rule 5 of system 2, see rules(system=2)."
-        return wrap(text, other="")
-
-
-def explain_row(
-    fitted: Fitted,
-    units: Units,
-    X: Array,
-    calibration: Calibration | None,
-    coverage: float | None = None,
-    alpha: float | None = None,
-    group: Any = None,
-) -> Explanation:
-    """Return the explanation of one row.
-
-    Args:
-        fitted: the systems.
-        units: names and scales.
-        X: the scaled row (1, M).
-        calibration: what maps `coverage` to planes; None if `alpha` is given.
-        coverage: the level; None for 0.9, unless `alpha` is given.
-        alpha: the plane of the interval instead of a level.
-        group: the group of the row, if calibration was by groups.
-    """
-    scaler, alphas, planes = units.scaler, fitted.alphas, fitted.planes(X)
-    if calibration is None:
-        if coverage is not None:
-            raise ValueError(f"give alpha or coverage, not both: got {alpha!r} and {coverage!r}")
-        if group is not None:
-            raise ValueError("group cannot be combined with alpha; pass coverage instead")
-        alpha = between("alpha", alpha, ALPHA_0, 1, closed=True)
-        bounds, cuts, is_margin = planes(alpha), [(alpha, 0.0)] * 2, False
-    else:
-        coverage = between("coverage", DEFAULT_COVERAGE if coverage is None else coverage, 0, 1)
-        groups = None if group is None else read_groups([group])
-        bounds = calibration.intervals(fitted.family(planes), coverage, groups)
-        cuts = _cuts(calibration, coverage, groups and groups[0], planes.alpha_min)
-        is_margin = fitted.margins is not None
-    members = [(system.params, fitted.inputs(X, k)) for k, system in enumerate(fitted.systems)]
-
-    def mean(weights: list[Array]) -> Array:  # every system has the same part
-        return np.concatenate(weights) / len(members)
-
-    def fires(alpha: float) -> Array:  # (2, P)
-        return np.concatenate([firings(params, Z, alpha)[:, 0] for params, Z in members], axis=1)
-
-    prediction, widest = float(scaler.inverse_y(planes.output(alphas))[0]), float(np.min(alphas))
-    weights = mean([output_weights(params, Z, alphas)[0] for params, Z in members])
-    estimate = Part("prediction", prediction, weights, 0.0, widest, fires(widest))
-    ends = []
-    for side, name in enumerate(("lower end", "upper end")):
-        value = float(scaler.inverse_bounds(bounds[side])[0])
-        if is_margin:
-            ends.append(estimate._replace(name=name, value=value, margin=value - prediction))
-            continue
-        plane, beyond = cuts[side]
-        margin = (-1, 1)[side] * beyond * scaler.y_std or 0.0  # no -0.0
-        weights = mean([end_weights(params, Z, plane)[side, 0] for params, Z in members])
-        ends.append(Part(name, value, weights, margin, plane, fires(plane)))
-    labels, conditions = [], []
-    for k in range(len(members)):
-        for rule in sorted(read_rules(fitted, units, system=k), key=lambda rule: rule.number):
-            labels.append(f"{rule.number}" if len(members) == 1 else f"{k}.{rule.number}")
-            conditions.append(rule.condition(_TERMS))
-    said = np.concatenate([consequents(params, Z)[0] for params, Z in members])
-    row = (X[0] * scaler.x_std + scaler.x_mean).tolist()
-    return Explanation(
-        prediction=prediction,
-        lower=ends[0].value,
-        upper=ends[1].value,
-        coverage=coverage,
-        consequents=scaler.inverse_y(said),
-        estimate=estimate,
-        lower_end=ends[0],
-        upper_end=ends[1],
-        alphas=np.asarray(alphas, dtype=float),
-        inputs=dict(zip(units.names, row, strict=True)),
-        labels=labels,
-        conditions=conditions,
-        units=units,
-        is_margin=is_margin,
-    )
-
-
-def _cuts(
-    calibration: Calibration, coverage: float, group: Any, lowest: float
-) -> list[tuple[float, float]]:
-    """Return the plane and the margin beyond it of both bounds.
-
-    A bound beyond the planes is that of the `lowest` plane with a margin. An open bound has an
-    infinite margin and, for comparison, the plane of the other bound.
-    """
-    (row,) = (row for row in calibration.report(coverage) if row.group == group)
-    planes, margins = (np.broadcast_to(value, 2) for value in (row.alpha, row.margin))
-    planes = np.where(np.isinf(margins), planes[::-1], planes)
-    planes = np.where(np.isnan(planes), lowest, planes)
-    return list(zip(planes.tolist(), margins.tolist(), strict=True))

@@ -2,9 +2,10 @@
 
 `GT2Regressor.strong` trains several systems and lets the training rows decide how. Each of a few
 candidate settings is trained without one fold of the rows and scored on that fold, at several
-checkpoints of its training. The better half goes on to the next fold, the last three see all
-folds, and the mean of the best of them is kept. A score is the interval score of the best family
-of intervals around a system: its alpha-planes, or margins around its output.
+checkpoints of its training. The better half goes on to the next fold, the best two to the third.
+The best one, or the best two if their mean is no worse, are then trained on all rows, as long as
+was best on the folds. A score is the interval score of the best family of intervals around a
+system: its alpha-planes, or margins around its output.
 
 `fit_systems` is the entry; what it returns, `Fitted`, is all that an estimator knows in scaled
 units.
@@ -12,6 +13,7 @@ units.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,8 +27,16 @@ from gt2lite._validation import Array, IntArray, between, one_of, warn, whole
 from gt2lite.calibration import POWERS, MarginFamily, Margins, rank
 from gt2lite.memberships import ALPHA_0, alpha_of
 from gt2lite.metrics import interval_score
-from gt2lite.system import Params, Planes
-from gt2lite.training import STRONG, Callback, InterruptedTrainingWarning, Recipe, train
+from gt2lite.system import Params, Planes, fitting_rows
+from gt2lite.training import (
+    STRONG,
+    Callback,
+    DivergenceError,
+    InterruptedTrainingWarning,
+    Recipe,
+    as_double,
+    train,
+)
 
 R = TypeVar("R")
 
@@ -47,19 +57,28 @@ LEVELS = (0.9, 0.95)
 GRID = np.asarray(alpha_of(np.linspace(0, 1, 9)))
 """Planes at which intervals are evaluated for a score; between them they are interpolated."""
 
+_STEADY = {"schedule": "constant", "averaging": 0.99}  # learns less by heart if noise is large
+
 CANDIDATES: tuple[dict[str, Any], ...] = (
     {},
-    {"n_rules": 10},
-    {"n_rules": 60, "sigma_scale": 0.5, "learning_rate": 0.05},
-    {"start": "per_input", "sigma_scale": 0.5},
     {"weight_decay": 0.1},
-    {"inputs": "ranks"},
-    {"inputs": "ranks", "start": "per_input", "sigma_scale": 0.5},
+    {"weight_decay": 0.3},
+    {"n_rules": 100, "sigma_scale": 0.5},
+    _STEADY,
+    _STEADY | {"n_rules": 60, "sigma_scale": 0.5, "learning_rate": 0.05},
+    _STEADY | {"inputs": "ranks"},
+    _STEADY | {"inputs": "ranks", "start": "per_input", "sigma_scale": 0.5},
 )
 """The candidates: settings that differ from those of `gt2lite.training.STRONG`."""
 
-FINALISTS = 3
-"""Candidates that are trained on all folds."""
+MOST_CENTRES = 3000
+"""Rules times inputs; a candidate with more is not tried, unless it is the first."""
+
+FOLDS = 5
+"""Parts of the training rows; a candidate is trained on four of them and scored on the fifth."""
+
+FINALISTS = (1, 1 / 2, 0)
+"""Share of the candidates that are trained on each fold, and never fewer than two."""
 
 TOLERATED_LOSS = 0.01
 """How much worse, relatively, the score of the mean may become with one more candidate."""
@@ -73,7 +92,16 @@ CHECKPOINT_STEPS = tuple(round(100 * 1.5**i) for i in range(11))
 ENOUGH_STEPS, ENOUGH_EPOCHS = 1500, 40
 """The first checkpoint with as many steps and as many epochs is the last one."""
 
-PATIENCE = 3
+MOST_STEPS = 7400
+"""The same for a learning rate with restarts, whose checkpoints are the ends of its cycles."""
+
+WORTH = 0.07
+"""How much smaller, relatively, the score must be if each bound gets a rank of its own.
+
+Two ranks vary more than one, the more the fewer rows calibrate, and how many is not known here.
+"""
+
+PATIENCE = 2
 """Checkpoints in a row without a better score, after which a training run ends."""
 
 
@@ -90,16 +118,14 @@ class EnsembleSettings:
     margins: float | None = None
     n_jobs: int | None = None
     verbose: bool | None = None
+    clip_inputs: bool = False
 
     def __post_init__(self) -> None:
         self._set("n_systems", whole("n_systems", self.n_systems, high=MAX_SYSTEMS))
-        if not isinstance(self.choose, (bool, np.bool_)):
-            raise ValueError(f"choose must be True or False, got {self.choose!r}")
-        if self.choose and self.n_systems < 2:
-            raise ValueError(
-                "n_systems must be at least 2, one for each fold, if choose=True; "
-                f"got {self.n_systems}"
-            )
+        for name in ("choose", "clip_inputs"):
+            value = getattr(self, name)
+            if not isinstance(value, (bool, np.bool_)):
+                raise ValueError(f"{name} must be True or False, got {value!r}")
         one_of("inputs", self.inputs, INPUTS)
         if self.margins is not None:
             self._set("margins", between("margins", self.margins, 0, 1, closed=True))
@@ -206,7 +232,7 @@ class MeanPlanes:
         return len(self.members[0].X)
 
     def ends(self, alphas: Sequence[float] | Array) -> Array:
-        """Return the bounds (2, K, N) of the planes `alphas` (K,)."""
+        """Return the bounds (2, K, N) of the planes `alphas` (K,) or (K, N)."""
         return self._mean(lambda planes: planes.ends(alphas))
 
     def output(self, alphas: Sequence[float] | Array) -> Array:
@@ -220,8 +246,7 @@ class MeanPlanes:
 
     def parts(self) -> Iterator[tuple[slice, MeanPlanes]]:
         """Yield blocks of rows whose memberships fit into memory: (rows, their planes)."""
-        fits = min(next(planes.parts())[0].stop for planes in self.members)
-        size = max(fits // len(self.members), 1)
+        size = fitting_rows(sum(planes.params["c"].size for planes in self.members))
         if len(self) <= size:
             yield slice(0, len(self)), self
             return
@@ -253,26 +278,39 @@ class Fitted(NamedTuple):
     ranks: Ranks | None  # None if no system learns from ranks
     margins: Margins | None  # None if the intervals are planes
     candidates: tuple[Candidate, ...] = ()  # of the selection, best first
+    sides: str = "both"  # or "each", if each bound had better have a rank of its own
+    limits: Array | None = (
+        None  # (2, M) range of the training inputs, to which new ones are clipped
+    )
 
     @property
     def alphas(self) -> Array:
         """The planes that make up the output."""
         return self.systems[0].recipe.planes.alphas
 
-    def planes(self, X: Array) -> Planes | MeanPlanes:
-        """Return the planes at scaled inputs `X` (N, M)."""
+    def planes(self, X: Array, keep: bool = True) -> Planes | MeanPlanes:
+        """Return the planes at scaled inputs `X` (N, M); see `Planes` for `keep`."""
+        X = self.clipped(X)
         ranked = self.ranks.transform(X) if self.ranks is not None else X
         members = [
-            Planes(system.params, ranked if system.inputs == "ranks" else X)
+            Planes(system.params, ranked if system.inputs == "ranks" else X, keep)
             for system in self.systems
         ]
         return members[0] if len(members) == 1 else MeanPlanes(members)
 
     def inputs(self, X: Array, system: int) -> Array:
         """Return scaled inputs (N, M) in the form that a system learns from."""
+        X = self.clipped(X)
         if self.systems[system].inputs == "scaled" or self.ranks is None:
             return X
         return self.ranks.transform(X)
+
+    def clipped(self, X: Array) -> Array:
+        """Return scaled inputs (N, M) within the range of the training rows, if that is set.
+
+        Consequents are linear: far outside that range they would predict almost anything.
+        """
+        return X if self.limits is None else np.clip(X, *self.limits)
 
     def family(self, planes: Planes | MeanPlanes) -> Planes | MeanPlanes | MarginFamily:
         """Return the intervals to calibrate: the planes, or margins around the output."""
@@ -306,13 +344,14 @@ def fit_systems(
         seed: a number, or what `numpy.random.default_rng` takes.
         callback: see `gt2lite.training.train`.
     """
+    limits = np.stack([X.min(axis=0), X.max(axis=0)]) if settings.clip_inputs else None
     if settings.choose:
         number = seed if isinstance(seed, int) else int(np.random.default_rng(seed).integers(2**63))
-        return choose_systems(X, y, recipe, settings, number)
+        return choose_systems(X, y, recipe, settings, number)._replace(limits=limits)
     ranks = Ranks.fit(X) if settings.inputs == "ranks" else None
     X_learn = X if ranks is None else ranks.transform(X)
     systems = _train_systems(X_learn, y, recipe, settings, seed, callback)
-    fitted = Fitted(tuple(systems), ranks, None)
+    fitted = Fitted(tuple(systems), ranks, None, limits=limits)
     return fitted if settings.margins is None else fitted.with_margins(settings.margins, X)
 
 
@@ -423,13 +462,16 @@ class FamilyScore(NamedTuple):
 
     score: float  # geometric mean of the interval scores at `LEVELS`
     margins: Margins | None  # None for the planes themselves
+    sides: str = "both"  # or "each", for a rank of each bound
 
 
 def best_family(rows: HeldOut, power: float | None = None) -> FamilyScore:
     """Return the family of intervals with the best score: planes, or margins of some power.
 
     At each level the interval is the one that just covers that share of these very rows, so that
-    only shape and accuracy count, not how close training came to its coverage.
+    only shape and accuracy count, not how close training came to its coverage. If noise leans to
+    one side, so that the score is much better (`WORTH`) where half of the misses lie on either
+    side, `sides` is "each".
 
     Args:
         rows: rows that were not trained on.
@@ -437,34 +479,50 @@ def best_family(rows: HeldOut, power: float | None = None) -> FamilyScore:
     """
     scores = []
     if power is None:
-        radius = _plane_radius(rows.ends, rows.y)
-        score = _score(rows.y, radius, partial(_plane_interval, rows.ends))
-        scores.append(FamilyScore(score, None))
+        below, above = rows.ends[0] - rows.y, rows.y - rows.ends[1]  # (G, n)
+        scores.append(
+            _score(rows.y, _plane_radius, below, above, partial(_plane_interval, rows.ends))
+        )
     width = rows.ends[1, -1] - rows.ends[0, -1]
     usual = float(np.mean(width)) or 1.0  # all widths may be zero
     for tried in POWERS if power is None else (power,):
         margins = Margins(tried, usual)
         half = margins.given(rows.output, width).half
-        radius = np.abs(rows.y - rows.output) / half
-        score = _score(rows.y, radius, partial(_margin_interval, rows.output, half))
-        scores.append(FamilyScore(score, margins))
+        error = (rows.y - rows.output) / half
+        interval = partial(_margin_interval, rows.output, half)
+        scores.append(_score(rows.y, np.asarray, -error, error, interval)._replace(margins=margins))
     return min(scores, key=lambda found: found.score)
 
 
-def _score(y: Array, radius: Array, interval: Callable[[float], tuple[Array, Array]]) -> float:
+def _score(
+    y: Array,
+    radius: Callable[[Array], Array],
+    below: Array,
+    above: Array,
+    interval: Callable[[float], tuple[Array, Array]],
+) -> FamilyScore:
     """Return the score of a family of nested intervals.
 
     Args:
         y: targets (n,).
-        radius: (n,) radius of the smallest interval that covers each row.
+        radius: returns the radius (n,) at which targets are first covered, given how far they miss.
+        below: how far targets lie below each interval of the family; negative inside.
+        above: how far they lie above.
         interval: the bounds (n,) of the intervals with some radius.
     """
-    needed = np.sort(radius)
-    found = []
+    both, *each = (np.sort(radius(miss)) for miss in (np.maximum(below, above), below, above))
+    scores = {"both": 0.0, "each": 0.0}  # sums of logarithms
     for level in LEVELS:
-        lower, upper = interval(float(needed[rank(level, y.size) - 1]))
-        found.append(interval_score(y, lower, upper, level))
-    return math.exp(np.mean(np.log(np.maximum(found, np.finfo(float).tiny))))
+        k, k_each = rank(level, y.size), rank((1 + level) / 2, y.size)
+        low, high = (interval(float(one[k_each - 1])) for one in each)
+        for sides, bounds in {
+            "both": interval(float(both[k - 1])),
+            "each": (low[0], high[1]),
+        }.items():
+            found = interval_score(y, *bounds, level)
+            scores[sides] += math.log(max(found, np.finfo(float).tiny)) / len(LEVELS)
+    sides = "each" if scores["each"] < scores["both"] + math.log(1 - WORTH) else "both"
+    return FamilyScore(math.exp(scores[sides]), None, sides)
 
 
 def _margin_interval(centre: Array, half: Array, radius: float) -> tuple[Array, Array]:
@@ -481,17 +539,19 @@ def _plane_interval(ends: Array, radius: float) -> tuple[Array, Array]:
     return lower, upper
 
 
-def _plane_radius(ends: Array, y: Array) -> Array:
+def _plane_radius(missing: Array) -> Array:
     """Return the radius (n,) at which each row is first covered.
 
     It counts planes of the grid, from 0; beyond the last one it adds units of the target.
+
+    Args:
+        missing: how far the target misses the planes of the grid (G, n); falls to 0 and below.
     """
-    missing = np.maximum(ends[0] - y, y - ends[1])  # (G, n), falls to 0 and below
     last = len(missing) - 1
     inside = missing <= 0
     first = np.argmax(inside, axis=0)
     before = np.maximum(first - 1, 0)
-    rows = np.arange(y.size)
+    rows = np.arange(missing.shape[1])
     short, over = missing[before, rows], -missing[first, rows]
     way = np.where(short + over > 0, short + over, 1.0)
     part = np.where(first > 0, short / way, 0.0)
@@ -502,11 +562,9 @@ def _plane_radius(ends: Array, y: Array) -> Array:
 
 
 class Checkpoint(NamedTuple):
-    """A system during its training."""
+    """A system during its training, at the rows of a fold."""
 
     epoch: int
-    params: Params
-    history: Array  # mean loss of each epoch so far
     held_out: HeldOut
 
 
@@ -533,23 +591,24 @@ class TrainingRun:
     seed: Any
 
     def __call__(self) -> list[Checkpoint]:
-        """Train until `PATIENCE` checkpoints in a row are no better, and return all of them."""
+        """Train until `PATIENCE` checkpoints in a row are no better, and return all of them.
+
+        If training diverges, those before it are returned.
+        """
         found: list[Checkpoint] = []
-        history: list[float] = []
         scores: list[float] = []
         alphas = self.recipe.planes.alphas
 
         def look(epoch: int, loss: float, params: Params) -> bool:
-            history.append(loss)
             if epoch not in self.epochs:
                 return False
-            kept = {name: value.copy() for name, value in params.items()}
-            held_out = HeldOut.at(kept, self.X_score, self.y_score, alphas)
-            found.append(Checkpoint(epoch, kept, np.array(history), held_out))
+            held_out = HeldOut.at(as_double(params), self.X_score, self.y_score, alphas)
+            found.append(Checkpoint(epoch, held_out))
             scores.append(best_family(held_out).score)
             return len(scores) - 1 - int(np.argmin(scores)) >= PATIENCE
 
-        train(self.X, self.y, self.recipe, seed=self.seed, callback=look, progress=False)
+        with contextlib.suppress(DivergenceError):
+            train(self.X, self.y, self.recipe, seed=self.seed, callback=look, progress=False)
         return found
 
 
@@ -570,30 +629,20 @@ class _Trial:
         run = self.runs[fold]
         return run[min(checkpoint, len(run) - 1)]
 
-    def systems(self) -> list[System]:
-        """Return the systems of all folds at the best checkpoint."""
-        found = [self.at(fold, self.checkpoint) for fold in range(len(self.runs))]
-        return [
-            System(one.params, replace(self.recipe, epochs=one.epoch), one.history, self.inputs)
-            for one in found
-        ]
-
-    def result(self, kept: bool) -> Candidate:
-        epochs = max(system.recipe.epochs for system in self.systems())
-        settings = self.settings | {"inputs": self.inputs}
-        return Candidate(settings, len(self.runs), epochs, self.score, kept)
+    def epochs(self, n_rows: int) -> int:
+        """Return the length of training with the best score, for a number of training rows."""
+        epochs = checkpoint_epochs(n_rows, self.recipe)
+        return epochs[min(self.checkpoint, len(epochs) - 1)]
 
 
 class _Folds:
     """Training rows in folds, on which candidates are trained and scored."""
 
-    def __init__(
-        self, X: Array, y: Array, ranks: Ranks, n_folds: int, seed: int, power: float | None
-    ) -> None:
+    def __init__(self, X: Array, y: Array, ranks: Ranks, seed: int, power: float | None) -> None:
         self.X = {"scaled": X, "ranks": ranks.transform(X)}
         self.y, self.seed, self.power = y, seed, power
         order = np.random.default_rng([2, seed]).permutation(len(y))
-        self.rows: list[IntArray] = [np.sort(order[i::n_folds]) for i in range(n_folds)]
+        self.rows: list[IntArray] = [np.sort(order[i::FOLDS]) for i in range(FOLDS)]
         self.scored = [rows[:: max(len(rows) // MAX_SCORED, 1)] for rows in self.rows]
 
     def training_run(self, trial: _Trial, fold: int) -> TrainingRun:
@@ -632,7 +681,7 @@ class _Folds:
 def choose_systems(
     X: Array, y: Array, recipe: Recipe, settings: EnsembleSettings, seed: int
 ) -> Fitted:
-    """Return the systems with the best scores on training rows that they have not seen.
+    """Return systems with those settings that score best on training rows left out.
 
     Args:
         X: scaled inputs (N, M).
@@ -640,45 +689,81 @@ def choose_systems(
         recipe: the first candidate. The others differ from it by `CANDIDATES`, except in settings
             in which it differs itself from `gt2lite.training.STRONG`: what a user sets is not
             chosen. Its `epochs` are the most that are tried.
-        settings: `n_systems` is the number of folds, and of systems per candidate; with
-            ``inputs="ranks"`` all candidates learn from ranks; `margins`, if given, is not chosen.
+        settings: `n_systems` is the number of systems; with ``inputs="ranks"`` all candidates
+            learn from ranks; `margins`, if given, is not chosen.
         seed: that of folds and trainings.
     """
-    ranks, n_folds = Ranks.fit(X), settings.n_systems
-    folds = _Folds(X, y, ranks, n_folds, seed, settings.margins)
-    everyone = _trials(recipe, settings.inputs)
+    ranks = Ranks.fit(X)
+    folds = _Folds(X, y, ranks, seed, settings.margins)
+    everyone = _trials(recipe, settings.inputs, X.shape[1])
     running = list(everyone)
-    sizes = [_n_running(len(everyone), fold) for fold in range(n_folds)]
-    with progress_bar(sum(sizes), "choosing", "training", show=settings.verbose) as done:
-        for fold in range(n_folds):
-            running = running[: sizes[fold]]
+    sizes = [max(math.ceil(share * len(everyone)), min(2, len(everyone))) for share in FINALISTS]
+    total = sum(sizes) + settings.n_systems
+    with progress_bar(total, "choosing", "training", show=settings.verbose) as done:
+        for fold, size in enumerate(sizes):
+            running = running[:size]
             todo = [folds.training_run(trial, fold) for trial in running]
             for trial, run in zip(running, call_all(todo, settings.n_jobs, done), strict=True):
                 trial.runs.append(run)
+            running = [trial for trial in running if trial.runs[-1]]  # those that did not diverge
+            for trial in running:
                 folds.find_checkpoint(trial)
             running.sort(key=lambda trial: trial.score)
-    kept, best = _best_mean(folds, running)
-    systems = [system for trial in kept for system in trial.systems()]
+        if not running:
+            first = folds.training_run(everyone[0], 0)
+            train(first.X, first.y, first.recipe, seed=first.seed, progress=False)  # raises
+        kept, best = _best_mean(folds, running)
+        members = [kept[i % len(kept)] for i in range(settings.n_systems)]
+        recipes = [replace(trial.recipe, epochs=trial.epochs(len(y))) for trial in members]
+        calls = []
+        for i, (trial, final) in enumerate(zip(members, recipes, strict=True)):
+            own: Any = [seed, 0, i]
+            calls.append(partial(train, folds.X[trial.inputs], y, final, seed=own, progress=False))
+        trained = list(call_all(calls, settings.n_jobs, done))
+    systems = [
+        System(params, final, history, trial.inputs)
+        for trial, final, (params, history) in zip(members, recipes, trained, strict=True)
+    ]
     uses_ranks = any(system.inputs == "ranks" for system in systems)
-    candidates = [trial.result(trial in kept) for trial in everyone]
+    candidates = [
+        Candidate(
+            trial.settings | {"inputs": trial.inputs},
+            len(trial.runs),
+            trial.epochs(len(y)),
+            trial.score,
+            trial in kept,
+        )
+        for trial in everyone
+    ]
     candidates.sort(key=lambda candidate: (-candidate.n_folds, candidate.score))
-    return Fitted(tuple(systems), ranks if uses_ranks else None, best.margins, tuple(candidates))
+    return Fitted(
+        tuple(systems),
+        ranks if uses_ranks else None,
+        best.margins,
+        tuple(candidates),
+        best.sides,
+    )
 
 
 def checkpoint_epochs(n_rows: int, recipe: Recipe) -> tuple[int, ...]:
     """Return the epochs after which a candidate is scored, given the number of training rows.
 
-    >>> checkpoint_epochs(800, STRONG)  # 25 steps each
+    >>> checkpoint_epochs(800, replace(STRONG, epochs=1000))  # 25 steps each
+    (6, 15, 29, 49, 79, 125, 193, 296)
+    >>> checkpoint_epochs(800, replace(STRONG, schedule="constant"))
     (4, 6, 9, 14, 20, 30, 46, 68)
     """
     steps = max(n_rows // recipe.batch_size, 1)  # in an epoch
+    if recipe.schedule != "constant":
+        longest = min(max(round(MOST_STEPS / steps), 1), recipe.epochs)
+        return tuple(replace(recipe, epochs=longest).annealed(steps))
     enough = max(ENOUGH_STEPS, ENOUGH_EPOCHS * steps)
     used = [n for i, n in enumerate(CHECKPOINT_STEPS) if i == 0 or CHECKPOINT_STEPS[i - 1] < enough]
     return tuple(sorted({min(max(round(n / steps), 1), recipe.epochs) for n in used}))
 
 
-def _trials(recipe: Recipe, inputs: str) -> list[_Trial]:
-    """Return the candidates that differ, given what the user has set."""
+def _trials(recipe: Recipe, inputs: str, M: int) -> list[_Trial]:
+    """Return the candidates that differ, given what the user has set and the number of inputs."""
     found: list[_Trial] = []
     for settings in CANDIDATES:
         free = {
@@ -688,24 +773,15 @@ def _trials(recipe: Recipe, inputs: str) -> list[_Trial]:
         }
         form = "ranks" if "ranks" in (inputs, settings.get("inputs")) else "scaled"
         tried = replace(recipe, **free)
+        if found and tried.n_rules * M > max(MOST_CENTRES, recipe.n_rules * M):
+            continue
         if all((known.recipe, known.inputs) != (tried, form) for known in found):
             found.append(_Trial(len(found), free, tried, form))
     return found
 
 
-def _n_running(n_candidates: int, fold: int) -> int:
-    """Return how many candidates are trained on a fold: all, the better half, the finalists.
-
-    >>> [_n_running(7, fold) for fold in range(5)]
-    [7, 4, 3, 3, 3]
-    """
-    if fold == 0:
-        return n_candidates
-    return min(n_candidates, max(math.ceil(n_candidates / 2**fold), FINALISTS))
-
-
 def _best_mean(folds: _Folds, finalists: Sequence[_Trial]) -> tuple[list[_Trial], FamilyScore]:
-    """Return the best finalist, and those others that do not harm the mean.
+    """Return the best finalist, and the other one if it does not harm the mean.
 
     A mean varies less than its parts, and more systems are kept than are scored here, where one
     of each candidate predicts a row; so a small loss is tolerated.

@@ -27,7 +27,7 @@ from gt2lite._fast.parameters import PARAM_NAMES, Params, Theta, sigmoid
 from gt2lite._fast.planes import Fired, Wide, fire, plane_ends, reduce_planes
 from gt2lite._fast.state import apart, quiet
 from gt2lite._threads import one_blas_thread
-from gt2lite._validation import Array, matrix, one_of, vector
+from gt2lite._validation import Array, matrix, numbers, one_of, vector
 from gt2lite.memberships import ALPHA_0, alpha_of, kappa_of, log_firing
 from gt2lite.reduction import nest, type_reduce
 
@@ -108,6 +108,11 @@ def _value(x: Any) -> Array:
     return onp.asarray(x)
 
 
+def fitting_rows(n_centres: int) -> int:
+    """Return the number of rows whose memberships of so many centres fit into memory."""
+    return max(_CACHE_ELEMENTS // n_centres, 1)
+
+
 class Planes:
     """The planes of a system at the rows of `X`: intervals as a function of alpha.
 
@@ -119,6 +124,7 @@ class Planes:
     Args:
         params: the system.
         X: scaled inputs (N, M).
+        keep: False never keeps memberships, for a few questions at most.
 
     >>> from gt2lite.training import init_params
     >>> rng = onp.random.default_rng(0)
@@ -130,8 +136,8 @@ class Planes:
     True
     """
 
-    def __init__(self, params: Params, X: Array) -> None:
-        self.params = params
+    def __init__(self, params: Params, X: Array, keep: bool = True) -> None:
+        self.params, self.keep = params, keep
         self.X = matrix("X", X)
         M = params["c"].shape[1]
         if self.X.shape[1] != M:
@@ -152,8 +158,10 @@ class Planes:
         return len(self.X)
 
     def ends(self, alphas: Sequence[float] | Array) -> Array:
-        """Return the ends (2, K, N) of the planes `alphas` (K,)."""
-        return self._ends(self._kappa(vector("alphas", alphas))[:, None])
+        """Return the ends (2, K, N) of the planes `alphas` (K,), or (K, N) if rows differ."""
+        values = numbers("alphas", alphas)
+        values = matrix("alphas", values) if values.ndim == 2 else vector("alphas", values)[:, None]
+        return self._ends(self._kappa(values))
 
     def output(self, alphas: Sequence[float] | Array) -> Array:
         """Return the output (N,) of the system made of the planes `alphas`, Eq. (6)."""
@@ -188,7 +196,7 @@ class Planes:
 
         For work that looks at many planes of one stretch before it goes on to the next.
         """
-        size = max(_CACHE_ELEMENTS // self.params["c"].size, 1)
+        size = fitting_rows(self.params["c"].size)
         if len(self.X) <= size:
             yield slice(0, len(self.X)), self
             return
@@ -234,7 +242,7 @@ class Planes:
     def _chunks(self) -> Iterator[tuple[slice, Fired]]:
         N, (P, M) = self.X.shape[0], self.params["c"].shape
         size = max(_CHUNK_ELEMENTS // (P * M), 1)
-        keep = self._was_asked and N * P * M <= _CACHE_ELEMENTS
+        keep = self.keep and self._was_asked and N * P * M <= _CACHE_ELEMENTS
         self._was_asked = True
         fired = None
         for start in range(0, N, size):
@@ -250,7 +258,7 @@ class Planes:
             yield rows, fired
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"params": self.params, "X": self.X}
+        return {"params": self.params, "X": self.X, "keep": self.keep}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         Planes.__init__(self, **state)

@@ -8,7 +8,7 @@ goes through the epochs. The loss itself is in `gt2lite.losses`, its gradient in
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -26,8 +26,10 @@ from gt2lite.system import SMF_MODES, Params, Planes, param_shapes
 
 # ----------------------------------------------------------------------------------------- recipes
 
-SCHEDULES = ("constant", "cosine")
+SCHEDULES = ("constant", "cosine", "restarts")
 STARTS = ("per_input", "joint")
+FIRST_CYCLE, CYCLE_GROWTH = 150, 1.5  # steps of the schedule "restarts"
+PRECISIONS = {"double": np.float64, "single": np.float32}
 
 _LARGEST = {"n_rules": 10**4, "epochs": 10**6, "batch_size": 10**9}
 _RANGES = {
@@ -57,8 +59,10 @@ class Recipe:
             "validation" compares the epochs on rows that are set aside for it.
         bias_correction: whether Adam's bias correction counts "steps", as usual, or
             "epochs", as in the authors' code.
-        schedule: "constant" learning rate, or one that falls along half a "cosine" from
-            `learning_rate` in the first step to nearly 0 in the last.
+        schedule: "constant" learning rate; one that falls along half a "cosine" from
+            `learning_rate` in the first step to nearly 0 in the last; or "restarts", which does
+            so again and again, in cycles that grow from 150 steps by half each time (Loshchilov
+            and Hutter 2017), so that the end of each cycle is a good place to stop.
         weight_decay: share of the consequents `a`, `a0` that is taken off in a step, in units of
             the learning rate (decoupled from the gradient).
         averaging: if above 0, a running mean of the parameters is kept; each step replaces a
@@ -71,6 +75,8 @@ class Recipe:
             `keep` "validation" or "best". None never stops early. A "cosine" schedule falls as
             planned for all `epochs`, so that a training stopped early lacks the small steps at
             its end, which often help most: set a larger patience, or a constant rate.
+        precision: "double", or "single" for training in single precision: up to twice as fast.
+            Parameters and everything computed with them afterwards are in double precision.
     """
 
     n_rules: int = 10
@@ -90,6 +96,7 @@ class Recipe:
     sigma_scale: float = 1.0
     validation: float = 0.2
     patience: int | None = None
+    precision: str = "double"
 
     def __post_init__(self) -> None:
         for name, high in _LARGEST.items():
@@ -108,6 +115,7 @@ class Recipe:
         one_of("bias_correction", self.bias_correction, ("steps", "epochs"))
         one_of("schedule", self.schedule, SCHEDULES)
         one_of("start", self.start, STARTS)
+        one_of("precision", self.precision, PRECISIONS)
         if self.patience is not None:
             self._check_patience()
         if self.alphas is not None:
@@ -132,6 +140,28 @@ class Recipe:
         """The planes of the system and the coverage that each of them learns."""
         return make_objective(self.objective, self.coverage, self.alphas)
 
+    def annealed(self, steps: int) -> list[int]:
+        """Return the epochs at whose end the learning rate has fallen to nearly 0.
+
+        Args:
+            steps: number of steps in an epoch.
+
+        >>> Recipe(schedule="restarts", epochs=40).annealed(25)  # cycles of 150, 225, ... steps
+        [6, 15, 29, 40]
+        """
+        if self.schedule == "constant":
+            return []
+        if self.schedule == "cosine":
+            return [self.epochs]
+        ends, end, length = [], 0, float(FIRST_CYCLE)
+        while end < self.epochs:
+            end += max(round(length / steps), 1)
+            length *= CYCLE_GROWTH
+            if self.epochs - end < length / steps / 2:  # no short cycle at the end
+                end = self.epochs
+            ends.append(end)
+        return ends
+
 
 STRONG = Recipe(
     n_rules=30,
@@ -139,8 +169,9 @@ STRONG = Recipe(
     objective="aligned",
     batch_size=32,
     learning_rate=3e-2,
-    averaging=0.99,
+    schedule="restarts",
     start="joint",
+    precision="single",
 )
 """The first candidate of `GT2Regressor.strong`."""
 
@@ -152,6 +183,7 @@ HEAD = Recipe(
     learning_rate=1e-2,
     schedule="cosine",
     start="joint",
+    precision="single",
 )
 """The recipe of `IntervalHead`, found on training rows of concrete and white wine."""
 
@@ -292,7 +324,6 @@ def _far_apart_1d(values: Array, counts: Any, n: int, rng: np.random.Generator) 
 # ------------------------------------------------------------------------------ Adam and averaging
 
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8  # the usual values
-_STEPS_OF_MOMENTS = np.array([[1 - BETA_1], [1 - BETA_2]])
 
 
 class Adam:
@@ -304,9 +335,8 @@ class Adam:
     Args:
         vector: the numbers to optimise, changed in place.
         learning_rate: the size of a step.
-        schedule: "constant", or "cosine" for a rate that falls along half a cosine from
-            `learning_rate` in the first step to nearly 0 in the last.
-        n_steps: number of steps of the schedule.
+        ends: numbers of steps, rising, at which the rate has fallen along half a cosine from
+            `learning_rate` to nearly 0, and starts anew; empty for a constant rate.
         weight_decay: share that a step takes off `decayed`, in units of the learning rate.
         decayed: a view of those numbers of `vector` that decay; None for all.
 
@@ -322,18 +352,18 @@ class Adam:
         vector: Array,
         learning_rate: float,
         *,
-        schedule: str = "constant",
-        n_steps: int = 1,
+        ends: Sequence[int] = (),
         weight_decay: float = 0.0,
         decayed: Array | None = None,
     ) -> None:
         self.vector = vector
         self.learning_rate = learning_rate
-        self.schedule = schedule
-        self.n_steps = n_steps
+        self._ends = list(ends)
+        self._cycle = 0, 0  # the steps at which the present cycle starts and ends
         self.weight_decay = weight_decay
         self.decayed = vector if decayed is None else decayed
-        self.moments = np.zeros((2, vector.size))
+        self.moments = np.zeros((2, vector.size), vector.dtype)
+        self._shares = np.array([[1 - BETA_1], [1 - BETA_2]], vector.dtype)
         self._buffer = np.empty_like(self.moments)
         self._m, self._v = self.moments
         self._change, self._root = self._buffer
@@ -342,15 +372,19 @@ class Adam:
     def update(self, g: Array, count: int | None = None) -> None:
         """Move along the gradient `g`; `count` replaces the number of steps in the correction."""
         learning_rate = self.learning_rate
-        if self.schedule == "cosine":
-            learning_rate *= (1 + math.cos(math.pi * self.steps / self.n_steps)) / 2
+        start, end = self._cycle
+        if self.steps == end and self._ends:
+            start, end = self._cycle = end, self._ends.pop(0)
+        if end:
+            share = (self.steps - start) / (end - start)
+            learning_rate *= (1 + math.cos(math.pi * share)) / 2
         self.steps += 1
         t = self.steps if count is None else count
         buffer, change, root = self._buffer, self._change, self._root
         change[:] = g
         np.multiply(g, g, out=root)
         buffer -= self.moments
-        buffer *= _STEPS_OF_MOMENTS
+        buffer *= self._shares
         self.moments += buffer
 
         correction = math.sqrt(1 - BETA_2**t)  # that of v, moved out of the root
@@ -494,7 +528,9 @@ def train(
         )
     else:
         _check_start(start, recipe, X.shape[1])
-    training = _Training(start, recipe, loss or CompiledLoss(recipe.planes), len(y))
+    dtype = PRECISIONS[recipe.precision]
+    X, y = X.astype(dtype, copy=False), y.astype(dtype, copy=False)
+    training = _Training(start, recipe, loss or CompiledLoss(recipe.planes, dtype), len(y))
     try:
         with (
             one_blas_thread(),
@@ -536,14 +572,15 @@ class _Training:
 
     def __init__(self, start: Params, recipe: Recipe, loss: CompiledLoss, n_rows: int) -> None:
         self.recipe, self.loss = recipe, loss
-        self.moving = Flat(start)
-        self.kept = Flat(start) if recipe.averaging else self.moving
+        dtype = PRECISIONS[recipe.precision]
+        self.moving = Flat(start, dtype)
+        self.kept = Flat(start, dtype) if recipe.averaging else self.moving
         self.gradient = BatchGradient(self.moving, recipe.planes.kappa, loss.gradient)
+        steps = max(n_rows // recipe.batch_size, 1)  # in an epoch
         self.adam = Adam(
             self.moving.vector,
             recipe.learning_rate,
-            schedule=recipe.schedule,
-            n_steps=recipe.epochs * max(n_rows // recipe.batch_size, 1),
+            ends=[epoch * steps for epoch in recipe.annealed(steps)],
             weight_decay=recipe.weight_decay,
             decayed=self.moving.b,
         )
@@ -611,8 +648,7 @@ class _Training:
         """Return the parameters to keep, the last or the best, of the complete epochs."""
         epoch, _, keeping = self.complete
         self.kept.vector[:] = keeping
-        params = {name: value.copy() for name, value in self.kept.params.items()}
-        return Trained(params, np.array(self._history[:epoch]))
+        return Trained(as_double(self.kept.params), np.array(self._history[:epoch]))
 
     def _has_diverged(self, mean: float) -> bool:
         """Return whether a mean loss, or the loss after the last step, is far above the first."""
@@ -636,6 +672,11 @@ class _Training:
             self._best, self._best_loss = self.kept.vector.copy(), found
             self._best_epoch = epoch
         return found
+
+
+def as_double(params: Params) -> Params:
+    """Return a copy of parameters in double precision."""
+    return {name: value.astype(float) for name, value in params.items()}
 
 
 def _set_aside(

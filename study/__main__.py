@@ -29,12 +29,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gt2lite.datasets import DATASETS
-from study import ablation, execution, paper, results, sensitivity, widths
+from study import ablation, execution, paper, results, sensitivity
 from study import protocol as paper_protocol
-from study.cells import shown_within, verdicts, winners
-from study.claims import check_claims, group_verdicts, load_evidence
-from study.protocol import ALL_SEEDS, LEVELS, SEEDS, all_records, trainings
+from study.cells import shown_within, together, verdicts, winners
+from study.claims import check_claims, load_evidence
+from study.protocol import ALL_SEEDS, all_records, trainings
 
 Run = Callable[..., list[Any]]  # `execution.run_all` with what the command line sets
 
@@ -50,12 +49,14 @@ def reproduce(run: Run) -> bool:
     cells = verdicts(stored, published)
     columns = ["our_mean", "our_std", "p", "p_holm", "refuted", "margin", "best", "equivalent"]
     _print("Published cells against ours", cells[[*cells.columns[:6], *columns]])
+    _print("p-values of all results together", together(stored, published))
     _print("Distinct results shown to be equal", shown_within(cells))
     _print("Winners of the rows", winners(stored, published))
     checked = check_claims(load_evidence(stored), paper.claims())
-    _print("Different claims", group_verdicts(checked).value_counts())
+    counted = checked[(checked.kind == "empirical") & (checked.id == checked.group)]
+    _print("Empirical claims", counted.verdict.value_counts())
     for claim in checked.itertuples():
-        print(f"{claim.verdict:14} {claim.claim}\n{'':15}{claim.explanation}")
+        print(f"{claim.verdict:14} {claim.claim}\n{'':15}{claim.reason}")
     return _report("The 60 trainings", results.compare(rows, stored, results.rounding_tolerance()))
 
 
@@ -71,13 +72,12 @@ def protocol(run: Run) -> None:
     """Run the paper's protocol: 50 seeds, the authors' mode, and perturbed rounding."""
     tolerance = results.rounding_tolerance()
     found = np.show_config(mode="dicts")["SIMD Extensions"]["found"]
-    facts = {"command": "python -m study protocol", "instructions": ", ".join(found)}
     for name, settings in {
         "reference": trainings(seeds=ALL_SEEDS),
         "authors": trainings(mode="authors"),
     }.items():
         rows = all_records(run(paper_protocol.run, settings, label=name))
-        _renew(name, rows, tolerance, results.RECORD, results.METRICS, **facts)
+        _renew("protocol", name, rows, tolerance=tolerance, instructions=", ".join(found))
     perturbed(run)
     _older_processor("perturbed", run)
 
@@ -98,18 +98,16 @@ def ablations(run: Run) -> None:
     """Run every combination of the settings of the authors' mode."""
     rows = pd.DataFrame(run(ablation.run_ablation, ablation.ablations(), label="ablation"))
     by = ["dataset", "seed", *ablation.SETTINGS]
-    _renew("ablation", rows, results.rounding_tolerance(), by, results.METRICS)
+    _renew("ablation", "ablation", rows, by, tolerance=results.rounding_tolerance())
 
 
 def width(run: Run) -> None:
     """Compare calibrated and trained intervals at equal coverage."""
-    seeds = [{"dataset": dataset, "seed": seed} for dataset in DATASETS for seed in SEEDS]
-    rows = pd.concat(run(widths.compare_widths, seeds, label="widths"), ignore_index=True)
+    from study import widths
+
     by = ["dataset", "seed", "level"]
-    _renew("widths", rows, {}, by, rows.columns.drop(by), command="python -m study widths")
-    fewer = [{"dataset": "pp", "seed": seed, "level": LEVELS[-1]} for seed in SEEDS[:3]]
-    rows = pd.DataFrame(run(widths.compare_fewer, fewer, label="fewer rows"))
-    _renew("widths_fewer", rows, {}, by, rows.columns.drop(by), command="python -m study widths")
+    for name, rows in widths.run(run).items():
+        _renew("widths", name, rows, by, metrics=rows.columns.drop(by))
 
 
 def sensitive(run: Run) -> None:
@@ -136,46 +134,24 @@ def comparison(run: Run, methods: Sequence[str] = ()) -> None:
     _report("The comparison", moved)
 
 
-def aligned(run: Run) -> None:
-    """Run aligned planes, and one system for each level."""
-    from study import aligned as planes
+def others(name: str, run: Run) -> None:
+    """Run `study.aligned`, `study.families` or `study.sqr`, and store what they return."""
+    from importlib import import_module
 
-    planes.run(**run.keywords)  # type: ignore[attr-defined]
-
-
-def families(run: Run) -> None:
-    """Run planes and margins around the same estimates."""
-    from study import families as kinds
-
-    kinds.run(**run.keywords)  # type: ignore[attr-defined]
+    for file, rows in import_module(f"study.{name}").run(run).items():
+        results.save(file, rows, command=f"python -m study {name}")
 
 
-def sqr(run: Run) -> None:
-    """Run simultaneous quantile regression beside aligned training."""
-    from study import sqr as quantiles
-
-    quantiles.run(**run.keywords)  # type: ignore[attr-defined]
-
-
-def study(run: Run) -> None:
-    """Recompute all files of data/results."""
-    for command in (protocol, ablations, width, sensitive, comparison, aligned, families, sqr):
-        command(run)
-
-
-COMMANDS = {
+COMMANDS: dict[str, Callable[..., bool | None]] = {
     "reproduce": reproduce,
     "check": check,
-    "protocol": protocol,
     "perturbed": perturbed,
+    "protocol": protocol,
     "ablation": ablations,
     "widths": width,
     "sensitivity": sensitive,
     "comparison": comparison,
-    "aligned": aligned,
-    "families": families,
-    "sqr": sqr,
-    "study": study,
+    **{name: functools.partial(others, name) for name in ("aligned", "families", "sqr")},
 }
 
 
@@ -186,7 +162,7 @@ def main(words: Sequence[str] | None = None) -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("command", choices=COMMANDS)
+    parser.add_argument("command", choices=[*COMMANDS, "study"])
     parser.add_argument("--jobs", type=int, default=-1, help="processes; -1 for one per core")
     parser.add_argument(
         "--dask", help='address of a Dask scheduler to run on, or "local" for a cluster here'
@@ -202,30 +178,31 @@ def main(words: Sequence[str] | None = None) -> int:
         parser.error("--methods is for the command comparison")
     run = functools.partial(execution.run_all, n_jobs=given.jobs, dask=given.dask)
     more = {"methods": given.methods} if given.methods else {}
+    todo = list(COMMANDS)[3:] if given.command == "study" else [given.command]
     try:
-        passed = COMMANDS[given.command](run, **more)
+        passed = [COMMANDS[name](run, **more) for name in todo]
     except KeyboardInterrupt:
         print("stopped; finished runs are kept, and the same command continues", file=sys.stderr)
         return 130
-    return int(passed is False)
+    return int(False in passed)
 
 
 def _renew(
+    command: str,
     name: str,
     rows: pd.DataFrame,
-    tolerance: dict[str, float],
-    by: Sequence[str],
-    metrics: Sequence[str],
+    by: Sequence[str] = results.RECORD,
+    metrics: Sequence[str] = results.METRICS,
+    tolerance: dict[str, float] | None = None,
     **facts: str,
 ) -> None:
     """Report how far rows are from the stored ones, and store them."""
-    with_command = {"command": f"python -m study {name}"} | facts
     try:
         found = results.compare(rows, results.load(name), tolerance, by=by, metrics=metrics)
         _report(name, found)
     except FileNotFoundError:
         print(f"{name}: new")
-    results.save(name, rows, **with_command)
+    results.save(name, rows, command=f"python -m study {command}", **facts)
 
 
 def _report(what: str, found: pd.DataFrame) -> bool:

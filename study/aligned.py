@@ -23,7 +23,7 @@ Power Plant.)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,17 +31,15 @@ import pandas as pd
 
 from gt2lite._threads import one_blas_thread
 from gt2lite._validation import Array, between, matrix, vector
-from gt2lite.calibration import ConformalCalibrator, rank
 from gt2lite.datasets import DATASETS, Prepared, load_dataset, prepare
 from gt2lite.losses import CompiledLoss, make_objective
 from gt2lite.memberships import ALPHA_0
-from gt2lite.metrics import interval_score, picp
+from gt2lite.metrics import picp
 from gt2lite.system import Params, Planes
 from gt2lite.training import Recipe, Trained, train
-from study import results, saturation
+from study import saturation
 from study.comparison import LEVELS, run_method
-from study.execution import run_all
-from study.oracle import margins_at_coverage, planes_at_coverage
+from study.widths import beside_margin
 
 METHODS = ("paper", "aligned", "direct", "direct_85")
 OBJECTIVES = {"paper": "dual", "aligned": "aligned"}
@@ -90,58 +88,27 @@ def measure(params: Params, data: Prepared, alphas: Sequence[float] | Array) -> 
     return row | saturation.summary(params, data.X_test[:200])
 
 
-def beside_margin(
-    params: Params, data: Prepared, alphas: Sequence[float] | Array, level: float
-) -> dict[str, float]:
-    """Compare planes of a system with a constant margin around its output.
-
-    Widths are those at which both cover the level of the test set. For the interval score both are
-    calibrated by the conformal rank on the calibration set.
+def run(run_all: Callable[..., list[Any]]) -> dict[str, pd.DataFrame]:
+    """Run everything that chapter 9 shows and return its three files, by name.
 
     Args:
-        params: the system.
-        data: its rows.
-        alphas: planes that make up the output.
-        level: coverage.
+        run_all: `study.execution.run_all`, with its options set.
     """
-    test, cal, y = Planes(params, data.X_test), Planes(params, data.X_cal), data.y_test
-    output = test.output(alphas)
-    errors = np.sort(np.abs(data.y_cal - cal.output(alphas)))
-    margin = errors[rank(level, errors.size + 1) - 1]
-    moved = {
-        "planes": planes_at_coverage(test, y, level),
-        "margin": margins_at_coverage(output, output, y, level),
-    }
-    calibrated = {
-        "planes": ConformalCalibrator().fit(cal, data.y_cal).intervals(test, level),
-        "margin": (output - margin, output + margin),
-    }
-    widths = {f"{name}_width": float(np.mean(b[1] - b[0])) for name, b in moved.items()}
-    return widths | {
-        f"{name}_score": interval_score(y, *b, level) for name, b in calibrated.items()
-    }
-
-
-def run(*, n_jobs: int = -1, dask: str | None = None) -> None:
-    """Run everything that chapter 9 shows, and write its three files to `data/results/`."""
     splits = [{"dataset": dataset, "seed": seed} for dataset in DATASETS for seed in SEEDS]
-    how = {"n_jobs": n_jobs, "dask": dask}
     todo = [{**one, "split": "random", "method": m} for one in splits for m in METHODS]
-    runs = run_all(run_method, todo, label="aligned", **how)  # type: ignore[arg-type]
-    rows = pd.concat([found.rows for found in runs], ignore_index=True)
+    rows = pd.concat([found.rows for found in run_all(run_method, todo, label="aligned")])
     systems = [{**one, "method": name} for one in splits for name in OBJECTIVES]
-    planes = run_all(measure_planes, systems, label="planes", **how)  # type: ignore[arg-type]
     starts = [
         {"dataset": dataset, "seed": seed, "small": small}
         for dataset in saturation.TRIED
         for seed in saturation.SEEDS
         for small in (False, True)
     ]
-    tried = run_all(saturation.trial, starts, label="small shares", **how)  # type: ignore[arg-type]
-    facts = {"command": "python -m study aligned"}
-    results.save("aligned", rows[rows.method.isin(METHODS)], **facts)  # without ablations
-    results.save("planes", pd.DataFrame(planes), **facts)
-    results.save("small_shares", pd.DataFrame(tried), **facts)
+    return {
+        "aligned": rows[rows.method.isin(METHODS)],  # without ablations
+        "planes": pd.DataFrame(run_all(measure_planes, systems, label="planes")),
+        "small_shares": pd.DataFrame(run_all(saturation.trial, starts, label="small shares")),
+    }
 
 
 # ------------------------------------------------------------------------- the level as an input

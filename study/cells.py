@@ -7,7 +7,7 @@ each published result, and neither implies the other:
   (`study.statistics.exchange`), two-sided, with Holm's correction over the 44 distinct results:
   the RMSE of a calibrated model stands in both tables. A refuted result is *better* (lower RMSE
   or PINAW, or PICP nearer to its level) or *worse* here. Standard deviations are compared in the
-  same way, in a family of their own.
+  same way, in a family of their own. `together` asks the same of all results at once.
 - **Shown to be equivalent** or not: Welch's two one-sided tests at 5% show that the means are
   nearer than a margin, 5% of their RMSE or PINAW and 1 point of PICP (`MARGINS`). The smallest
   margin that would pass is reported, and the smallest that any reproduction could reach, given
@@ -23,8 +23,6 @@ All values are in the paper's units: RMSE and PINAW times 100, PICP in percent.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -32,13 +30,14 @@ from scipy import stats
 
 from gt2lite._validation import Array
 from study.paper import CELL
-from study.protocol import METHODS, TEST_OVER_TRAIN, standard
+from study.protocol import METHODS, PAPER_TABLE, TEST_OVER_TRAIN
 from study.statistics import (
     SIGNIFICANCE,
     corrected_t,
     equal_means_p,
     exchange,
     holm,
+    joint_exchange_p,
     smallest_margin,
 )
 
@@ -49,50 +48,38 @@ N_THEIRS = 5
 """Runs behind each published mean."""
 
 
-class Runs:
-    """Records of one mode, checked to be complete, by cell and seed.
+def by_cell(records: pd.DataFrame, mode: str = "default") -> pd.DataFrame:
+    """Return the records of one mode with a column (metric, seed) for each run.
+
+    The index is `dataset, model, level, way`. A way is a method; lookup tables are told apart by
+    their step, "table 0.05", or by their interpolation, "table spline".
 
     Args:
-        records: rows as `study.protocol.run` makes them. Lookup tables other than the paper's
-            are kept in `tables` only.
-        needed: the cells (dataset, model, level, method) that must be there for every seed.
+        records: rows as `study.protocol.run` makes them.
         mode: "default" or "authors".
     """
+    own = records[records["mode"] == mode]
+    if own.seed.nunique() < 2:
+        raise ValueError(f"records must hold at least 2 seeds of mode {mode!r}")
+    curve = own.interpolation.where(
+        own.interpolation != PAPER_TABLE[1], own.step.map("{:g}".format)
+    )
+    way = own.method.where(own.method != "table", "table " + curve.astype(str))
+    own = own.assign(way=way).drop(columns=["mode", "method", "step", "interpolation"])
+    return own.pivot(index=["dataset", "model", "level", "way"], columns="seed")
 
-    def __init__(
-        self,
-        records: pd.DataFrame,
-        needed: Iterable[tuple[str, str, float, str]] = (),
-        mode: str = "default",
-    ) -> None:
-        own = records[records["mode"] == mode].sort_values("seed", kind="stable")
-        self.tables = own[own.method == "table"]
-        index = ["dataset", "model", "level", "method"]
-        self.cells = dict(iter(standard(own).groupby(index)))
-        self.seeds = sorted(own.seed.unique().tolist())
-        if len(self.seeds) < 2:
-            raise ValueError(f"records must hold at least 2 seeds of mode {mode!r}: {self.seeds}")
-        place = [*index, "step", "interpolation", "seed"]
-        if (twice := own.duplicated(place)).any():
-            first = own.loc[twice.idxmax(), place].dropna()
-            raise ValueError(f"records hold a row twice: {' '.join(map(str, first))}")
-        lacking = [
-            f"{dataset} {model} {level:g} ({method})"
-            for dataset, model, level, method in dict.fromkeys(needed)
-            if len(self.cells.get((dataset, model, level, method), ())) < len(self.seeds)
-        ]
-        if lacking:
-            raise ValueError(f"records of mode {mode!r} lack {'; '.join(lacking)}")
 
-    def values(
-        self, name: str, dataset: str, model: str, level: float, method: str | None = None
-    ) -> Array:
-        """Return a column of a cell's records, in the order of `seeds` (seeds,)."""
-        cell = dataset, model, level, method or METHODS[model]
-        values = self.cells[cell][name].to_numpy(dtype=float)
-        if not np.isfinite(values).all():
-            raise ValueError(f"{name} must be finite in every run; {cell} has other values")
-        return values
+def values(runs: pd.DataFrame, name: str, *cell: object) -> Array:
+    """Return a column of a cell (seeds,): its data set, model, level and way.
+
+    Without a way it is the paper's for the model, see `study.protocol.METHODS`.
+    """
+    dataset, model, level, *way = cell
+    place = dataset, model, level, *(way or [METHODS[str(model)]])
+    found = runs[name].to_numpy()[runs.index.get_loc(place)] if place in runs.index else np.nan
+    if not np.isfinite(found).all():
+        raise ValueError(f"records lack {name} of {' '.join(map(str, place))} in some run")
+    return np.asarray(found, dtype=float)
 
 
 # ---------------------------------------------------------------------------------- verdicts
@@ -110,14 +97,12 @@ def beside(records: pd.DataFrame, published: pd.DataFrame, mode: str = "default"
         The columns of a cell, `paper_mean`, `paper_std`, `our_mean`, `our_std`, `n` (our runs),
         `difference`, and `difference_in_std`, which is in pooled standard deviations.
     """
-    found = published[CELL].copy()
-    ours = _values(records, published, mode)
-    found["paper_mean"], found["paper_std"] = published["mean"], published["std"]
-    found["our_mean"] = [float(values.mean()) for values in ours]
-    found["our_std"] = [float(values.std(ddof=1)) for values in ours]
-    found["n"] = [values.size for values in ours]
+    ours = _ours(records, published, mode)
+    found = published[CELL].assign(paper_mean=published["mean"], paper_std=published["std"])
+    found["our_mean"] = [x.mean() for x in ours]
+    found["our_std"] = [x.std(ddof=1) for x in ours]
+    found["n"] = n = ours.shape[1]
     found["difference"] = found.our_mean - found.paper_mean
-    n = found.n
     squares = (n - 1) * found.our_std**2 + (N_THEIRS - 1) * found.paper_std**2
     pooled = np.sqrt(squares / (n + N_THEIRS - 2))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -144,34 +129,50 @@ def verdicts(records: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
         `refuted` ("no", "better" or "worse") and `equivalent`.
     """
     cells = beside(records, published)
-    twice = (cells.metric == "rmse") & (cells.model == "calibrated")
-    name = cells[["dataset", "metric", "model"]].assign(level=cells.level.where(~twice))
-    result = name.groupby([*name], dropna=False, sort=False).ngroup()  # a number for each result
+    result = _result(published)
     cells["repeated"] = result.duplicated()
 
-    first = ~cells.repeated
-    ours = np.array(_values(records, published, "default"))[first]  # (results, seeds)
-    own = cells[first]
-    tested = exchange(ours, own.paper_mean.to_numpy(), own.paper_std.to_numpy(), N_THEIRS)
-    found: dict[str, Array] = {"p": tested.mean, "p_holm": holm(tested.mean)}
-    found |= {"p_std": tested.spread, "p_std_holm": holm(tested.spread)}
-    rows = list(own.itertuples(index=False))
-    found["margin"] = np.array([_smallest(row, row.difference) for row in rows])
-    found["best"] = np.array(
-        [min(_smallest(r, 0.0), _smallest(r, 0.0, perfect=True)) for r in rows]
+    own = cells[~cells.repeated]
+    ours = _ours(records, published)[~cells.repeated]  # (results, seeds)
+    found = pd.DataFrame(index=own.index)
+    found["p"], found["p_std"] = exchange(
+        ours, own.paper_mean.to_numpy(), own.paper_std.to_numpy(), N_THEIRS
     )
-    for width in MARGINS:
-        equal = [_p_equal(row, row.difference, width) for row in rows]
-        best = [min(_p_equal(r, 0.0, width), _p_equal(r, 0.0, width, perfect=True)) for r in rows]
-        found |= {f"p_equal_{width}": np.array(equal), f"p_equal_{width}_holm": holm(equal)}
-        found[f"p_best_{width}_holm"] = holm(best)
-    cells = cells.assign(**{column: values[result] for column, values in found.items()})
+    found["p_holm"], found["p_std_holm"] = holm(found.p), holm(found.p_std)
+    unit = np.where(own.metric == "picp", 1.0, 100 / own.paper_mean)
+    theirs = own.paper_std, N_THEIRS
+    runs = {"ours": (own.our_std, own.n), "any": (0 * own.our_std, math.inf)}
+    found["margin"] = unit * smallest_margin(own.difference, *runs["ours"], *theirs)
+    best = [smallest_margin(0 * unit, *side, *theirs) for side in runs.values()]
+    found["best"] = unit * np.minimum(*best)
+    for width, (percent, points) in MARGINS.items():
+        margin = np.where(own.metric == "picp", points, percent) / unit
+        equal = equal_means_p(own.difference, margin, *runs["ours"], *theirs)
+        best = [equal_means_p(0 * unit, margin, *side, *theirs) for side in runs.values()]
+        found[f"p_equal_{width}"], found[f"p_equal_{width}_holm"] = equal, holm(equal)
+        found[f"p_best_{width}_holm"] = holm(np.minimum(*best))
+    cells = cells.assign(**found.iloc[result].set_axis(cells.index))
 
     ours_better = cost(cells, cells.our_mean) < cost(cells, cells.paper_mean)
     refuted = cells.p_holm < SIGNIFICANCE
     cells["refuted"] = np.where(~refuted, "no", np.where(ours_better, "better", "worse"))
     cells["equivalent"] = cells.p_equal_near < SIGNIFICANCE
     return cells
+
+
+def together(records: pd.DataFrame, published: pd.DataFrame) -> pd.Series:
+    """Return the p-value of all distinct results at once, and of those of each data set.
+
+    Single results may all pass while together they are farther from ours than five of our seeds
+    are from the others (`study.statistics.joint_exchange_p`).
+    """
+    first = ~_result(published).duplicated()
+    own, ours = published[first], _ours(records, published)[first]
+    found = {"all": joint_exchange_p(ours, own["mean"].to_numpy(), N_THEIRS)}
+    for name in own.dataset.unique():
+        here = (own.dataset == name).to_numpy()
+        found[name] = joint_exchange_p(ours[here], own["mean"].to_numpy()[here], N_THEIRS)
+    return pd.Series(found, name="p")
 
 
 def shown_within(cells: pd.DataFrame) -> pd.DataFrame:
@@ -181,21 +182,20 @@ def shown_within(cells: pd.DataFrame) -> pd.DataFrame:
     `best_holm` count how many a perfect reproduction could show, given the paper's five runs.
     """
     own = cells[~cells.repeated]
-    rows = []
+    rows = {}
     for width, (percent, points) in MARGINS.items():
+        equal = own.filter(regex=f"^p_(equal|best)_{width}") < SIGNIFICANCE
         limit = np.where(own.metric == "picp", points, percent)
-        rows.append(
-            {
-                "margin": width,
-                "percent": percent,
-                "points": points,
-                "shown": int((own[f"p_equal_{width}"] < SIGNIFICANCE).sum()),
-                "shown_holm": int((own[f"p_equal_{width}_holm"] < SIGNIFICANCE).sum()),
-                "best": int((own.best < limit).sum()),
-                "best_holm": int((own[f"p_best_{width}_holm"] < SIGNIFICANCE).sum()),
-            }
-        )
-    return pd.DataFrame(rows).set_index("margin")
+        rows[width] = {
+            "percent": percent,
+            "points": points,
+            "shown": equal[f"p_equal_{width}"].sum(),
+            "shown_holm": equal[f"p_equal_{width}_holm"].sum(),
+            "best": (own.best < limit).sum(),
+            "best_holm": equal[f"p_best_{width}_holm"].sum(),
+        }
+    whole = dict.fromkeys(("shown", "shown_holm", "best", "best_holm"), int)
+    return pd.DataFrame(rows).T.astype(whole).rename_axis("margin")
 
 
 def cost(rows: pd.DataFrame, mean: pd.Series) -> pd.Series:
@@ -203,29 +203,18 @@ def cost(rows: pd.DataFrame, mean: pd.Series) -> pd.Series:
     return mean.where(rows.metric != "picp", (mean - 100 * rows.level).abs())
 
 
-def _values(records: pd.DataFrame, published: pd.DataFrame, mode: str) -> list[Array]:
-    """Return our values (seeds,) of each published cell, in the paper's units."""
-    cells = [(c.dataset, c.model, c.level, METHODS[c.model]) for c in published.itertuples()]
-    runs = Runs(records, cells, mode)
-    return [
-        100 * runs.values(c.metric, c.dataset, c.model, c.level) for c in published.itertuples()
-    ]
+def _result(cells: pd.DataFrame) -> pd.Series:
+    """Return the number of the result of each cell; the RMSE of a calibrated model has one."""
+    twice = (cells.metric == "rmse") & (cells.model == "calibrated")
+    name = cells[["dataset", "metric", "model"]].assign(level=cells.level.where(~twice))
+    return name.groupby([*name], dropna=False, sort=False).ngroup().rename("result")
 
 
-def _smallest(row: Any, difference: float, *, perfect: bool = False) -> float:
-    """Return the smallest margin within which a cell is shown to be equal, in its unit."""
-    share = 1.0 if row.metric == "picp" else 100 / row.paper_mean
-    std, n = (0.0, math.inf) if perfect else (row.our_std, row.n)
-    return share * smallest_margin(difference, std, n, row.paper_std, N_THEIRS)
-
-
-def _p_equal(row: Any, difference: float, width: str, *, perfect: bool = False) -> float:
-    """Return the p-value of the two one-sided tests for a cell and one of `MARGINS`."""
-    percent, points = MARGINS[width]
-    share = 1.0 if row.metric == "picp" else 100 / row.paper_mean
-    margin = (points if row.metric == "picp" else percent) / share
-    std, n = (0.0, math.inf) if perfect else (row.our_std, row.n)
-    return equal_means_p(difference, margin, std, n, row.paper_std, N_THEIRS)
+def _ours(records: pd.DataFrame, published: pd.DataFrame, mode: str = "default") -> Array:
+    """Return our values of each published cell (cells, seeds), in the paper's units."""
+    runs = by_cell(records, mode)
+    rows = published.itertuples()
+    return np.array([100 * values(runs, c.metric, c.dataset, c.model, c.level) for c in rows])
 
 
 # ----------------------------------------------------------------------------------- winners
@@ -263,13 +252,7 @@ def winners(records: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     Columns: the row, `bold` (the paper's winner), `winner` (ours), `difference` as in `bold_rows`
     with `half` of its 95% interval over re-splits, `p`, `p_holm`, `agrees` and `clear`.
     """
-    rows = bold_rows(published)[[*ROW, "bold"]]
-    cells = [
-        (row.dataset, model, row.level, METHODS[model])
-        for row in rows.itertuples()
-        for model in ("calibrated", "trained")
-    ]
-    runs = Runs(records, cells)
+    rows, runs = bold_rows(published)[[*ROW, "bold"]], by_cell(records)
     gaps = [paired_gap(runs, row.metric, row.dataset, row.level) for row in rows.itertuples()]
     tests = pd.DataFrame([corrected_t(gap, TEST_OVER_TRAIN) for gap in gaps])
     rows["winner"] = _winner(tests["mean"] < 0, tests["mean"] > 0)
@@ -280,7 +263,7 @@ def winners(records: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     return rows
 
 
-def paired_gap(runs: Runs, metric: str, dataset: str, level: float) -> Array:
+def paired_gap(runs: pd.DataFrame, metric: str, dataset: str, level: float) -> Array:
     """Return calibrated minus trained for each seed (seeds,), negative where calibrated wins.
 
     For PICP the two signs of (mean - level) are held, so that the mean of the result is the
@@ -288,10 +271,10 @@ def paired_gap(runs: Runs, metric: str, dataset: str, level: float) -> Array:
     """
     sides = []
     for model in ("calibrated", "trained"):
-        values = 100 * runs.values(metric, dataset, model, level)
+        found = 100 * values(runs, metric, dataset, model, level)
         if metric == "picp":
-            values = math.copysign(1, values.mean() - 100 * level) * (values - 100 * level)
-        sides.append(values)
+            found = math.copysign(1, found.mean() - 100 * level) * (found - 100 * level)
+        sides.append(found)
     return sides[0] - sides[1]
 
 

@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 
 from study.pages import percent
-from study.statistics import corrected_t
 
 Stored = Mapping[str, Any]
 """A stored benchmark: settings, results and provenance."""
@@ -29,12 +28,6 @@ WAYS = {
     "conformal": "calibrate, conformal",
 }
 """Ways of having many levels, with their titles."""
-
-COMPARED = {"width_at_coverage": ("narrower", "wider"), "interval_score": ("smaller", "larger")}
-"""Metrics of `quality` in which ways are compared, with words for less and more."""
-
-CALIBRATED = ("search", "table", "exact", "conformal")
-"""Ways that calibrate the system trained for 99%."""
 
 KINDS = ("even", "uneven", "sparse")
 """Kinds of firing strengths in the benchmark of type reduction."""
@@ -78,19 +71,6 @@ def quality(stored: Stored) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def break_even(found: pd.DataFrame) -> int:
-    """Return from how many levels on calibrating is cheaper than training for each.
-
-    On all data sets, by clock and by count; one more than the largest number of levels if never.
-
-    Args:
-        found: what `prices` returned.
-    """
-    dearer = found.xs("conformal", level="way") >= found.xs("retrain", level="way")
-    worst = dearer.any(axis=1).groupby("levels").any()
-    return int(worst[worst].index.max()) + 1 if worst.any() else 1
-
-
 def reductions(stored: Stored) -> pd.DataFrame:
     """Return the benchmark of type reduction: a row for each algorithm and number of rules.
 
@@ -120,8 +100,3 @@ def _error(entry: Stored | None) -> str:
         return "-"
     size = "-" if entry["error"] is None else f"{entry['error']:.0e}"
     return size + (f" ({percent(100 * entry['failed'])})" if entry["failed"] else "")
-
-
-def resplit_p(differences: pd.Series) -> float:
-    """Return the p-value of differences over re-splits of one data set."""
-    return corrected_t(differences, 15 / 70).p

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -20,8 +20,7 @@ from gt2lite._validation import Array
 from gt2lite.calibration import Margins
 from gt2lite.memberships import ALPHA_0
 from gt2lite.metrics import interval_score
-from study import results, sensitivity
-from study.execution import run_all
+from study import sensitivity
 
 KINDS = {"planes": None, "constant": 0.0, "to the power 1/2": 0.5, "in proportion": 1.0}
 """Kinds of intervals: planes, or margins by this power of the width of the envelope."""
@@ -76,9 +75,7 @@ def compare_families(kind: str) -> pd.DataFrame:
         return score_halves(reg, X_train, X, y, kinds=[kind])
 
 
-def run(*, n_jobs: int = -1, dask: str | None = None) -> None:
-    """Score all kinds and write `data/results/families.csv`."""
-    settings = [{"kind": kind} for kind in KINDS]
-    frames = run_all(compare_families, settings, n_jobs=n_jobs, label="families", dask=dask)
-    rows = pd.concat(frames, ignore_index=True)
-    results.save("families", rows, command="python -m study families")
+def run(run_all: Callable[..., list[pd.DataFrame]]) -> dict[str, pd.DataFrame]:
+    """Score all kinds and return the rows of `families.csv`."""
+    frames = run_all(compare_families, [{"kind": kind} for kind in KINDS], label="families")
+    return {"families": pd.concat(frames, ignore_index=True)}

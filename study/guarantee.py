@@ -1,45 +1,96 @@
-"""Simulations on the coverage guarantee: width past the envelope, sides, and order of the rows.
-
-`study.statistics.redrawn_coverage` draws calibration and test sets anew from a pool of scores; the
-functions here look at the same pool from other sides.
-"""
+"""Simulations on the coverage guarantee: calibration and test sets drawn anew from one pool."""
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator, Sequence
+
 import numpy as np
-import pandas as pd
 
-from gt2lite._validation import Array
-from gt2lite.calibration import ConformalCalibrator, Scores, find_cuts
-from gt2lite.datasets import Dataset, Split
+from gt2lite._validation import Array, IntArray
+from gt2lite.calibration import (
+    CALIBRATORS,
+    RANKED,
+    CoverageError,
+    Cut,
+    Scores,
+    SmallCalibrationWarning,
+    find_cuts,
+)
 from gt2lite.memberships import ALPHA_0
-from gt2lite.system import Planes
-from study.statistics import redraws
 
 
-def width_curve(calibrator: ConformalCalibrator, planes: Planes) -> pd.DataFrame:
-    """Return how wide the intervals of a test set get as the level rises.
+def redraws(
+    n_pool: int, n_cal: int, n_test: int, times: int, rng: np.random.Generator
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """Yield the rows of a calibration and a test set, drawn anew from a pool each time.
 
     Args:
-        calibrator: fitted.
-        planes: the system on the test rows.
+        n_pool: size of the pool; no row is drawn twice.
+        n_cal: rows for calibration.
+        n_test: rows for the test.
+        times: how often.
+        rng: the source of the draws.
+
+    >>> [(len(cal), len(test)) for cal, test in redraws(9, 4, 5, 2, np.random.default_rng(0))]
+    [(4, 5), (4, 5)]
+    """
+    for _ in range(times):
+        rows = rng.permutation(n_pool)[: n_cal + n_test]
+        yield rows[:n_cal], rows[n_cal:]
+
+
+def redrawn_coverage(
+    scores: Scores,
+    level: float,
+    n_cal: int,
+    n_test: int,
+    times: int,
+    rng: np.random.Generator,
+    methods: Sequence[str] = tuple(CALIBRATORS),
+) -> dict[str, Array]:
+    """Return what each method covers of a test set, over many redraws with the model fixed.
+
+    If a level is out of reach for table or search, they end at the widest plane.
+
+    Args:
+        scores: those of all rows of the pool, see `gt2lite.calibration.critical_scores`.
+        level: the coverage asked for.
+        n_cal: rows for calibration.
+        n_test: rows for the test.
+        times: redraws.
+        rng: the source of the draws.
+        methods: their names.
 
     Returns:
-        A row for each rank from the middle on: `level`, mean `width`, `stage` (0 for trained
-        planes, 1 for planes beyond the envelope, 2 for a margin) and `margin`.
+        For each method the coverages (times,).
     """
-    n = calibrator.n_samples
-    levels = np.arange((n + 1) // 2, n + 1) / (n + 1)
-    lower, upper = calibrator.intervals(planes, levels)
-    alpha = np.nan_to_num(calibrator.alpha(levels))  # 0 if there is no plane
-    return pd.DataFrame(
-        {
-            "level": levels,
-            "width": (upper - lower).mean(axis=0),
-            "stage": np.where(alpha >= ALPHA_0, 0, np.where(alpha > 0, 1, 2)),
-            "margin": np.asarray(calibrator.margin(levels)),
-        }
-    )
+    found: dict[str, list[float]] = {method: [] for method in methods}
+    for cal, test in redraws(len(scores), n_cal, n_test, times, rng):
+        seen, new = scores.take(cal), scores.take(test)
+        for method in methods:
+            cut = (
+                find_cuts(seen, level, method)[0]
+                if method in RANKED
+                else _chosen(seen, level, method)
+            )
+            found[method].append(float(new.covered(cut).mean()))
+    return {method: np.array(values) for method, values in found.items()}
+
+
+def _chosen(seen: Scores, level: float, method: str) -> Cut:
+    """Return what table or search choose, which see no more of a sample than its score tells."""
+
+    def interval(alpha: float | Array) -> tuple[Array, Array]:
+        return np.zeros(len(seen)), np.where(seen.alpha >= alpha, 0.0, -1.0)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SmallCalibrationWarning)
+        calibrator = CALIBRATORS[method]().fit(interval, np.zeros(len(seen)))
+    try:
+        return Cut(calibrator.alpha(level))
+    except CoverageError:
+        return Cut(ALPHA_0)
 
 
 def missed(
@@ -61,17 +112,3 @@ def missed(
         kept = scores.lower.take(new).covered(low), scores.upper.take(new).covered(high)
         found.append([1 - end.mean() for end in kept])
     return np.array(found)
-
-
-def duplicates(dataset: Dataset, split: Split) -> float:
-    """Return the share of test rows of which the training set has a copy, target included."""
-    rows = np.column_stack([dataset.X, dataset.y]) + 0.0  # no minus before 0
-    known = {row.tobytes() for row in rows[split.train]}
-    return float(np.mean([row.tobytes() in known for row in rows[split.test]]))
-
-
-def in_order(scores: Scores, key: Array, n_cal: int, level: float) -> float:
-    """Return the coverage of the last rows if the first `n_cal`, sorted by `key`, calibrate."""
-    rows = np.argsort(key, kind="stable")
-    cut, _ = find_cuts(scores.take(rows[:n_cal]), level, "conformal")
-    return float(scores.take(rows[n_cal:]).covered(cut).mean())

@@ -24,7 +24,7 @@ from gt2lite._validation import Array, one_of, whole
 from gt2lite.calibration import (
     CALIBRATORS,
     RANKED,
-    Calibrator,
+    Calibration,
     CoverageError,
     TableCalibrator,
     critical_alpha,
@@ -224,7 +224,7 @@ def _calibrate(
     kind = CurveTable if options.get("interpolation") in CURVES else CALIBRATORS[method]
     clock = time.perf_counter()
     # memberships are computed anew for each method, so that their cost is counted
-    fitted: Calibrator = kind(**options).fit(Planes(params, data.X_cal), data.y_cal)
+    fitted: Calibration = kind(**options).fit(Planes(params, data.X_cal), data.y_cal)
     try:
         alpha, margin = fitted.alpha(level), fitted.margin(level)
     except CoverageError:

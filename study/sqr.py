@@ -42,8 +42,6 @@ from gt2lite.metrics import interval_quality, rmse
 from gt2lite.reduction import type_reduce
 from gt2lite.system import PARAM_NAMES, Params, Planes, constrain
 from gt2lite.training import Adam, Recipe, init_params, train
-from study import results
-from study.execution import run_all
 from study.oracle import widen
 
 RECIPE = Recipe(smf="scalar", epochs=10_000, learning_rate=1e-2, keep="validation", patience=200)
@@ -66,7 +64,6 @@ class SqrTrained(NamedTuple):
 
     params: Params
     history: Array  # (epochs,) calibration error of the validation rows
-    losses: Array  # (epochs,) mean pinball loss of the batches
     best_epoch: int  # the one that was kept, from 1
 
 
@@ -140,33 +137,28 @@ def train_sqr(
     adam = Adam(flat, recipe.learning_rate)
     best, best_error, best_epoch = flat.copy(), math.inf, 0
     history: list[float] = []
-    losses: list[float] = []
     with one_blas_thread():
         for epoch in range(1, recipe.epochs + 1):
-            losses.append(_learn(params, adam, X[learn], y[learn], recipe.batch_size, rng))
+            _learn(params, adam, X[learn], y[learn], recipe.batch_size, rng)
             history.append(calibration_error(quantiles(params, X[aside], LEVELS), y[aside]))
             if history[-1] < best_error:
                 best[:], best_error, best_epoch = flat, history[-1], epoch
             elif recipe.patience is not None and epoch - best_epoch >= recipe.patience:
                 break
     flat[:] = best
-    return SqrTrained(params, np.array(history), np.array(losses), best_epoch)
+    return SqrTrained(params, np.array(history), best_epoch)
 
 
 def _learn(
     params: Params, adam: Adam, X: Array, y: Array, batch_size: int, rng: np.random.Generator
-) -> float:
-    """Train one epoch, every row at its own level, and return the mean loss."""
+) -> None:
+    """Train one epoch, every row at its own level."""
     n = max(len(y) // batch_size, 1)
     size = min(batch_size, len(y))
     batches = rng.permutation(len(y))[: n * size].reshape(n, size)
     levels = rng.uniform(ALPHA_0, 1.0, batches.shape)
-    losses = []
     for rows, alpha in zip(batches, levels, strict=True):
-        value, gradient = loss_and_gradient(params, X[rows], y[rows], alpha)
-        losses.append(value)
-        adam.update(gradient)
-    return float(np.mean(losses))
+        adam.update(loss_and_gradient(params, X[rows], y[rows], alpha)[1])
 
 
 def _flatten(params: Params) -> tuple[Array, Params]:
@@ -363,25 +355,12 @@ def crossed(quantile: Array) -> float:
     return float(np.mean((np.diff(quantile, axis=0) < 0).any(axis=0)))
 
 
-def ratios(rows: pd.DataFrame, metric: str) -> pd.Series:
-    """Return aligned over SQR, both calibrated, by data set, seed and level.
-
-    Args:
-        rows: those of `data/results/sqr.csv`.
-        metric: column to compare.
-    """
-    calibrated = rows[rows.form == "conformal"]
-    by_model = calibrated.pivot(index=["dataset", "seed", "level"], columns="model", values=metric)
-    return by_model.aligned / by_model.sqr
-
-
-def run(*, n_jobs: int = -1, dask: str | None = None) -> None:
-    """Run all comparisons of SQR and write `data/results/sqr.csv`."""
+def run(run_all: Callable[..., list[pd.DataFrame]]) -> dict[str, pd.DataFrame]:
+    """Run all comparisons of SQR and return the rows of `sqr.csv`."""
     settings = [
         {"dataset": dataset, "seed": seed, "model": model}
         for dataset in DATASETS
         for seed in SEEDS
         for model in RECIPES
     ]
-    frames = run_all(compare, settings, n_jobs=n_jobs, label="SQR", dask=dask)
-    results.save("sqr", pd.concat(frames, ignore_index=True), command="python -m study sqr")
+    return {"sqr": pd.concat(run_all(compare, settings, label="SQR"), ignore_index=True)}

@@ -3,7 +3,6 @@
 Three things are tested: means over re-splits of one data set (`corrected_t` and the one-sided
 tests after it), the printed mean and standard deviation of few runs against many of ours
 (`exchange`, `equal_means_p`), and the coverage of a finite test set (`coverage_p_value`).
-`redrawn_coverage` shows the last without theory, by drawing calibration and test sets again.
 
 The functions know nothing of the paper. What is compared with what is in `study.cells` and
 `study.claims`.
@@ -12,7 +11,6 @@ The functions know nothing of the paper. What is compared with what is in `study
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -20,18 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from gt2lite._validation import Array, IntArray, between, matrix, whole
-from gt2lite.calibration import (
-    CALIBRATORS,
-    RANKED,
-    CoverageError,
-    Cut,
-    Scores,
-    SmallCalibrationWarning,
-    find_cuts,
-    rank,
-)
-from gt2lite.memberships import ALPHA_0
+from gt2lite._validation import Array, between, matrix, whole
+from gt2lite.calibration import rank
 
 SIGNIFICANCE = 0.05
 """A p-value below this is significant."""
@@ -64,9 +52,7 @@ class Corrected(NamedTuple):
     p: float
 
 
-def corrected_t(
-    differences: ArrayLike, test_over_train: float, confidence: float = 0.95
-) -> Corrected:
+def corrected_t(differences: ArrayLike, test_over_train: float) -> Corrected:
     r"""Return the corrected resampled t-test of differences (J,) over splits of the same rows.
 
     Splits overlap, so that differences vary less between them than between fresh data. Nadeau and
@@ -77,10 +63,9 @@ def corrected_t(
         differences: one for each split, two at least.
         test_over_train: rows of the test set over rows of the training set; 0 gives the usual
             paired t-test.
-        confidence: level of the interval.
 
     Returns:
-        The mean, half the length of its interval, and the p-value against 0. Differences without
+        The mean, half of its 95% interval, and the p-value against 0. Differences without
         any variation are either 0 (p = 1) or not (p = 0).
 
     >>> found = corrected_t([1.0, 2.0, 3.0], test_over_train=2 / 3)  # variance 1 / 3 + 2 / 3
@@ -96,7 +81,7 @@ def corrected_t(
     if error == 0:
         return Corrected(mean, 0.0, float(mean == 0))
     t = stats.t(gaps.size - 1)
-    reach = float(t.ppf((1 + between("confidence", confidence, 0, 1)) / 2))
+    reach = float(t.ppf(1 - SIGNIFICANCE / 2))
     return Corrected(mean, reach * error, float(2 * t.sf(abs(mean) / error)))
 
 
@@ -153,16 +138,9 @@ def _error(differences: Array, test_over_train: float) -> float:
 # -------------------------------------------------- printed summaries against our runs
 
 
-class Exchange(NamedTuple):
-    """Two-sided p-values (C,) of C results: of the printed means and standard deviations."""
-
-    mean: Array
-    spread: Array
-
-
 def exchange(
     ours: Array, means: Array, spreads: Array, n_theirs: int, *, draws: int = DRAWS, seed: int = 0
-) -> Exchange:
+) -> tuple[Array, Array]:
     """Return how often some of our runs are as far from the others as theirs are from all of ours.
 
     If both sides do the same, any five of our runs are like their five. The p-value is twice the
@@ -176,33 +154,69 @@ def exchange(
         draws: how many times.
         seed: of the draws.
 
+    Returns:
+        Two-sided p-values (C,) of the means, and of the standard deviations.
+
     >>> ours = np.arange(50.0)[None]
-    >>> exchange(ours, np.array([24.5]), np.array([14.0]), 5, draws=999).mean > 0.9
+    >>> exchange(ours, np.array([24.5]), np.array([14.0]), 5, draws=999)[0] > 0.9
     array([ True])
-    >>> exchange(ours, np.array([60.0]), np.array([14.0]), 5, draws=999).mean  # beyond every draw
+    >>> exchange(ours, np.array([60.0]), np.array([14.0]), 5, draws=999)[0]  # beyond every draw
     array([0.002])
     """
-    ours = matrix("ours", ours)
-    n = ours.shape[1]
+    centred = _centred(ours, n_theirs)
+    slack = 1e-12 * (np.abs(centred).max(axis=1) + np.abs(means))
+    seen = np.stack([means - ours.mean(axis=1), spreads - ours.std(axis=1, ddof=1)])  # (2, C)
+    below, above = np.ones_like(seen), np.ones_like(seen)
+    for taken in _draws(centred.shape[1], n_theirs, draws, seed):
+        found = np.stack(_apart(centred, taken, n_theirs))  # (2, C, size)
+        below += (found <= (seen + slack)[..., None]).sum(axis=2)
+        above += (found >= (seen - slack)[..., None]).sum(axis=2)
+    p = np.minimum(2 * np.minimum(below, above) / (draws + 1), 1.0)
+    return p[0], p[1]
+
+
+def joint_exchange_p(
+    ours: Array, means: Array, n_theirs: int, *, draws: int = DRAWS, seed: int = 0
+) -> float:
+    """Return the p-value of all printed means together, by the draws of `exchange`.
+
+    The distance of some runs from the others is the sum of squares of the differences of means,
+    each in standard deviations of our runs. As a draw takes the same runs of all results, results
+    that depend on each other need no correction.
+
+    >>> ours = np.array([np.arange(50.0), -np.arange(50.0)])  # one result, told twice
+    >>> one, both = np.array([40.0]), np.array([40.0, -40.0])
+    >>> joint_exchange_p(ours[:1], one, 5) == joint_exchange_p(ours, both, 5)
+    True
+    """
+    centred = _centred(ours, n_theirs)
+    unit = centred.std(axis=1, ddof=1, keepdims=True)
+    seen = float((((means - ours.mean(axis=1))[:, None] / unit) ** 2).sum())
+    found = (
+        ((_apart(centred, taken, n_theirs)[0] / unit) ** 2).sum(axis=0)
+        for taken in _draws(centred.shape[1], n_theirs, draws, seed)
+    )
+    return (1 + sum(int((x >= seen * (1 - 1e-12)).sum()) for x in found)) / (draws + 1)
+
+
+def _centred(ours: Array, n_theirs: int) -> Array:
+    """Return our runs (C, S) less their means: sums of squares then lose no digits."""
+    ours, n = matrix("ours", ours), np.shape(ours)[1]
     whole("n_theirs", n_theirs, low=2)
     if n < n_theirs + 2:
         raise ValueError(f"ours must hold at least n_theirs + 2 = {n_theirs + 2} runs, got {n}")
-    centred = ours - ours.mean(axis=1, keepdims=True)  # (C, S); sums of squares lose no digits
-    scale = np.abs(centred).max(axis=1) + np.abs(means)
-    seen = np.stack([means - ours.mean(axis=1), spreads - ours.std(axis=1, ddof=1)])  # (2, C)
-    slack = 1e-12 * scale
-    below, above = np.ones_like(seen), np.ones_like(seen)
+    return ours - ours.mean(axis=1, keepdims=True)
+
+
+def _draws(n: int, n_theirs: int, draws: int, seed: int) -> Iterator[Array]:
+    """Yield which of n runs are drawn (size, n): 1 if a run is, else 0."""
     rng = np.random.default_rng(seed)
     for start in range(0, draws, _AT_ONCE):
         size = min(_AT_ONCE, draws - start)
         drawn = np.argpartition(rng.random((size, n)), n_theirs, axis=1)[:, :n_theirs]
         taken = np.zeros((size, n))
         np.put_along_axis(taken, drawn, 1.0, axis=1)
-        found = np.stack(_apart(centred, taken, n_theirs))  # (2, C, size)
-        below += (found <= (seen + slack)[..., None]).sum(axis=2)
-        above += (found >= (seen - slack)[..., None]).sum(axis=2)
-    p = np.minimum(2 * np.minimum(below, above) / (draws + 1), 1.0)
-    return Exchange(p[0], p[1])
+        yield taken
 
 
 def _apart(centred: Array, taken: Array, n_theirs: int) -> tuple[Array, Array]:
@@ -219,8 +233,13 @@ def _spread(sums: Array, squares: Array, n: int) -> Array:
 
 
 def equal_means_p(
-    difference: float, margin: float, std: float, n: float, std_2: float, n_2: int
-) -> float:
+    difference: ArrayLike,
+    margin: ArrayLike,
+    std: ArrayLike,
+    n: ArrayLike,
+    std_2: ArrayLike,
+    n_2: int,
+) -> Array:
     """Return the p-value against two means that are `margin` or more apart.
 
     The larger p-value of two one-sided Welch tests (Schuirmann 1987), from summaries.
@@ -233,45 +252,48 @@ def equal_means_p(
         std_2: standard deviation of the other.
         n_2: its size.
 
-    >>> round(equal_means_p(0.0, 1.4584, 1.0, 5, 1.0, 5), 4)  # half of the two-sided 5%
+    >>> print(equal_means_p(0.0, 1.4584, 1.0, 5, 1.0, 5).round(4))  # half of the two-sided 5%
     0.025
     """
     error, degrees = _welch(std, n, std_2, n_2)
-    if error == 0:
-        return float(abs(difference) >= margin)
-    return float(stats.t.sf((margin - abs(difference)) / error, degrees))
+    room = np.subtract(margin, np.abs(difference))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = stats.t.sf(room / error, degrees)
+    return np.where(error == 0, room <= 0, p)
 
 
-def smallest_margin(difference: float, std: float, n: float, std_2: float, n_2: int) -> float:
+def smallest_margin(
+    difference: ArrayLike, std: ArrayLike, n: ArrayLike, std_2: ArrayLike, n_2: int
+) -> Array:
     """Return the smallest margin within which two means are shown to be equal, at 5%.
 
     The arguments are those of `equal_means_p`.
 
-    >>> round(smallest_margin(0.0, 0.0, math.inf, 1.0, 5), 4)  # 2.1318 / sqrt(5), 4 degrees
+    >>> print(smallest_margin(0.0, 0.0, math.inf, 1.0, 5).round(4))  # 2.1318 / sqrt(5), 4 degrees
     0.9534
     """
     error, degrees = _welch(std, n, std_2, n_2)
-    return abs(difference) + float(stats.t.isf(SIGNIFICANCE, degrees) * error)
+    return np.abs(difference) + stats.t.isf(SIGNIFICANCE, degrees) * error
 
 
-def _welch(std: float, n: float, std_2: float, n_2: int) -> tuple[float, float]:
+def _welch(std: ArrayLike, n: ArrayLike, std_2: ArrayLike, n_2: int) -> tuple[Array, Array]:
     """Return the standard error of a difference of two means, and its degrees of freedom."""
-    a, b = (0.0 if math.isinf(n) else std**2 / n), std_2**2 / n_2
-    if a + b == 0:
-        return 0.0, 1.0
-    own = 0.0 if math.isinf(n) else a**2 / (n - 1)
-    return math.sqrt(a + b), (a + b) ** 2 / (own + b**2 / (n_2 - 1))
+    n = np.asarray(n, dtype=float)
+    a, b = np.square(std) / n, np.square(std_2) / n_2
+    with np.errstate(invalid="ignore"):  # without any variation there are none
+        degrees = (a + b) ** 2 / (a**2 / (n - 1) + b**2 / (n_2 - 1))
+    return np.sqrt(a + b), np.nan_to_num(degrees, nan=1.0)
 
 
-def expected_gap(n: int) -> float:
-    """Return the mean distance of two samples of n from one normal distribution.
+def expected_gap(n: int, n_2: int) -> float:
+    """Return the mean distance of the means of two samples from one normal distribution.
 
-    In pooled standard deviations: the mean of |t| with 2 n - 2 degrees, times sqrt(2 / n).
+    In pooled standard deviations: the mean of |t| with n + n_2 - 2 degrees, times its scale.
 
-    >>> round(expected_gap(5), 4)
+    >>> round(expected_gap(5, 5), 4)
     0.559
     """
-    return float(stats.t(2 * n - 2).expect(abs) * np.sqrt(2 / n))
+    return float(stats.t(n + n_2 - 2).expect(abs) * np.sqrt(1 / n + 1 / n_2))
 
 
 # ------------------------------------------------------- coverage of a finite test set
@@ -317,79 +339,6 @@ def coverage_p_value(
     covered = round(picp * sum(n_test), 6)  # whole, but for rounding or for a printed mean
     tails = law[: math.ceil(covered) + 1].sum(), law[math.floor(covered) :].sum()
     return float(min(1.0, 2 * min(tails)))
-
-
-def redraws(
-    n_pool: int, n_cal: int, n_test: int, times: int, rng: np.random.Generator
-) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield the rows of a calibration and a test set, drawn anew from a pool each time.
-
-    Args:
-        n_pool: size of the pool; no row is drawn twice.
-        n_cal: rows for calibration.
-        n_test: rows for the test.
-        times: how often.
-        rng: the source of the draws.
-
-    >>> [(len(cal), len(test)) for cal, test in redraws(9, 4, 5, 2, np.random.default_rng(0))]
-    [(4, 5), (4, 5)]
-    """
-    for _ in range(times):
-        rows = rng.permutation(n_pool)[: n_cal + n_test]
-        yield rows[:n_cal], rows[n_cal:]
-
-
-def redrawn_coverage(
-    scores: Scores,
-    level: float,
-    n_cal: int,
-    n_test: int,
-    times: int,
-    rng: np.random.Generator,
-    methods: Sequence[str] = tuple(CALIBRATORS),
-) -> dict[str, Array]:
-    """Return what each method covers of a test set, over many redraws with the model fixed.
-
-    If a level is out of reach for table or search, they end at the widest plane.
-
-    Args:
-        scores: those of all rows of the pool, see `gt2lite.calibration.critical_scores`.
-        level: the coverage asked for.
-        n_cal: rows for calibration.
-        n_test: rows for the test.
-        times: redraws.
-        rng: the source of the draws.
-        methods: their names.
-
-    Returns:
-        For each method the coverages (times,).
-    """
-    found: dict[str, list[float]] = {method: [] for method in methods}
-    for cal, test in redraws(len(scores), n_cal, n_test, times, rng):
-        seen, new = scores.take(cal), scores.take(test)
-        for method in methods:
-            cut = (
-                find_cuts(seen, level, method)[0]
-                if method in RANKED
-                else _chosen(seen, level, method)
-            )
-            found[method].append(float(new.covered(cut).mean()))
-    return {method: np.array(values) for method, values in found.items()}
-
-
-def _chosen(seen: Scores, level: float, method: str) -> Cut:
-    """Return what table or search choose, which see no more of a sample than its score tells."""
-
-    def interval(alpha: float | Array) -> tuple[Array, Array]:
-        return np.zeros(len(seen)), np.where(seen.alpha >= alpha, 0.0, -1.0)
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SmallCalibrationWarning)
-        calibrator = CALIBRATORS[method]().fit(interval, np.zeros(len(seen)))
-    try:
-        return Cut(calibrator.alpha(level))
-    except CoverageError:
-        return Cut(ALPHA_0)
 
 
 def worst_by_chance(sizes: Sequence[int], level: float) -> float:

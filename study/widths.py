@@ -7,7 +7,7 @@ families of intervals cover the same share of the test set (`study.oracle`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,13 +17,14 @@ import pandas as pd
 from gt2lite._threads import one_blas_thread
 from gt2lite._validation import Array
 from gt2lite.calibration import ConformalCalibrator, Interval, rank
-from gt2lite.datasets import Prepared
+from gt2lite.datasets import DATASETS, Prepared
 from gt2lite.memberships import ALPHA_0
 from gt2lite.metrics import interval_quality, interval_score, picp
-from gt2lite.system import Planes
+from gt2lite.system import Params, Planes
 from gt2lite.training import Recipe, train
+from study import protocol
 from study.oracle import margins_at_coverage, planes_at_coverage
-from study.protocol import LEVELS, Run, run, split
+from study.protocol import LEVELS, SEEDS, Run, split
 
 
 @dataclass(frozen=True)
@@ -59,10 +60,10 @@ def pair(dataset: str, seed: int, level: float, baseline: Run, direct: Run) -> P
 
 def compare_widths(dataset: str, seed: int, recipe: Recipe | None = None) -> pd.DataFrame:
     """Train the three systems of a seed and return a row of `widths.csv` for each level."""
-    baseline = run(dataset, seed, "baseline", recipe=recipe)
+    baseline = protocol.run(dataset, seed, "baseline", recipe=recipe)
     rows = []
     for level in LEVELS:
-        direct = run(dataset, seed, f"trained_{100 * level:.0f}", recipe=recipe)
+        direct = protocol.run(dataset, seed, f"trained_{100 * level:.0f}", recipe=recipe)
         found = compare_pair(pair(dataset, seed, level, baseline, direct))
         rows.append({"dataset": dataset, "seed": seed, "level": level, **found})
     return pd.DataFrame(rows)
@@ -86,17 +87,46 @@ def compare_pair(one: Pair) -> dict[str, float]:
     widths = widths_at_equal_coverage(y, families, one.level)
     found["width_calibrated"], found["width_trained"] = widths
 
-    alphas = Recipe().planes.alphas
-    cal, output = Planes(one.calibrated.params, data.X_cal), one.calibrated.output(alphas)
-    planes = planes_at_coverage(one.calibrated, y, one.level)
-    margin = margins_at_coverage(output, output, y, one.level)
-    found["planes_width"], found["margin_width"] = (_mean_width(m) for m in (planes, margin))
-    conformal = ConformalCalibrator().fit(cal, data.y_cal).intervals(one.calibrated, one.level)
+    params = one.calibrated.params
+    return found | beside_margin(params, data, Recipe().planes.alphas, one.level)
+
+
+def beside_margin(
+    params: Params, data: Prepared, alphas: Sequence[float] | Array, level: float
+) -> dict[str, float]:
+    """Compare planes of a system with a constant margin around its output.
+
+    Widths are those at which both cover the level of the test set. For the interval score both are
+    calibrated by the conformal rank on the calibration set.
+
+    Args:
+        params: the system.
+        data: its rows.
+        alphas: planes that make up the output.
+        level: coverage.
+    """
+    test, cal, y = Planes(params, data.X_test), Planes(params, data.X_cal), data.y_test
+    output = test.output(alphas)
     errors = np.sort(np.abs(data.y_cal - cal.output(alphas)))
-    d = errors[rank(one.level, errors.size + 1) - 1]
-    found["planes_score"] = interval_score(y, *conformal, one.level)
-    found["margin_score"] = interval_score(y, output - d, output + d, one.level)
-    return found
+    margin = errors[rank(level, errors.size + 1) - 1]
+    planes = ConformalCalibrator().fit(cal, data.y_cal).intervals(test, level)
+    return {
+        "planes_width": _mean_width(planes_at_coverage(test, y, level)),
+        "margin_width": _mean_width(margins_at_coverage(output, output, y, level)),
+        "planes_score": interval_score(y, *planes, level),
+        "margin_score": interval_score(y, output - margin, output + margin, level),
+    }
+
+
+def run(run_all: Callable[..., list[Any]]) -> dict[str, pd.DataFrame]:
+    """Run all comparisons and return the rows of `widths.csv` and `widths_fewer.csv`."""
+    seeds = [{"dataset": dataset, "seed": seed} for dataset in DATASETS for seed in SEEDS]
+    fewer = [{"dataset": "pp", "seed": seed, "level": LEVELS[-1]} for seed in SEEDS[:3]]
+    rows = pd.concat(run_all(compare_widths, seeds, label="widths"), ignore_index=True)
+    return {
+        "widths": rows,
+        "widths_fewer": pd.DataFrame(run_all(compare_fewer, fewer, label="fewer rows")),
+    }
 
 
 def compare_fewer(
@@ -107,8 +137,8 @@ def compare_fewer(
     `calibrated` and `trained` are those of the protocol; `fewer` is trained for the level on the
     70% of the rows that the calibrated system had.
     """
-    baseline = run(dataset, seed, "baseline", recipe=recipe)
-    direct = run(dataset, seed, f"trained_{100 * level:.0f}", recipe=recipe)
+    baseline = protocol.run(dataset, seed, "baseline", recipe=recipe)
+    direct = protocol.run(dataset, seed, f"trained_{100 * level:.0f}", recipe=recipe)
     one = pair(dataset, seed, level, baseline, direct)
     families = one.calibrated, one.trained, trained_on_fewer(one.data, level, seed, recipe)
     widths = widths_at_equal_coverage(one.data.y_test, families, level)

@@ -23,7 +23,7 @@ SMALL = {
         "--rounds=1",
     ],
     "growth": ["--rounds", "1", "--smallest", "2"],
-    "imports": ["--rounds", "1", "--names", "reduction"],
+    "imports": ["--rounds", "1", "--names", "__version__"],
     "inference": ["--rows", "200", "--rounds", "1"],
     "memory": ["--rows", "3000", "--inputs", "3"],
     "protocol": ["--epochs", "1", "--jobs", "1", "--first", "2"],

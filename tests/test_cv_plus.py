@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+import re
+
 import numpy as np
 import pytest
 
 from gt2lite import GT2Regressor, cv_plus
-from gt2lite.calibration import CoverageError, Cut
-from gt2lite.calibration.family import cut_ends
+from gt2lite.calibration import CoverageError, Cut, cut_ends
 from gt2lite.cv_plus import CVPlusRegressor
 
 SETTINGS = {"n_rules": 3, "epochs": 8, "learning_rate": 0.05, "objective": "aligned"}
@@ -67,12 +69,17 @@ def test_a_row_lies_inside_the_bounds_that_it_contributes_at_its_own_inputs(fitt
 
 def test_levels_are_nested_whether_asked_for_alone_together_or_in_chunks(fitted, monkeypatch):
     X, _ = draw(30, seed=2)
-    lower, upper = fitted.predict_interval(X, [0.5, 0.8, 0.9, 0.97])
-    assert (np.diff(lower) <= 0).all()
-    assert (np.diff(upper) >= 0).all()
-    np.testing.assert_array_equal(fitted.predict_interval(X, 0.8), (lower[:, 1], upper[:, 1]))
+    levels = [*np.arange(1, 41) / 41, 0.8, 0.9]
+    lower, upper = fitted.predict_interval(X, levels)
+    raw = np.concatenate(fitted._bounds(X), axis=1)
+    raw.sort(axis=1)
+    assert (raw[0, -1] > raw[1, 0]).any()  # at the lowest level some rows have no point in common
+    assert (lower <= upper).all()
+    assert (np.diff(lower[:, :40]) <= 0).all()
+    assert (np.diff(upper[:, :40]) >= 0).all()
+    np.testing.assert_array_equal(fitted.predict_interval(X, 0.8), (lower[:, 40], upper[:, 40]))
     monkeypatch.setattr(cv_plus, "CHUNK_ELEMENTS", 7 * 2 * 40)
-    np.testing.assert_allclose(fitted.predict_interval(X), (lower[:, 2], upper[:, 2]), rtol=1e-12)
+    np.testing.assert_allclose(fitted.predict_interval(X), (lower[:, 41], upper[:, 41]), rtol=1e-12)
 
 
 def test_coverage_is_about_the_level_and_above_the_guarantee():
@@ -122,7 +129,6 @@ def test_logarithms_margins_and_several_systems(settings):
     X, y = draw(60)
     reg = CVPlusRegressor(GT2Regressor(**SETTINGS | settings), 3).fit(X, np.exp(y))
     lower, upper = reg.predict_interval(X, [0.8, 0.95])
-    assert (np.diff(lower) <= 0).all()
     assert np.isfinite(upper - lower).all()
     assert "margins" in settings or (lower > 0).all()
 
@@ -158,10 +164,15 @@ def test_bad_arguments_are_named(settings, error, words):
         CVPlusRegressor(**{"system": SYSTEM} | settings).fit(X, y)
 
 
-def test_a_level_out_of_reach_names_the_highest_one(fitted):
+def test_a_level_out_of_reach_names_one_that_is_within(fitted):
     fitted.predict_interval([[0.0, 0.0]], 40 / 41)
-    with pytest.raises(CoverageError, match=r"40 rows.* 0\.975"):
-        fitted.predict_interval([[0.0, 0.0]], 0.98)
+    reg = copy.copy(fitted)
+    for reg.n_scored_ in range(2, 200):
+        with pytest.raises(CoverageError) as caught:
+            reg._rank(0.9999)
+        named = float(re.search(r"up to (\S+);", str(caught.value))[1])
+        assert reg._rank(named) <= reg.n_scored_
+        assert named > reg.n_scored_ / (reg.n_scored_ + 1) - 1e-4
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9])

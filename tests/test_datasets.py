@@ -45,25 +45,6 @@ def test_every_table_is_what_it_should_be(name, shape, target, mean, repeated):
     assert len(rows) - len(np.unique(rows, axis=0)) == repeated
 
 
-def test_first_and_last_rows_stand_where_the_authors_put_them():
-    wine, plant = load_dataset("ww"), load_dataset("pp")
-    first = [7, 0.27, 0.36, 20.7, 0.045, 45, 170, 1.001, 3, 0.45, 8.8]
-    last = [6, 0.21, 0.38, 0.8, 0.02, 22, 98, 0.98941, 3.26, 0.32, 11.8]
-    assert wine.X[[0, -1]].tolist() == [first, last]
-    assert plant.X[0].tolist() == [14.96, 41.76, 1024.07, 73.17]
-    assert plant.y[0] == 463.26
-
-
-def test_targets_and_constants_of_the_tables():
-    assert np.unique(load_dataset("ww").y).tolist() == [3, 4, 5, 6, 7, 8, 9]
-    assert load_dataset("aids").y.sum() == 521
-    for name in DATASETS:
-        data = load_dataset(name)
-        constant = np.ptp(data.X, axis=0) == 0
-        names = [n for n, c in zip(data.feature_names, constant, strict=True) if c]
-        assert names == (["zprior"] if name == "aids" else [])
-
-
 def test_parkinson_has_42_patients_who_are_a_label_and_not_an_input():
     data = load_dataset("pm")
     assert np.unique(data.groups).tolist() == list(range(1, 43))
@@ -185,8 +166,8 @@ def test_a_log_scaler_learns_logarithms():
     assert plain.inverse_bounds(bounds)[[0, 2]].tolist() == [-np.inf, np.inf]
     with pytest.raises(ValueError, match=r"y must be above 0 .* got 0 in row 1"):
         LogScaler.fit(X, [1.0, 0.0, 2.0])
-    with pytest.raises(ValueError, match="coverage"):
-        scaler.inverse_bounds(np.array([1e3]))
+    far = scaler.inverse_bounds(np.array([0.0, 1e3, 1e100]))  # no row takes the others with it
+    assert np.isfinite(far).all() and far[0] == scaler.inverse_y(0.0) and far[1] == far[2] > 1e308
 
 
 def test_invalid_arguments_of_a_scaler_are_refused():
@@ -355,13 +336,6 @@ def test_authors_scaling_uses_every_row_and_keeps_the_split(wine):
     assert theirs.scaler.y_mean == wine.y.mean() != ours.scaler.y_mean
     np.testing.assert_array_equal(theirs.split.train, ours.split.train)
     np.testing.assert_allclose(theirs.X_test, ours.X_test, atol=0.3)  # the leak is small
-
-
-def test_by_group_keeps_patients_apart():
-    data = load_dataset("pm")
-    rows = prepare(data, 0, by_group=True).split
-    assert not set(data.groups[rows.train]) & set(data.groups[rows.test])
-    assert not set(data.groups[rows.train]) & set(data.groups[rows.calibration])
 
 
 def test_prepare_changes_no_data_and_refuses_invalid_arguments(wine):

@@ -18,6 +18,7 @@ from gt2lite._fast.parameters import Flat
 from gt2lite._fast.planes import plane_ends, quiet
 from gt2lite.losses import CompiledLoss, Objective, loss, loss_and_gradient, make_objective
 from gt2lite.system import constrain, param_shapes, reference_ends
+from gt2lite.training import init_params
 
 
 def a_problem(N=5, M=3, P=4, smf="per_input", far=1.0, alike=1.0, seed=4):
@@ -211,6 +212,27 @@ def test_the_flat_gradient_of_a_training_step_is_that_of_plain_autograd(case):
     for name, expected in g.items():
         tolerance = {"rtol": 1e-10, "atol": 1e-10 * np.abs(expected).max() + 1e-14}
         np.testing.assert_allclose(by_name.params[name], expected, err_msg=name, **tolerance)
+
+
+@pytest.mark.parametrize(("M", "share"), [(3, 0.0), (100, 0.0), (100, 3.0), (400, -3.0)])
+def test_the_gradient_in_single_precision_is_that_in_double_precision(M, share):
+    """With many inputs products of memberships leave the range of single precision."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, M)), rng.normal(size=20)
+    params = init_params(X, 6, rng)
+    for name in ("a", "a0", "raw_r", "raw_l"):
+        params[name] = rng.normal(size=params[name].shape) + (share if "raw" in name else 0)
+    found = []
+    for dtype in (np.float64, np.float32):
+        loss = CompiledLoss(DUAL, dtype)
+        with quiet():
+            gradient = BatchGradient(Flat(params, dtype), DUAL.kappa, loss.gradient)
+            g, ends = gradient(X.T.astype(dtype), y.astype(dtype))
+        assert g.dtype == ends.dtype == dtype
+        found.append((g.copy(), ends))
+    (g, ends), (g_single, ends_single) = found
+    np.testing.assert_allclose(ends_single, ends, rtol=0, atol=2e-5 * np.abs(ends).max())
+    np.testing.assert_allclose(g_single, g, rtol=0, atol=1e-3 * np.abs(g).max())
 
 
 @pytest.mark.parametrize("smf", ["per_input", "scalar"])

@@ -41,7 +41,7 @@ def test_a_frame_gives_the_bits_of_its_numbers_and_keeps_its_names(frame, y, reg
         found = reg.predict_interval(frame)
     np.testing.assert_array_equal(found, plain.predict_interval(frame.to_numpy()))
     assert list(reg.feature_names_in_) == COLUMNS
-    reg.calibrate(frame, y)
+    reg.calibrate(frame, y + 1)  # rows that were not trained on
     assert list(reg.feature_names_in_) == COLUMNS
     assert not hasattr(reg.fit(frame.to_numpy(), y), "feature_names_in_")
 
@@ -160,6 +160,20 @@ def test_intervals_have_the_index_and_a_column_for_each_bound_and_level(frame, c
     assert found.index.equals(frame.index)
     np.testing.assert_array_equal(found[["lower_50", "lower_97.5"]], lower)
     np.testing.assert_array_equal(found[["upper_50", "upper_97.5"]], upper)
+
+
+def test_levels_of_any_precision_are_what_they_are_called(frame, calibrated):
+    for odd, plain in [
+        ([0.1 + 0.2], 0.3),
+        (np.array([0.3], np.float32), 0.3),
+        ([0.9000000001], 0.9),
+    ]:
+        found = calibrated.predict_interval(frame, odd, as_frame=True)
+        pd.testing.assert_frame_equal(
+            found, calibrated.predict_interval(frame, plain, as_frame=True)
+        )
+    with pytest.raises(ValueError, match=r"coverage.*twice"):
+        calibrated.predict_interval(frame, [0.3, 0.1 + 0.2], as_frame=True)
 
 
 def test_one_level_and_a_plane_are_frames_as_well(frame, calibrated):

@@ -20,8 +20,8 @@ from sklearn.preprocessing import StandardScaler
 
 import gt2lite.head
 from gt2lite import GT2Regressor, IntervalHead
-from gt2lite.calibration.margins import Margins
-from gt2lite.head import SeenRowsWarning, cross_fit
+from gt2lite.calibration import Margins
+from gt2lite.head import cross_fit
 from gt2lite.selection import GRID, FamilyScore
 from gt2lite.training import Recipe
 
@@ -72,6 +72,10 @@ def test_errors_are_those_on_rows_that_the_base_has_not_seen(made):
     Spy.seen.clear()
     IntervalHead(Spy(), SMALL, cv=4).fit(X[:200], y[:200])
     assert Spy.seen[:4] == [(150, 50, 0)] * 4
+    assert Spy.seen[-1][0] == 200  # the base that predicts has all rows
+    splits = list(GroupKFold(2).split(X[:200], groups=np.arange(200) // 10))
+    for cv in (TimeSeriesSplit(3), splits):
+        assert IntervalHead(LinearRegression(), SMALL, cv=cv).fit(X[:200], y[:200]).out_of_fold_
 
 
 def test_a_base_that_memorises_its_rows_has_errors_of_the_size_on_new_rows(made):
@@ -81,14 +85,6 @@ def test_a_base_that_memorises_its_rows_has_errors_of_the_size_on_new_rows(made)
     new = np.sqrt(np.mean((head.base_.predict(X[400:]) - y[400:]) ** 2))
     assert head.rmse_["base"] == pytest.approx(new, rel=0.15)
     assert head.head_.scaler_.y_std == pytest.approx(new, rel=0.15)
-
-
-def test_a_copy_of_the_base_is_trained_on_all_rows(made):
-    X, y = made
-    base = Ridge(alpha=3.0)
-    head = IntervalHead(base, SMALL).fit(X[:200], y[:200])
-    assert not hasattr(base, "coef_")
-    np.testing.assert_array_equal(head.base_.coef_, clone(base).fit(X[:200], y[:200]).coef_)
 
 
 def test_intervals_are_the_base_plus_a_system_of_its_errors(made, calibrated):
@@ -109,36 +105,11 @@ def test_the_system_may_be_an_ensemble_with_margins(made):
     lower, upper = head.predict_interval(X)
     first, second = (head.rules(X[:400], system=k) for k in (0, 1))
     assert first[0].formula() != second[0].formula()
-    why = head.explain(X[3])
-    assert (why.lower, why.upper) == pytest.approx((lower[3], upper[3]))
-
-
-def test_folds_may_be_any_of_scikit_learn(made):
-    X, y = made
-    splits = list(GroupKFold(2).split(X[:200], groups=np.arange(200) // 10))
-    for cv in (TimeSeriesSplit(3), splits):
-        head = IntervalHead(LinearRegression(), SMALL, cv=cv).fit(X[:200], y[:200])
-        assert head.out_of_fold_ and np.isfinite(head.predict(X)).all()
-
-
-def test_the_seed_decides(made):
-    X, y = made
-    first, again, other = (
-        IntervalHead(KNeighborsRegressor(), SMALL, random_state=seed)
-        .fit(X[:100], y[:100])
-        .predict_interval(X, alpha=0.01)[0]
-        for seed in (1, 1, 2)
-    )
-    np.testing.assert_array_equal(first, again)
-    assert not np.array_equal(first, other)
-
-
-def test_the_default_system_is_the_preset():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(40, 1))
-    head = IntervalHead(LinearRegression(), cv=2).fit(X, X[:, 0] + rng.normal(size=40))
-    assert len(head.head_.systems_) == 5
-    assert head.head_.n_rules == 20 and head.head_.objective == "aligned"
+    for options in ({}, {"system": 1}, {"background": X[:50]}):
+        why = head.explain(X[3], **options)
+        assert why._repr_html_() and len(why.to_frame()) == len(why.table())
+        if not options.get("system"):
+            assert (why.lower, why.upper) == pytest.approx((lower[3], upper[3]))
 
 
 @pytest.mark.parametrize("chosen", [None, Margins(0.0, usual=7.0)], ids=["planes", "margins"])
@@ -153,6 +124,7 @@ def test_the_default_calibrates_the_family_with_the_better_score(made, monkeypat
     head = IntervalHead(LinearRegression()).fit(X[:200], y[:200])
     assert len(scored[0].y) == 200 and scored[0].ends.shape == (2, len(GRID), 200)
     widths = np.subtract(*head.calibrate(X[200:400], y[200:400]).predict_interval(X[400:])[::-1])
+    assert len(head.head_.systems_) == 2 and head.head_.n_rules == 2
     if chosen is None:
         assert head.head_.margins_ is None and np.ptp(widths) > 0.1
     else:
@@ -231,16 +203,6 @@ def test_coverage_follows_its_law_even_around_a_base_that_memorises(made):
     assert found.std() == pytest.approx(spread, rel=0.5)
 
 
-def test_calibration_rows_that_the_base_has_seen_void_the_guarantee(made):
-    X, y = made
-    head = IntervalHead(FrozenEstimator(KNeighborsRegressor(1).fit(X[:600], y[:600])), SMALL)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        head.fit(X[:300], y[:300]).calibrate(X[300:600], y[300:600])
-        lower, upper = head.predict_interval(X[600:])
-    assert np.mean((lower <= y[600:]) & (y[600:] <= upper)) < 0.5
-
-
 def test_training_rows_that_a_frozen_base_has_seen_cost_width_and_not_validity(made):
     X, y = made
     base = FrozenEstimator(KNeighborsRegressor(1).fit(X[:300], y[:300]))
@@ -264,9 +226,16 @@ def test_a_frozen_base_is_not_trained(made):
     assert not head.out_of_fold_ and "frozen" in head.split_
 
 
-def test_intervals_are_nested(made, calibrated):
-    lower, upper = calibrated.predict_interval(made[0], np.linspace(0.05, 0.99, 40))
-    assert (np.diff(lower, axis=1) <= 0).all() and (np.diff(upper, axis=1) >= 0).all()
+def test_a_head_is_never_saved_that_refuses_its_own_base(made, tmp_path):
+    X, y = made
+    base = KNeighborsRegressor(5).fit(X[:300], y[:300])
+    head = IntervalHead(FrozenEstimator(base), SMALL).fit(X[300:400], y[300:400])
+    head.set_params(cv=0, random_state=-1).save(tmp_path / "head.json")
+    IntervalHead.load(tmp_path / "head.json", base)
+    base.fit(X[400:700], y[400:700])
+    with pytest.raises(ValueError, match="base has changed"):
+        head.save(tmp_path / "head.json")
+    IntervalHead.load(tmp_path / "head.json", KNeighborsRegressor(5).fit(X[:300], y[:300]))
 
 
 def test_intervals_are_wide_where_the_noise_is(made):
@@ -306,29 +275,6 @@ def test_fit_calibrate_splits_as_the_regressor_does_and_trains_on_no_calibration
     assert not hasattr(head.calibrate(X[400:700], y[400:700]), "split_")
 
 
-@pytest.mark.parametrize(("first", "seen"), [(375, 25), (396, 4), (397, None)])
-def test_calibration_rows_that_were_trained_on_are_counted_beyond_one_percent(
-    made, linear, first, seen
-):
-    X, y = (part[first : first + 300] for part in made)
-    if seen is None:  # three of 300
-        linear.calibrate(X, y)  # warnings are errors
-    else:
-        with pytest.warns(SeenRowsWarning, match=f"{seen} of 300"):
-            linear.calibrate(X, y)
-
-
-def test_duplicate_rows_of_a_data_set_are_tolerated(made):
-    rng = np.random.default_rng(0)
-    X, y = np.round(made[0]), np.round(made[1] / 20)  # few distinct rows
-    rows = rng.permutation(len(y))
-    head = IntervalHead(LinearRegression(), SMALL).fit(X[rows[:400]], y[rows[:400]])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        warnings.simplefilter("error", SeenRowsWarning)
-        head.calibrate(X[rows[400:700]], y[rows[400:700]])
-
-
 # -------------------------------------------------------- frames, rules and explanations
 
 
@@ -352,15 +298,6 @@ def test_a_base_receives_the_frame_and_its_names(made):
         head.predict(frame.rename(columns={"hot": "cold"}))
 
 
-def test_intervals_as_a_frame(made, calibrated):
-    pd = pytest.importorskip("pandas")
-    X, _ = made
-    frame = calibrated.predict_interval(X[:3], [0.5, 0.9], as_frame=True)
-    assert list(frame.columns) == ["lower_50", "upper_50", "lower_90", "upper_90"]
-    np.testing.assert_array_equal(frame["upper_90"], calibrated.predict_interval(X[:3])[1])
-    assert isinstance(calibrated.calibration_report([0.5, 0.9], as_frame=True), pd.DataFrame)
-
-
 def test_error_rules_are_sorted_by_the_width_of_intervals_weighted_by_the_rule(made, calibrated):
     X = made[0][:400]
     rules = calibrated.rules(X, target="price")
@@ -371,7 +308,7 @@ def test_error_rules_are_sorted_by_the_width_of_intervals_weighted_by_the_rule(m
     weights = calibrated.head_.rule_weights(inputs)[:, rules[0].number - 1]
     assert widths[0] == pytest.approx(np.average(upper - lower, weights=weights))
     assert rules[0].times == pytest.approx(widths[0] / (upper - lower).mean())
-    assert "price - base = " in str(rules) and "4 of 4 rules, the widest 90 %" in str(rules)
+    assert "price - base = " in str(rules) and "4 of 4 rules, the widest 90%" in str(rules)
     assert rules.table()[0]["width"] == widths[0]
     assert len(calibrated.rules(X, top=2)) == 2
 
@@ -427,6 +364,7 @@ class Odd(RegressorMixin, BaseEstimator):
         ({"cv": 1}, ValueError, "cv must be a whole number of at least 2, got 1"),
         ({"cv": 2.5}, ValueError, "cv must be a whole number"),
         ({"cv": 60}, ValueError, "cv=60 folds need at least 120 rows, got 100"),
+        ({"cv": GroupKFold(2)}, ValueError, r"cv=list\(GroupKFold\(...\).split\(X, y, groups\)\)"),
         ({"system": Ridge()}, TypeError, "system must be a GT2Regressor"),
         ({"system": GT2Regressor(target_transform="log")}, ValueError, "target_transform"),
         ({"random_state": -1}, ValueError, "random_state"),
@@ -436,15 +374,6 @@ def test_bad_arguments_are_named(made, settings, error, words):
     X, y = made
     with pytest.raises(error, match=words):
         IntervalHead(**{"base": Ridge(), "system": SMALL} | settings).fit(X[:100], y[:100])
-
-
-def test_a_level_needs_a_calibration(made):
-    X, y = made
-    fresh = IntervalHead(Ridge(), SMALL).fit(X[:100], y[:100])
-    assert fresh.predict_interval(X, alpha=0.01)[0].shape == (2400,)
-    with pytest.raises(RuntimeError, match="calibrat"):
-        fresh.predict_interval(X)
-    assert not hasattr(fresh, "calibrator_")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import GridSearchCV, KFold, TimeSeriesSplit, cross_validate
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, TimeSeriesSplit, cross_validate
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
 from gt2lite import GT2Regressor
@@ -106,16 +106,6 @@ def test_calibrate_takes_raw_rows_and_fit_discards_a_calibration(table):
     assert 0.8 <= picp(y[400:], *pipe.predict_interval(X[400:], coverage=0.8)) <= 0.83
 
 
-def test_groups_reach_the_calibration(table):
-    X, y = table
-    sex = X["sex"].to_numpy()
-    pipe = IntervalPipeline(steps())
-    with pytest.warns(UserWarning, match="fewer than 100"):
-        pipe.fit_calibrate(X, y, groups=sex, share=0.2)
-    assert [row.group for row in pipe.calibration_report(0.9)] == ["female", "male"]
-    assert len(pipe.predict_interval(X[:9], 0.9, groups=sex[:9])[0]) == 9
-
-
 def test_rules_and_explanations_have_the_names_of_the_table(table, pipe):
     X, _ = table
     assert pipe.names == ["age", "bmi", "sex_female", "sex_male"]
@@ -143,19 +133,29 @@ def test_names_stay_long_if_short_ones_are_not_unique_and_may_be_missing(table):
     assert "x0" in str(pipe.rules(X))
 
 
-def test_a_pipeline_of_one_step_is_that_step(table):
+def test_fit_trains_copies_and_clones_and_searches_work_as_for_any_pipeline(table):
     X, y = table
-    X = X[["age"]]
-    alone = GT2Regressor(**SETTINGS).fit_calibrate(X, y)
-    pipe = IntervalPipeline([("reg", GT2Regressor(**SETTINGS))]).fit_calibrate(X, y)
-    np.testing.assert_array_equal(pipe.predict_interval(X), alone.predict_interval(X))
-    assert pipe.names == ["age"] and str(pipe.rules(X)) == str(alone.rules(X))
-
-
-def test_it_is_cloned_and_searched_as_any_pipeline(table):
-    pipe = clone(IntervalPipeline(steps()))
-    search = GridSearchCV(pipe, {"reg__n_rules": [2, 3]}, cv=2).fit(*table)
+    given = steps()
+    pipe = IntervalPipeline(given).fit(X, y)
+    assert not hasattr(given[0][1], "transformers_") and not hasattr(given[1][1], "systems_")
+    search = GridSearchCV(clone(pipe), {"reg__n_rules": [2, 3]}, cv=2).fit(X, y)
     assert type(search.best_estimator_) is IntervalPipeline
+
+
+def test_a_saved_pipeline_comes_back_on_its_transformers(table, pipe, tmp_path):
+    X, y = table
+    pipe.save(path := tmp_path / "pipe.json")
+    again = IntervalPipeline.load(path, pipe[:-1])
+    np.testing.assert_array_equal(again.predict_interval(X), pipe.predict_interval(X))
+    for wrong in (None, IntervalPipeline([("columns", SimpleImputer()), ("reg", Ridge())])[:-1]):
+        with pytest.raises(ValueError, match="transformers must be"):
+            IntervalPipeline.load(path, wrong)
+    alone = IntervalPipeline([("reg", GT2Regressor(**TINY))]).fit(X[["age"]], y)
+    assert alone.names == ["age"]
+    alone.save(path)
+    np.testing.assert_array_equal(
+        IntervalPipeline.load(path).predict(X[["age"]]), alone.predict(X[["age"]])
+    )
 
 
 def test_bad_pipelines_and_arguments_are_named(table, monkeypatch):
@@ -167,10 +167,10 @@ def test_bad_pipelines_and_arguments_are_named(table, monkeypatch):
     sparse = [("words", OneHotEncoder()), ("reg", GT2Regressor(**TINY))]
     with pytest.raises(TypeError, match="sparse_output=False"):
         IntervalPipeline(sparse).fit(X[["sex"]], y)
-    monkeypatch.setattr(IntervalPipeline, "fit", None)  # it must not come to training
-    for bad in ({"method": "magic"}, {"share": 2}):
+    monkeypatch.setattr(IntervalPipeline, "_trained", None)  # it must not come to training
+    for bad in ({"method": "magic"}, {"share": 2}, {"y": y.where(y > y.min())}):
         with pytest.raises(ValueError, match=next(iter(bad))):
-            IntervalPipeline(steps()).fit_calibrate(X, y, **bad)
+            IntervalPipeline(steps()).fit_calibrate(**{"X": X, "y": y} | bad)
 
 
 # -------------------------------------------------------------------------------- scorers
@@ -235,19 +235,36 @@ def test_each_interval_is_from_a_model_that_has_not_seen_its_row(noisy):
         np.testing.assert_array_equal((lower[rows], upper[rows]), ends)
 
 
-def test_groups_go_with_their_rows(noisy):
+def test_families_stay_together_and_groups_go_with_their_rows(noisy):
     X, y = noisy
-    groups = np.where(X[:, 1] > 0, "loud", "calm")
+    families, loud = np.arange(600) // 20, np.where(X[:, 1] > 0, "loud", "calm")
+    folds = list(GroupKFold(2).split(X, y, families))
     with pytest.warns(UserWarning, match="fewer than 100"):
         ends = cross_val_intervals(
-            GT2Regressor(**SETTINGS), X, y, 0.8, cv=2, groups=groups, share=0.5
+            GT2Regressor(**SETTINGS), X, y, 0.8, cv=folds, groups=loud, share=0.5
         )
     for name in ("loud", "calm"):
-        rows = groups == name
+        rows = loud == name
         assert 0.7 < picp(y[rows], *(end[rows] for end in ends)) < 0.92
 
 
-@pytest.mark.parametrize("cv", [TimeSeriesSplit(3), [(np.arange(300), np.arange(300, 600))] * 2])
-def test_folds_that_leave_rows_out_or_repeat_them_are_refused(noisy, cv):
-    with pytest.raises(ValueError, match="cv must have each of the 600 rows in one test fold"):
-        cross_val_intervals(GT2Regressor(**SETTINGS), *noisy, cv=cv)
+HALF = np.arange(300)
+
+
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        ({"cv": TimeSeriesSplit(3)}, "cv must have each of the 600 rows in one test fold"),
+        ({"cv": [(HALF, 300 + HALF)] * 2}, "cv must have each of the 600 rows"),
+        ({"cv": GroupKFold(3)}, r"cv=list\(GroupKFold"),
+        ({"coverage": 90}, "coverage"),
+        ({"coverage": 0.999}, "999 are needed"),
+        ({"groups": ["a"] * 599 + ["b"], "small_groups": "pool"}, "groups must each .* 'b'"),
+        ({"groups": ["a"] * 580 + ["b"] * 20}, "group 'b' has"),
+        ({"groups": ["a"]}, "groups"),
+    ],
+)
+def test_what_cannot_be_answered_is_refused_before_training(noisy, bad, words, monkeypatch):
+    monkeypatch.setattr(GT2Regressor, "fit_calibrate", None)
+    with pytest.raises(ValueError, match=words):
+        cross_val_intervals(GT2Regressor(**SETTINGS), *noisy, **bad)

@@ -1,8 +1,7 @@
 """`GT2Regressor`: settings, training, prediction, splits, log targets, front pages."""
 
-import importlib
+import copy
 import inspect
-import itertools
 import re
 import subprocess
 import sys
@@ -30,12 +29,6 @@ def data():
     z = rng.normal(size=(900, 3))
     y = 1e4 + 500 * (z[:, 0] + np.sin(2 * z[:, 1]) + 0.3 * rng.normal(size=900))
     return z * [1.0, 100.0, 1e-3] + [0.0, 5000.0, 1.0], y
-
-
-@pytest.fixture(scope="module")
-def fitted(data):
-    X, y = data
-    return GT2Regressor(n_rules=4, epochs=60, learning_rate=0.03).fit(X[:500], y[:500])
 
 
 # -------------------------------------------------------------------------------- settings
@@ -78,21 +71,7 @@ def test_small_data_is_trained_for_about_three_thousand_steps():
 @pytest.mark.parametrize(
     ("setting", "value"),
     [
-        ("n_rules", 2.5),
-        ("coverage", 1.0),
-        ("alphas", (0.5, 1.0)),
-        ("epochs", -1),
-        ("batch_size", 0),
-        ("learning_rate", 0),
         ("smf", "none"),
-        ("objective", "mse"),
-        ("keep", "first"),
-        ("validation", 1.5),
-        ("schedule", "steep"),
-        ("weight_decay", -1),
-        ("averaging", float("nan")),
-        ("start", None),
-        ("sigma_scale", "wide"),
         ("patience", 2),  # keep="last" compares no epochs
         ("choose", "yes"),
         ("target_transform", "sqrt"),
@@ -119,29 +98,13 @@ def test_the_same_seed_gives_the_same_bits_and_none_other_numbers_each_time(data
 # ----------------------------------------------------------------------------- predictions
 
 
-def test_predictions_are_in_the_units_of_the_target(data, fitted):
+def test_predictions_are_in_the_units_of_the_target(data):
     X, y = data
-    assert fitted.score(X[700:], y[700:]) > 0.8
-    assert abs(fitted.predict(X[700:]).mean() - y[700:].mean()) < 100
-
-
-def test_other_units_give_the_same_predictions_in_those_units(data):
-    X, y = data
-    reg = GT2Regressor(**FAST).fit(X[:300], y[:300])
-    # powers of two, so that scaling is exact and the same bits must come out
-    other = GT2Regressor(**FAST).fit(X[:300] * 4, y[:300] * 8)
-    np.testing.assert_array_equal(other.predict(X * 4), reg.predict(X) * 8)
-    np.testing.assert_array_equal(
-        other.predict_interval(X * 4, alpha=0.01)[0], reg.predict_interval(X, alpha=0.01)[0] * 8
-    )
-
-
-def test_intervals_shrink_to_a_point_as_alpha_grows(data, fitted):
-    X, _ = data
-    widths = [np.subtract(*fitted.predict_interval(X, alpha=a)[::-1]) for a in (0.01, 0.3, 0.7, 1)]
-    for wide, narrow in itertools.pairwise(widths):
-        assert (wide >= narrow - 1e-9).all()
-    assert (widths[0] > 0).all() and (widths[-1] == 0).all()
+    reg = GT2Regressor(n_rules=4, epochs=60, learning_rate=0.03).fit(X[:500], y[:500])
+    assert reg.score(X[700:], y[700:]) > 0.8
+    for alpha in (0, 0.009, 1.01, np.nan, "a"):
+        with pytest.raises(ValueError, match="alpha must be"):
+            reg.predict_interval(X, alpha=alpha)
 
 
 def test_the_aligned_objective_gives_its_inner_planes_a_coverage(data):
@@ -158,12 +121,6 @@ def test_the_aligned_objective_gives_its_inner_planes_a_coverage(data):
     assert distance("aligned") < 0.08 < distance("dual")
 
 
-@pytest.mark.parametrize("alpha", [0, 0.009, 1.01, np.nan, "a"])
-def test_a_plane_outside_the_range_is_an_error(data, fitted, alpha):
-    with pytest.raises(ValueError, match="alpha must be"):
-        fitted.predict_interval(data[0], alpha=alpha)
-
-
 # ------------------------------------------------------------ callbacks, progress, Ctrl-C
 
 
@@ -178,14 +135,6 @@ class Watch:
         if epoch == self.epoch and self.error is not None:
             raise self.error
         return self.answer if epoch == self.epoch else None
-
-
-def test_the_callback_is_called_after_each_epoch_and_changes_nothing(data):
-    watch = Watch()
-    reg = GT2Regressor(**FAST).fit(*data, callback=watch)
-    assert watch.epochs == [1, 2, 3, 4, 5]
-    plain = GT2Regressor(**FAST).fit(*data)
-    np.testing.assert_array_equal(reg.predict(data[0]), plain.predict(data[0]))
 
 
 @pytest.mark.parametrize("method", ["fit", "fit_calibrate"])
@@ -229,35 +178,6 @@ def test_of_several_systems_ctrl_c_keeps_the_complete_ones(data):
     assert len(reg.systems_) == 2
     for one, other in zip(reg.systems_, whole.systems_[:2], strict=True):
         np.testing.assert_array_equal(one.params["a"], other.params["a"])
-
-
-@pytest.mark.parametrize("n_systems", [1, 2])
-def test_ctrl_c_before_anything_is_complete_keeps_the_old_model(data, n_systems, monkeypatch):
-    def strike(*_):
-        raise KeyboardInterrupt
-
-    X, y = data
-    reg = GT2Regressor(**FAST, n_systems=n_systems).fit_calibrate(X, y)
-    before = vars(reg).copy()
-    monkeypatch.setattr("gt2lite.training._batches", strike)
-    for method in (reg.fit, reg.fit_calibrate):
-        with pytest.raises(KeyboardInterrupt):
-            method(X, -y)
-        assert vars(reg) == before
-
-
-def test_a_failed_calibration_after_training_keeps_the_old_model(data, monkeypatch):
-    X, y = data
-    reg = GT2Regressor(**FAST).fit_calibrate(X, y)
-    before = vars(reg).copy()
-
-    def fail(*_):
-        raise MemoryError
-
-    monkeypatch.setattr("gt2lite.calibration.ConformalCalibrator.fit", fail)
-    with pytest.raises(MemoryError):
-        reg.fit_calibrate(X, -y)
-    assert vars(reg) == before
 
 
 @pytest.mark.parametrize("verbose", [None, True, False, 0, 1])
@@ -331,33 +251,24 @@ def test_small_groups_are_refused_or_pooled(data):
     reg.predict_interval(X, groups=groups)
 
 
-TOO_FEW = [
-    (20, 0.25, {}, "36 rows"),
-    (30, 0.1, {}, r"90 rows, a share of 0\.3"),
-    (15, 0.7, {}, "train on"),
-    (60, 0.25, {"sides": "each"}, "76 rows"),
-    (100, 0.25, {"sides": "each", "tails": (0.2, 0.8)}, "196 rows"),
-]
-ENOUGH = [
-    (36, 0.25, {}),
-    (30, 0.3, {}),
-    (19, 0.474, {}),
-    (76, 0.25, {"sides": "each"}),
-    (196, 0.25, {"sides": "each", "tails": (0.2, 0.8)}),
-]
-
-
-@pytest.mark.parametrize(("n", "share", "options", "words"), TOO_FEW)
-def test_too_few_rows_are_refused_with_the_number_needed(data, n, share, options, words):
+@pytest.mark.filterwarnings("ignore::gt2lite.calibration.SmallCalibrationWarning")
+@pytest.mark.parametrize(
+    ("n", "share", "options", "words", "enough"),
+    [
+        (20, 0.25, {}, "36 rows", {"n": 36}),
+        (30, 0.1, {}, r"90 rows, a share of 0\.3", {"share": 0.3}),
+        (15, 0.7, {}, "train on", {"n": 19, "share": 0.474}),
+        (60, 0.25, {"sides": "each"}, "76 rows", {"n": 76}),
+        (100, 0.25, {"sides": "each", "tails": (0.2, 0.8)}, "196 rows", {"n": 196}),
+    ],
+)
+def test_too_few_rows_are_refused_with_a_number_that_is_enough(
+    data, n, share, options, words, enough
+):
     X, y = data
     with pytest.raises(ValueError, match=words):
         GT2Regressor(**FAST).fit_calibrate(X[:n], y[:n], share=share, **options)
-
-
-@pytest.mark.filterwarnings("ignore::gt2lite.calibration.SmallCalibrationWarning")
-@pytest.mark.parametrize(("n", "share", "options"), ENOUGH)
-def test_the_number_of_rows_that_the_error_names_is_enough(data, n, share, options):
-    X, y = data
+    n, share = enough.get("n", n), enough.get("share", share)
     reg = GT2Regressor(**FAST).fit_calibrate(X[:n], y[:n], share=share, **options)
     assert np.isfinite(reg.predict_interval(X)).all()
 
@@ -385,7 +296,7 @@ def test_bad_arguments_are_named_before_training(data, bad, named, monkeypatch):
 @pytest.mark.parametrize("method", ["fit", "calibrate"])
 def test_a_new_fit_or_calibration_drops_what_it_makes_obsolete(data, method):
     reg = GT2Regressor(**FAST).fit_calibrate(*data)
-    getattr(reg, method)(*data)
+    getattr(reg, method)(data[0], data[1] + 1)  # other rows
     assert not hasattr(reg, "calibration_rows_") and not hasattr(reg, "split_")
     assert hasattr(reg, "calibrator_") == (method == "calibrate")
 
@@ -417,25 +328,15 @@ def test_a_log_target_is_the_system_of_the_logarithms(prices, logs):
         np.testing.assert_array_equal(found, np.exp(by_hand.predict_interval(X, **asked)))
     assert logs.calibration_report(0.9) == by_hand.calibration_report(0.9)
     assert str(logs.rules(X, target="price")) == str(by_hand.rules(X, target="log(price)"))
-    assert logs.explain(X[0], 0.9).prediction == by_hand.explain(X[0], 0.9).prediction
+    parts = (reg.explain(X[0], 0.9).estimate.value for reg in (logs, by_hand))
+    assert next(parts) == next(parts)
 
 
-def test_bounds_of_a_log_target_are_positive_and_levels_carry_over(prices, logs):
+@pytest.mark.parametrize(("sides", "i", "bound"), [("lower", 1, np.inf), ("upper", 0, 0.0)])
+def test_an_open_bound_of_a_log_target_is_zero_or_infinite(prices, logs, sides, i, bound):
     X, y = prices
-    lower, upper = logs.predict_interval(X[600:], [0.8, 0.95])
-    assert (lower > 0).all()
-    assert 0.74 < picp(y[600:], lower[:, 0], upper[:, 0]) < 0.88
-    assert 0.9 < picp(y[600:], lower[:, 1], upper[:, 1]) < 0.99
-
-
-@pytest.mark.parametrize(("sides", "open_bound"), [("lower", np.inf), ("upper", 0.0)])
-def test_an_open_bound_of_a_log_target_is_zero_or_infinite(prices, logs, sides, open_bound):
-    X, y = prices
-    one = GT2Regressor(**FAST, target_transform="log").fit(X[:400], y[:400])
-    lower, upper = one.calibrate(X[400:600], y[400:600], sides=sides).predict_interval(X[600:])
-    bounds, inside = (upper, y[600:] >= lower) if sides == "lower" else (lower, y[600:] <= upper)
-    assert (bounds == open_bound).all()
-    assert 0.83 < inside.mean() < 0.97
+    ends = copy.copy(logs).calibrate(X[600:], y[600:], sides=sides).predict_interval(X)
+    assert (ends[i] == bound).all() and np.isfinite(ends[1 - i]).all()
 
 
 @pytest.mark.parametrize("bad", [0.0, -3.5])
@@ -448,40 +349,7 @@ def test_a_target_without_a_logarithm_is_named_with_its_row(prices, logs, bad, m
         getattr(logs, method)(X, y)
 
 
-# ------------------------------------------------------------------- threads, installations
-
-
-@pytest.mark.parametrize(
-    ("method", "inner"),
-    [
-        ("fit", "gt2lite.training._batches"),
-        ("calibrate", "gt2lite.system.reduce_planes"),
-        ("predict", "gt2lite.system.reduce_planes"),
-        ("predict_interval", "gt2lite.system.reduce_planes"),
-    ],
-)
-def test_blas_has_one_thread_wherever_matrices_are_multiplied(data, method, inner, monkeypatch):
-    threadpoolctl = pytest.importorskip("threadpoolctl")
-
-    def blas_threads():
-        pools = threadpoolctl.threadpool_info()
-        return {pool["num_threads"] for pool in pools if pool["user_api"] == "blas"}
-
-    def look(*args, **options):
-        seen.append(blas_threads())
-        return right(*args, **options)
-
-    X, y = data
-    reg = GT2Regressor(n_rules=2, epochs=1).fit_calibrate(X, y)
-    module, _, name = inner.rpartition(".")
-    right, seen = getattr(importlib.import_module(module), name), []
-    monkeypatch.setattr(inner, look)
-    with threadpoolctl.threadpool_limits(2, user_api="blas"):
-        if blas_threads() != {2}:
-            pytest.skip("BLAS has no threads here")
-        getattr(reg, method)(X, *([y] if method in ("fit", "calibrate") else []))
-        assert blas_threads() == {2}
-    assert seen and all(threads == {1} for threads in seen)
+# -------------------------------------------------------------------------- installations
 
 
 def python(code):

@@ -10,9 +10,8 @@ import pytest
 from gt2lite import GT2Regressor, selection
 from gt2lite.calibration import critical_scores, cut_ends, rank
 from gt2lite.metrics import interval_score
+from gt2lite.regressor import ClippedInputsWarning
 from gt2lite.selection import (
-    CANDIDATES,
-    FINALISTS,
     LEVELS,
     SPREAD,
     EnsembleSettings,
@@ -28,9 +27,8 @@ from gt2lite.selection import (
     system_seeds,
 )
 from gt2lite.system import Planes
-from gt2lite.training import STRONG, train
+from gt2lite.training import STRONG, DivergenceError, train
 
-N_FOLDS = 3
 QUICK = replace(STRONG, n_rules=4, epochs=6)
 FAST = {"n_rules": 3, "epochs": 8, "learning_rate": 0.02, "objective": "aligned"}
 KINDS = {
@@ -91,9 +89,9 @@ def test_planes_and_outputs_are_means_over_the_systems(rows, fitted):
 def test_blocks_of_rows_have_the_planes_of_all_rows(rows, fitted, monkeypatch):
     planes = fitted["several"]._planes(rows[0])
     whole = planes.ends([0.1, 0.6])
-    monkeypatch.setattr(Planes, "parts", lambda self: iter([(slice(0, 150), self)]))
+    monkeypatch.setattr(selection, "fitting_rows", lambda n_centres: 450 // n_centres)
     blocks = list(planes.parts())
-    assert [part.stop - part.start for part, _ in blocks] == [50] * 10
+    assert [part.stop - part.start for part, _ in blocks] == [450 // 27] * 31 + [4]
     assert all(isinstance(members, MeanPlanes) for _, members in blocks)
     found = np.concatenate([members.ends([0.1, 0.6]) for _, members in blocks], axis=2)
     np.testing.assert_allclose(found, whole, rtol=1e-12)
@@ -114,18 +112,6 @@ def test_a_constant_margin_is_the_same_for_all_rows(rows, fitted):
     np.testing.assert_allclose(upper - lower, (upper - lower)[0], rtol=1e-12)
     lower, upper = fitted["margins"].predict_interval(rows[0])
     assert np.ptp(upper - lower) > 0.1 * (upper - lower).mean()
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_weights_of_an_explanation_add_up_to_prediction_and_bounds(rows, fitted, kind):
-    reg, x = fitted[kind], rows[0][7]
-    why = reg.explain(x, coverage=0.9)
-    lower, upper = reg.predict_interval(x[None], coverage=0.9)
-    for part, wanted in zip(why.parts, (reg.predict(x[None]), lower, upper), strict=True):
-        assert part.value == pytest.approx(wanted[0], rel=1e-12)
-        assert part.weights @ why.consequents + part.margin == pytest.approx(wanted[0], rel=1e-9)
-        assert part.weights.sum() == pytest.approx(1)
-    assert len(why.labels) == 3 * len(reg.systems_)
 
 
 def test_rules_of_each_system_can_be_read_and_ranks_are_called_ranks(rows, fitted):
@@ -164,7 +150,7 @@ def test_seeds_of_systems_differ_and_a_generator_is_drawn_from():
         ({"n_systems": 0}, "n_systems"),
         ({"n_systems": 1001}, "n_systems"),
         ({"choose": "yes"}, "choose"),
-        ({"choose": True}, "n_systems must be at least 2"),
+        ({"clip_inputs": "yes"}, "clip_inputs"),
         ({"inputs": "rank"}, "inputs"),
         ({"margins": 1.5}, "margins"),
         ({"n_jobs": 0}, "n_jobs"),
@@ -226,7 +212,7 @@ def curve():
 
 
 def choose(curve, recipe=QUICK, seed=0, **settings):
-    settings = {"n_systems": N_FOLDS, "choose": True, "verbose": False} | settings
+    settings = {"n_systems": 3, "choose": True, "verbose": False} | settings
     return choose_systems(*curve, recipe, EnsembleSettings(**settings), seed)
 
 
@@ -237,40 +223,52 @@ def chosen(curve):
 
 def test_every_candidate_is_listed_with_its_folds_the_best_first(chosen):
     n_folds = [candidate.n_folds for candidate in chosen.candidates]
-    # with n_rules set, ten and sixty rules are not tried: what a user sets is not chosen
-    assert len(n_folds) == len(CANDIDATES) - 1
-    assert n_folds == [3, 3, 3, 1, 1, 1]
+    assert n_folds == [3, 3, 2, 2, 1, 1, 1, 1]
     scores = [candidate.score for candidate in chosen.candidates]
-    assert scores[:3] == sorted(scores[:3]) and chosen.candidates[0].kept
-    assert {one.n_folds for one in chosen.candidates if one.kept} == {N_FOLDS}
+    assert scores[:2] == sorted(scores[:2]) and chosen.candidates[0].kept
+    assert {one.n_folds for one in chosen.candidates if one.kept} == {3}
 
 
-def test_the_systems_kept_are_those_of_the_folds(chosen):
+def test_systems_have_the_settings_of_the_kept_candidates(chosen):
     kept = [candidate for candidate in chosen.candidates if candidate.kept]
-    assert 1 <= len(kept) <= FINALISTS
-    assert len(chosen.systems) == len(kept) * N_FOLDS
-    assert {system.recipe.n_rules for system in chosen.systems} == {4}
+    assert 1 <= len(kept) <= 2 and len(chosen.systems) == 3
+    assert {system.recipe.n_rules for system in chosen.systems} == {4}  # set, so not chosen
     assert all(system.history.size == system.recipe.epochs for system in chosen.systems)
     assert {system.inputs for system in chosen.systems} == {one.settings["inputs"] for one in kept}
     assert (chosen.ranks is None) == all(system.inputs == "scaled" for system in chosen.systems)
 
 
-def test_a_kept_system_has_not_seen_its_fold_and_is_trained_by_its_recipe(curve, chosen):
+def test_a_kept_system_is_trained_by_its_recipe_on_all_rows(curve, chosen):
     X, y = curve
-    fold = np.random.default_rng([2, 0]).permutation(len(y))[0::N_FOLDS]
-    learn = np.setdiff1d(np.arange(len(y)), fold)
-    system = chosen.systems[0]
-    (trial,) = (
-        trial
-        for trial in selection._trials(replace(QUICK, epochs=system.recipe.epochs), "scaled")
-        if (trial.recipe, trial.inputs) == (system.recipe, system.inputs)
-    )
-    inputs = X if system.inputs == "scaled" else Ranks.fit(X).transform(X)
-    again = train(
-        inputs[learn], y[learn], system.recipe, seed=[0, 1 + trial.index, 0], progress=False
-    )
-    for name, value in again.params.items():
-        np.testing.assert_array_equal(system.params[name], value)
+    for i, system in enumerate(chosen.systems):
+        inputs = X if system.inputs == "scaled" else Ranks.fit(X).transform(X)
+        again = train(inputs, y, system.recipe, seed=[0, 0, i], progress=False)
+        for name, value in again.params.items():
+            np.testing.assert_array_equal(system.params[name], value)
+
+
+def test_a_candidate_is_scored_on_rows_that_it_has_not_seen(curve):
+    X, y = curve
+    ranks = Ranks.fit(X)
+    folds = selection._Folds(X, y, ranks, 0, None)
+    (trial, *_) = selection._trials(QUICK, "scaled", 2)
+    learned = {tuple(row) for row in folds.training_run(trial, 1).X}
+    scored = {tuple(row) for row in folds.training_run(trial, 1).X_score}
+    assert len(scored) == 48 and len(learned) == 192 and not scored & learned
+
+
+def test_candidates_with_very_many_centres_are_not_tried():
+    tried = [trial.recipe.n_rules for trial in selection._trials(STRONG, "scaled", 50)]
+    assert max(tried) == 60 and tried[0] == STRONG.n_rules
+    assert max(trial.recipe.n_rules for trial in selection._trials(STRONG, "scaled", 8)) == 100
+
+
+def test_candidates_that_diverge_are_left_out_and_if_all_do_the_error_says_so(curve):
+    wild = replace(QUICK, learning_rate=900.0, weight_decay=1e-9)
+    with pytest.raises(DivergenceError, match="learning_rate"):
+        choose(curve, wild)
+    run = TrainingRun(*curve, *curve, wild, (6,), seed=0)
+    assert run() == []
 
 
 def test_the_same_seed_gives_the_same_systems_and_another_seed_others(curve, chosen):
@@ -288,18 +286,26 @@ def test_given_margins_and_inputs_are_not_chosen(curve):
 
 
 def test_checkpoints_are_epochs_that_grow_by_half_and_end_with_enough_steps():
-    assert checkpoint_epochs(800, replace(STRONG, epochs=1000)) == (4, 6, 9, 14, 20, 30, 46, 68)
-    assert checkpoint_epochs(40_000, replace(STRONG, epochs=1000)) == (1, 2, 3, 5)
-    assert checkpoint_epochs(800, replace(STRONG, epochs=10)) == (4, 6, 9, 10)
-    assert checkpoint_epochs(3, replace(STRONG, epochs=10_000))[0] == 100
+    steady = replace(STRONG, epochs=1000, schedule="constant")
+    assert checkpoint_epochs(800, steady) == (4, 6, 9, 14, 20, 30, 46, 68)
+    assert checkpoint_epochs(40_000, steady) == (1, 2, 3, 5)
+    assert checkpoint_epochs(800, replace(steady, epochs=10)) == (4, 6, 9, 10)
+    assert checkpoint_epochs(3, replace(steady, epochs=10_000))[0] == 100
 
 
-def test_a_training_run_ends_after_three_checkpoints_without_a_gain(curve, monkeypatch):
-    scores = iter([3.0, 2.0, 2.5, 2.4, 2.1, 0.1])
+def test_with_restarts_checkpoints_are_the_ends_of_cycles():
+    recipe = replace(STRONG, epochs=10_000)
+    assert checkpoint_epochs(800, recipe) == (6, 15, 29, 49, 79, 125, 193, 296)
+    assert checkpoint_epochs(800, replace(recipe, epochs=20)) == (6, 20)
+    assert checkpoint_epochs(48_000, recipe) == (1, 2, 3, 4, 5)
+
+
+def test_a_training_run_ends_after_two_checkpoints_without_a_gain(curve, monkeypatch):
+    scores = iter([3.0, 2.0, 2.5, 2.1, 0.1])
     monkeypatch.setattr(selection, "best_family", lambda rows: FamilyScore(next(scores), None))
     recipe = replace(STRONG, n_rules=2, epochs=6)
     run = TrainingRun(*curve, *curve, recipe, (1, 2, 3, 4, 5, 6), seed=0)
-    assert [checkpoint.epoch for checkpoint in run()] == [1, 2, 3, 4, 5]
+    assert [checkpoint.epoch for checkpoint in run()] == [1, 2, 3, 4]
 
 
 def test_another_candidate_is_kept_if_it_costs_at_most_one_percent():
@@ -323,9 +329,11 @@ def test_the_score_of_planes_is_that_of_exact_calibration(curve):
     ends = cut_ends(planes, [(cut, cut) for cut in cuts])
     wanted = [interval_score(y, ends[0, i], ends[1, i], level) for i, level in enumerate(LEVELS)]
     rows = HeldOut.at(params, X, y, STRONG.planes.alphas)
-    radius = selection._plane_radius(rows.ends, y)
-    found = selection._score(y, radius, lambda r: selection._plane_interval(rows.ends, r))
-    assert found == pytest.approx(np.sqrt(np.prod(wanted)), rel=0.02)
+    below, above = rows.ends[0] - y, y - rows.ends[1]
+    found = selection._score(
+        y, selection._plane_radius, below, above, lambda r: selection._plane_interval(rows.ends, r)
+    )
+    assert found.score == pytest.approx(np.sqrt(np.prod(wanted)), rel=0.02)
 
 
 def test_the_family_that_made_the_noise_has_the_best_score():
@@ -342,11 +350,21 @@ def test_the_family_that_made_the_noise_has_the_best_score():
     assert best_family(HeldOut(upright + 0.9 * shift, np.zeros(n), y)).margins is None
 
 
+@pytest.mark.parametrize("lean", [True, False])
+def test_each_bound_gets_its_rank_if_noise_leans_to_one_side(lean):
+    rng, n = np.random.default_rng(2), 2000
+    kappa = np.linspace(0, 1, 9)[:, None]
+    ends = np.stack([-kappa * np.ones(n), kappa * np.ones(n)])
+    y = 0.05 * rng.normal(size=n) + (rng.exponential(size=n) * (rng.random(n) < 0.2) if lean else 0)
+    found = best_family(HeldOut(ends, np.zeros(n), y))
+    assert found.sides == ("each" if lean else "both")
+
+
 def test_rows_beyond_the_last_plane_are_reached_by_a_margin():
     kappa = np.linspace(0, 1, 9)[:, None]
     ends = np.stack([-kappa * np.ones(20), kappa * np.ones(20)])
     y = np.linspace(0.0, 5.0, 20)
-    radius = selection._plane_radius(ends, y)
+    radius = selection._plane_radius(np.maximum(ends[0] - y, y - ends[1]))
     inside = y <= 1
     np.testing.assert_allclose(radius[inside], 8 * y[inside], atol=1e-12)
     np.testing.assert_allclose(radius[~inside], 8 + (y[~inside] - 1))
@@ -363,7 +381,7 @@ def test_strong_is_the_preset_with_a_selection_and_overrides_come_first():
     reg = Mine.strong(n_rules=7, objective="dual", random_state=5)
     assert type(reg) is Mine
     assert (reg.n_rules, reg.objective, reg.random_state) == (7, "dual", 5)
-    assert (reg.choose, reg.n_systems, reg.averaging) == (True, 5, STRONG.averaging)
+    assert (reg.choose, reg.n_systems, reg.clip_inputs) == (True, 5, True)
     with pytest.raises(TypeError, match="rules"):
         GT2Regressor.strong(rules=7)
 
@@ -380,7 +398,35 @@ def test_strong_fits_better_than_the_papers_recipe(curve):
     strong = GT2Regressor.strong(n_systems=2, epochs=20).fit(X[:160], y[:160])
     assert strong.score(X[160:], y[160:]) > paper.score(X[160:], y[160:])
     assert strong.chosen_[0].kept
-    assert len(strong.systems_) == 2 * sum(one.kept for one in strong.chosen_)
+    assert len(strong.systems_) == 2
+
+
+def test_a_far_row_is_predicted_at_the_edge_of_the_training_range(curve):
+    X, y = curve
+    settings = {"n_rules": 5, "epochs": 10, "objective": "aligned", "learning_rate": 0.02}
+    bounded = GT2Regressor(**settings, clip_inputs=True).fit(X, y).calibrate(X + 0.01, y)
+    far = np.array([[1e6, 0.0], [0.0, 0.0]])
+    edge = np.array([[X[:, 0].max(), 0.0], [0.0, 0.0]])
+    with pytest.warns(ClippedInputsWarning, match="1 of 2 rows .*x0"):
+        found = bounded.predict(far)
+    np.testing.assert_array_equal(found, bounded.predict(edge))
+    with pytest.warns(ClippedInputsWarning):
+        lower, upper = bounded.predict_interval(far)
+    np.testing.assert_array_equal((lower, upper), bounded.predict_interval(edge))
+    free = GT2Regressor(**settings).fit(X, y)
+    assert abs(free.predict(far)[0]) > 1e3 * np.abs(found[0])
+    np.testing.assert_array_equal(free.predict(X), bounded.predict(X))
+
+
+def test_chosen_sides_calibrate_unless_others_are_asked_for_or_rows_are_few(curve):
+    X, y = curve
+    reg = GT2Regressor(n_rules=2, epochs=2).fit(X, y)
+    reg.sides_ = "each"
+    new = X + 0.01, y
+    assert reg.calibrate(*new).calibrator_.sides == "each"
+    assert getattr(reg.calibrate(*new, sides="both").calibrator_, "sides", "both") == "both"
+    few = reg.calibrate(X[:198] + 0.01, y[:198]).calibrator_
+    assert getattr(few, "sides", "both") == "both"
 
 
 def test_many_inputs_are_not_overfitted():

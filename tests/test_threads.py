@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import os
+import signal
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
 from learners import a_table
 
 import gt2lite.system
+import gt2lite.training
 from gt2lite import _threads
 from gt2lite._fast.state import apart, quiet
 from gt2lite._threads import one_blas_thread
@@ -27,7 +31,7 @@ rng = np.random.default_rng(0)
 X = rng.normal(size=(3000, 6))
 y = X[:, 0] * X[:, 1] + rng.normal(size=3000)
 reg = GT2Regressor(n_rules=50, epochs=4, batch_size=256, learning_rate=0.02).fit(X, y)
-reg.calibrate(X, y, method="conformal")
+reg.calibrate(X, y + 1, method="conformal")
 found = [reg.predict(X), *reg.predict_interval(X, coverage=0.9)]
 print(hashlib.sha256(np.array(found).tobytes()).hexdigest())
 """
@@ -80,8 +84,10 @@ def test_planes_and_start_values_are_computed_by_one_thread(two_threads, monkeyp
 
         monkeypatch.setattr(module, name, watched)
 
-    X, _ = a_table()
+    X, y = a_table()
     params = init_params(X, 3, np.random.default_rng(0))
+    watch(gt2lite.training, "_batches")
+    train(X, y, Recipe(n_rules=2, epochs=1), progress=False)
     watch(gt2lite.system, "reduce_planes")
     Planes(params, X)(0.5)
     watch(np, "argmin")
@@ -95,6 +101,38 @@ def test_without_threadpoolctl_nothing_is_limited(monkeypatch):
     monkeypatch.setattr(_threads, "_controller", _threads._controller.__wrapped__)
     with one_blas_thread():
         assert _threads._limits == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Python 3.12 warns about forks
+def test_a_child_forked_while_a_thread_holds_the_lock_goes_on(monkeypatch):
+    held, forked = threading.Event(), threading.Event()
+
+    class Slow:
+        def limit(self, limits):
+            held.set()
+            time.sleep(0.2)
+            return self
+
+        def restore_original_limits(self):
+            pass
+
+    def inside():
+        with one_blas_thread():
+            forked.wait()
+
+    monkeypatch.setattr(_threads, "_controller", Slow)
+    thread = threading.Thread(target=inside)
+    thread.start()
+    held.wait()  # by now the thread holds the lock
+    child = os.fork()
+    if child == 0:
+        signal.alarm(5)  # ends a child that hangs
+        with one_blas_thread():
+            os._exit(0 if len(_threads._inside) == 1 else 1)  # the thread is not here
+    forked.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 @pytest.mark.slow

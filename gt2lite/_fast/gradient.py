@@ -41,7 +41,8 @@ class BatchGradient:
 
     def __init__(self, flat: Flat, kappa: Array, loss_gradient: LossGradient) -> None:
         self._flat = flat
-        self._kappa = kappa[:, None]
+        self._dtype = flat.vector.dtype
+        self._kappa = kappa[:, None].astype(self._dtype)
         self._n_wide = count_wide(self._kappa)
         self._loss_gradient = loss_gradient
         self._fired: Fired | None = None
@@ -49,7 +50,7 @@ class BatchGradient:
         self._g = Flat(flat.params)
         c, raw_sigma = self._g.params["c"], self._g.params["raw_sigma"]
         self._P, self._M = len(c), len(c.T)
-        self._g_shares = np.empty((2, self._M))
+        self._g_shares = np.empty((2, self._M), self._dtype)
         self._g_theta = Theta(c, raw_sigma, self._g_shares[0], self._g_shares[1], self._g.b)
 
     def __call__(self, X_t: Array, y: Array) -> tuple[Array, Array]:
@@ -74,8 +75,8 @@ class BatchGradient:
         """Return memory for batches of that size."""
         if self._fired is None or self._fired.shape[2] != B:
             sizes = self._M, self._P, B
-            self._fired = Fired(*sizes)
-            self._wide = Wide(self._n_wide, *sizes) if self._n_wide else None
+            self._fired = Fired(*sizes, self._dtype)
+            self._wide = Wide(self._n_wide, *sizes, self._dtype) if self._n_wide else None
         return self._fired, self._wide
 
     def _constrain(self) -> tuple[Theta, Array]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -48,6 +48,10 @@ class Flat:
     Matrices (P, M) lie there column by column, which is how `_fast.planes` reads them, the
     two kinds of shares follow each other, and so do slopes and intercepts of the consequents.
 
+    Args:
+        params: the parameters by name.
+        dtype: of the vector; None for that of the parameters.
+
     Attributes:
         vector: all numbers.
         params: the parameters, as views.
@@ -64,8 +68,8 @@ class Flat:
     (array([6.]), array([[3., 4., 6.]]))
     """
 
-    def __init__(self, params: Params) -> None:
-        arrays = [params[name] for name in PARAM_NAMES]
+    def __init__(self, params: Params, dtype: Any = None) -> None:
+        arrays = [np.asarray(params[name], dtype) for name in PARAM_NAMES]
         self.vector = np.concatenate([value.ravel(order="F") for value in arrays])
         starts = np.cumsum([0] + [value.size for value in arrays])
         self.params = {

@@ -43,6 +43,7 @@ backward pass needs.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -50,48 +51,54 @@ from autograd.extend import defvjp_argnums, primitive
 
 from gt2lite._fast.parameters import Theta
 from gt2lite._fast.state import quiet
-from gt2lite._fast.switching import PlainMean, Reduction, cache_line_array, ones, sort_rules
+from gt2lite._fast.switching import (
+    LIMITS,
+    PlainMean,
+    Reduction,
+    cache_line_array,
+    ones,
+    sort_rules,
+)
 from gt2lite._validation import Array, IntArray
 
-_SAFE_PRODUCT = 1e-200
-_COMMON_FACTOR = 1e-40  # firings may be larger than 1 by so much
-_LEAST_ROOM = 2.0**-53  # 1 - t where t is 1 to the last bit
-_LOWEST_LOG = -1e300  # keeps differences of logarithms finite where squares overflow
+_SAFE_INPUTS = 5  # inputs whose memberships are multiplied at a time in single precision
 
 
 class Fired:
     """Memory for what a batch does to the rules, the same for all planes; filled by `fire`."""
 
-    def __init__(self, M: int, P: int, B: int) -> None:
+    def __init__(self, M: int, P: int, B: int, dtype: Any = float) -> None:
         self.shape = M, P, B
-        X = cache_line_array((2, M + 1, B))  # inputs and a row of ones; then rows of -1
+        self.limits = LIMITS[np.dtype(dtype)]
+        array = functools.partial(cache_line_array, dtype=dtype)
+        X = array((2, M + 1, B))  # inputs and a row of ones; then rows of -1
         X[0, M], X[1] = 1, -1
         self.X_t = X[0, :M]
         self.X_and_ones = X[0]
         self.X_pairs = X[:, :M].swapaxes(0, 1)  # (M, 2, B)
-        lines = cache_line_array((2, M, P))  # z = scale * x - offset
+        lines = array((2, M, P))  # z = scale * x - offset
         self.scale, self.offset = lines  # 1 / sigma, over the root of M; and times c
         self.line_pairs = lines.transpose(1, 2, 0)  # (M, P, 2)
-        self.z = cache_line_array((M, P, B))  # distance from centres: ln mu = -z**2 / 2
-        self.mu = cache_line_array((M, P, B))
+        self.z = array((M, P, B))  # distance from centres: ln mu = -z**2 / 2
+        self.mu = array((M, P, B))
         self.mu_rows = self.mu.reshape(M, P * B)
-        self.log_f = cache_line_array((P, B))
-        self.f = cache_line_array((P, B))  # exp(log_f), over `unit`
+        self.log_f = array((P, B))
+        self.f = array((P, B))  # exp(log_f), over `unit`
         self.unit: Array | float = 1.0  # (B,) the largest exp(log_f) where that is tiny
-        self.total = cache_line_array((B,))  # the sum of f
-        self.y = cache_line_array((2, P, B))  # consequents and their negatives
+        self.total = array((B,))  # the sum of f
+        self.y = array((2, P, B))  # consequents and their negatives
         self.positions: IntArray = np.empty((0, 0), dtype=int)  # (P, B), see `sort_rules`
 
 
 class Wide(Reduction):
     """Memory for the V planes of a batch that have a width; filled by `reduce_planes`."""
 
-    def __init__(self, V: int, M: int, P: int, B: int) -> None:
-        super().__init__(V, P, B)
-        self.kappa: Array = np.empty((V, 1))  # (V, 1) or (V, B)
+    def __init__(self, V: int, M: int, P: int, B: int, dtype: Any = float) -> None:
+        super().__init__(V, P, B, dtype)
+        self.kappa: Array = np.empty((V, 1), dtype)  # (V, 1) or (V, B)
         # t, then the room 1 - kappa s below and above mu
-        self.shares = cache_line_array((3, V, M, 1))
-        self.u = cache_line_array((V, M, P, B))  # upper memberships over their room
+        self.shares = self._array((3, V, M, 1))
+        self.u = self._array((V, M, P, B))  # upper memberships over their room
         self.u_rows = self.u.reshape(V * M, P * B)
 
 
@@ -100,6 +107,7 @@ def fire(theta: Theta, X_t: Array, fired: Fired) -> None:
     c, sigma, _, _, b = theta
     M, P, B = fired.shape
     z, mu, f = fired.z, fired.mu, fired.f
+    dtype, limits = f.dtype, fired.limits
     fired.X_t[:] = X_t
     np.divide(M**-0.5, sigma.T, out=fired.scale)
     np.multiply(c.T, fired.scale, out=fired.offset)
@@ -107,17 +115,17 @@ def fire(theta: Theta, X_t: Array, fired: Fired) -> None:
 
     np.multiply(z, z, out=mu)
     mu *= -0.5
-    np.dot(ones(M), fired.mu_rows, out=fired.log_f.reshape(P * B))
+    np.dot(ones(M, dtype), fired.mu_rows, out=fired.log_f.reshape(P * B))
     np.exp(mu, out=mu)
     np.exp(fired.log_f, out=f)
     fired.unit = 1.0
-    np.dot(ones(P), f, out=fired.total)
-    if not np.minimum.reduce(fired.total) > _SAFE_PRODUCT:
-        np.maximum(fired.log_f, _LOWEST_LOG, out=fired.log_f)
+    np.dot(ones(P, dtype), f, out=fired.total)
+    if not np.minimum.reduce(fired.total) > limits.safe_product:
+        np.maximum(fired.log_f, limits.lowest_log, out=fired.log_f)
         top = np.maximum.reduce(fired.log_f, axis=0)
         np.exp(fired.log_f - top, out=f)
         fired.unit = np.exp(top)
-        np.dot(ones(P), f, out=fired.total)
+        np.dot(ones(P, dtype), f, out=fired.total)
 
     y = fired.y[0]
     np.dot(b, fired.X_and_ones, out=y)
@@ -140,9 +148,9 @@ def reduce_planes(theta: Theta, fired: Fired, kappa: Array, wide: Wide | None) -
         wide: memory for those that have a width, the first ones; None where there are none.
     """
     n_wide = 0 if wide is None else wide.K
-    ends = np.empty((2, len(kappa), len(fired.total)))
+    ends = np.empty((2, len(kappa), len(fired.total)), fired.f.dtype)
     if n_wide < len(kappa):
-        mean = np.dot(ones(len(fired.f)), fired.f * fired.y[0])
+        mean = np.dot(ones(len(fired.f), fired.f.dtype), fired.f * fired.y[0])
         mean /= fired.total
         ends[:, n_wide:] = mean
     if wide is not None:
@@ -157,8 +165,8 @@ def _widen(theta: Theta, fired: Fired, kappa: Array, wide: Wide) -> None:
     M = fired.shape[0]
     wide.kappa = kappa
     if wide.shares.shape[3] != kappa.shape[1]:
-        wide.shares = cache_line_array((3, len(kappa), M, kappa.shape[1]))
-    shares = wide.shares
+        wide.shares = cache_line_array((3, len(kappa), M, kappa.shape[1]), wide.u.dtype)
+    shares, limits = wide.shares, fired.limits
     t, room = shares[0], shares[1:]
     np.multiply(kappa[:, None], theta.s_l[:, None], out=room[0])
     np.multiply(kappa[:, None], theta.s_r[:, None], out=t)
@@ -166,27 +174,41 @@ def _widen(theta: Theta, fired: Fired, kappa: Array, wide: Wide) -> None:
     np.subtract(1.0, room, out=room)
     products = np.multiply.reduce(shares, axis=2)  # (3, V, 1 or B)
     least = np.minimum.reduce(products, axis=None)
-    is_safe = bool(least > _SAFE_PRODUCT)
+    is_safe = bool(least > limits.safe_product)
     if not is_safe:
-        np.maximum(room, _LEAST_ROOM, out=room)
+        np.maximum(room, limits.least_room, out=room)
 
     np.add(fired.mu, (t / room[1])[:, :, None], out=wide.u)
     if is_safe:
         np.multiply.reduce(wide.u, axis=1, out=wide.upper)
         lower = products[1] * fired.unit
-        if least > _COMMON_FACTOR:  # the lower firings take over what the upper ones lack
+        if least > limits.common_factor:  # the lower firings take over what the upper ones lack
             lower /= products[2]
         else:
             wide.upper *= products[2][:, None]
         np.multiply(fired.f, lower[:, None], out=wide.lower)
     else:
-        log_u = np.logaddexp(np.log(room[1])[:, :, None] - fired.z**2 / 2, np.log(t)[:, :, None])
-        log_upper = np.maximum(np.add.reduce(log_u, axis=1), _LOWEST_LOG)  # (V, P, B)
-        log_lower = np.maximum(fired.log_f, _LOWEST_LOG) + np.log(room[0]).sum(axis=1)[:, None]
+        log_upper = np.maximum(_log_upper(fired, wide, t, room[1]), limits.lowest_log)
+        log_lower = (
+            np.maximum(fired.log_f, limits.lowest_log) + np.log(room[0]).sum(axis=1)[:, None]
+        )
         top = log_upper.max(axis=1, keepdims=True)
         np.exp(log_upper - top, out=wide.upper)
         np.exp(log_lower - top, out=wide.lower)
     wide.find_lower_ends(fired.y[0], fired.positions, all_fire=is_safe)
+
+
+def _log_upper(fired: Fired, wide: Wide, t: Array, room: Array) -> Array:
+    """Return the logarithms (V, P, B) of upper firings, given t and 1 - t, both (V, M, 1 or B)."""
+    if fired.f.dtype == float:
+        log_u = np.logaddexp(np.log(room)[:, :, None] - fired.z**2 / 2, np.log(t)[:, :, None])
+        return np.add.reduce(log_u, axis=1)
+    # in single precision products of a few inputs are safe, which saves most of the logarithms
+    total = np.log(room).sum(axis=1)[:, None]
+    for start in range(0, wide.u.shape[1], _SAFE_INPUTS):
+        product = np.multiply.reduce(wide.u[:, start : start + _SAFE_INPUTS], axis=1)
+        total = total + np.log(product)
+    return total
 
 
 def pull_back_planes(
@@ -234,15 +256,16 @@ def _pull_back_wide(
 
     # ln f_lower = sum_m ln(1 - kappa s_l) + log_f
     # ln f_upper = sum_m ln(1 - t) + ln u, and u = mu - 1 + 1 / (1 - t)
-    in_all = np.dot(g_f.reshape(2 * V, P * B), ones(P * B))
-    by_input = np.dot(wide.u_rows, ones(P * B)).reshape(V, M)
+    sum_all = ones(P * B, fired.f.dtype)
+    in_all = np.dot(g_f.reshape(2 * V, P * B), sum_all)
+    by_input = np.dot(wide.u_rows, sum_all).reshape(V, M)
     room = wide.shares[1:, :, :, 0]  # (2, V, M)
     slopes = wide.kappa / room
     by_input /= room[1]
     by_input -= in_all[V:, None]
     by_input *= slopes[1]
     np.dot(-in_all[:V], slopes[0], out=out.s_l)
-    np.dot(ones(V), by_input, out=out.s_r)
+    np.dot(ones(V, fired.f.dtype), by_input, out=out.s_r)
 
     g_log_mu = g_u[0]  # by mu, until it is multiplied by it
     for other in g_u[1:]:
@@ -256,7 +279,7 @@ def _pull_back_rules(theta: Theta, fired: Fired, g_log_mu: Array, g_y: Array, ou
     """Put the gradient by centres, widths and consequents into `out`; `g_log_mu` is lost."""
     M, P, _ = fired.shape
     g_z = np.multiply(g_log_mu, fired.z, out=g_log_mu)  # the sign is dropped
-    by_scale, by_offset = g_lines = np.empty((2, M, P))
+    by_scale, by_offset = g_lines = np.empty((2, M, P), g_z.dtype)
     np.matmul(fired.X_pairs, g_z.swapaxes(1, 2), out=g_lines.swapaxes(0, 1))
     by_offset *= fired.scale  # = -g_c
     np.negative(by_offset, out=out.c.T)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,24 +20,38 @@ MATRIX_SUMS_UP_TO = 128
 """Number of rules up to which one small matrix product is cheaper than a running sum."""
 
 
-# consequents so near to an end, relative to it, count as equal to it
-_AT_THE_END = 1e-14
-_TINY = 1e-294
 _CACHE_LINE = 64  # bytes: where vectors of a processor like to start
 
 
-def cache_line_array(shape: tuple[int, ...]) -> Array:
+class Limits(NamedTuple):
+    """Where numbers of a precision come too near to underflow, overflow or rounding."""
+
+    safe_product: float  # products of memberships above it keep all their digits
+    common_factor: float  # firings may be larger than 1 by the inverse of this
+    least_room: float  # 1 - t where t is 1 to the last bit
+    lowest_log: float  # keeps differences of logarithms finite where squares overflow
+    at_the_end: float  # consequents so near to an end, relative to it, count as equal to it
+    tiny: float
+
+
+LIMITS = {
+    np.dtype(float): Limits(1e-200, 1e-40, 2.0**-53, -1e300, 1e-14, 1e-294),
+    np.dtype(np.float32): Limits(1e-30, 1e-30, 2.0**-24, -1e30, 1e-6, 1e-34),
+}
+
+
+def cache_line_array(shape: tuple[int, ...], dtype: Any = float) -> Array:
     """Return a new array, of arbitrary content, that starts where a line of the cache does."""
-    size = 8 * math.prod(shape)
+    size = np.dtype(dtype).itemsize * math.prod(shape)
     raw = np.empty(size + _CACHE_LINE, dtype=np.uint8)
     start = -raw.ctypes.data % _CACHE_LINE
-    return raw[start : start + size].view(float).reshape(shape)
+    return raw[start : start + size].view(dtype).reshape(shape)
 
 
-@functools.lru_cache(maxsize=16)
-def ones(n: int) -> Array:
+@functools.lru_cache(maxsize=32)
+def ones(n: int, dtype: Any = float) -> Array:
     """Return n ones: a sum is cheapest as a product with them."""
-    return np.ones(n)
+    return np.ones(n, dtype)
 
 
 def sort_rules(y: Array) -> IntArray:
@@ -67,19 +81,20 @@ class Reduction:
     0/0 occurs here, and is dealt with.
     """
 
-    def __init__(self, K: int, P: int, B: int) -> None:
+    def __init__(self, K: int, P: int, B: int, dtype: Any = float) -> None:
         self.K, self.P, self.B = K, P, B
-        self.firings = cache_line_array((K, 2, P, B))
+        self._array = functools.partial(cache_line_array, dtype=dtype)
+        self._limits = LIMITS[np.dtype(dtype)]
+        self.firings = self._array((K, 2, P, B))
         self.upper, self.lower = self.firings[:, 0], self.firings[:, 1]  # (K, P, B)
         self._rows = self.firings.reshape(2 * K, P * B)
-        terms = cache_line_array(
-            (2, 2 * K, P, B)
-        )  # weight and moment; by plane, upper and lower firings
+        # weight and moment; by plane, upper and lower firings
+        terms = self._array((2, 2 * K, P, B))
         self._weights, self._moments = terms
         self._terms = terms.reshape(2, K, 2 * P, B)
-        self._sums = cache_line_array((2, K, 2 * P, B))
+        self._sums = self._array((2, K, 2 * P, B))
         self._W, self._means = self._sums
-        self.lower_ends = cache_line_array((2, K, B))  # of y and of -y
+        self.lower_ends = self._array((2, K, B))  # of y and of -y
         self._lower_ends_by_plane = self.lower_ends.swapaxes(0, 1)
 
     def find_lower_ends(self, y: Array, positions: IntArray, *, all_fire: bool = False) -> Array:
@@ -124,8 +139,8 @@ class Reduction:
         d, w, share, d_ends, w_ends, below, g_f = self._for_gradients
         np.subtract(y[:, None], self.lower_ends[:, :, None], out=d_ends)
         near = np.abs(self.lower_ends)
-        near *= _AT_THE_END
-        near += _TINY
+        near *= self._limits.at_the_end
+        near += self._limits.tiny
         np.subtract(d_ends, near[:, :, None], out=w_ends)
         w_ends *= -np.inf  # inf for consequents below, -inf for those above, nan in between
         np.fmin(w_ends, self.upper, out=w_ends)
@@ -154,17 +169,17 @@ class Reduction:
     def _for_gradients(self) -> tuple[Array, ...]:
         K, P, B = self.K, self.P, self.B
         n = 2 * K + 1  # all ends and a plain mean
-        d, w = cache_line_array((n, P, B)), cache_line_array((n, P, B))
+        d, w = self._array((n, P, B)), self._array((n, P, B))
         by_end = (2, K, P, B)
         d_ends, w_ends = d[:-1].reshape(by_end), w[:-1].reshape(by_end)
         return (
             d,
             w,
-            cache_line_array((n, B)),
+            self._array((n, B)),
             d_ends,
             w_ends,
-            cache_line_array(by_end),
-            cache_line_array(by_end),
+            self._array(by_end),
+            self._array(by_end),
         )
 
 
@@ -197,7 +212,7 @@ def _switched_sums(terms: Array, sums: Array) -> None:
     """
     P = terms.shape[2] // 2
     if P <= MATRIX_SUMS_UP_TO:
-        np.matmul(_switch_matrices(P), terms, out=sums)
+        np.matmul(_switch_matrices(P, terms.dtype), terms, out=sums)
         return
     upper, lower = terms[:, :, :P], terms[:, :, P:]
     for rows, small, large in (
@@ -226,9 +241,9 @@ def _shifted(terms: Array, by: int) -> Array:
 
 
 @functools.cache
-def _switch_matrices(P: int) -> Array:
+def _switch_matrices(P: int, dtype: Any = float) -> Array:
     """Return the matrices (2, 1, 2P, 2P) that form all switched sums: of weights, of moments."""
-    upto, below = np.tri(P), np.tri(P, k=-1)
+    upto, below = np.tri(P, dtype=dtype), np.tri(P, k=-1, dtype=dtype)
     of_weights = np.block([[upto, 1 - upto], [1 - below, below]])
     of_moments = of_weights.copy()
     of_moments[P:] *= -1

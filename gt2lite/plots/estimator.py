@@ -19,7 +19,18 @@ from gt2lite.metrics import covers, picp
 from gt2lite.plots.calibration import bin_coverage, interval_bands
 from gt2lite.plots.learning import by_epoch
 from gt2lite.plots.sets import bell
-from gt2lite.plots.style import BAND, BLUE, COLORS, GREY, LINES, MARKS, labelled, legend_above, nth
+from gt2lite.plots.style import (
+    BAND,
+    BLUE,
+    COLORS,
+    GREY,
+    LINES,
+    MARKS,
+    labelled,
+    legend_above,
+    nth,
+    plain_text,
+)
 from gt2lite.rules import input_names
 from gt2lite.system import constrain
 
@@ -62,7 +73,7 @@ def plot_intervals(
         for i, level in enumerate(levels)
     }
     interval_bands(ax, read_target(y, len(lower)), bands)
-    return labelled(ax, "rows, in the order of their target", target)
+    return labelled(ax, "rows, in the order of their target", plain_text(target))
 
 
 def plot_calibration(
@@ -182,7 +193,7 @@ def plot_rules(
     leader = np.argmax(reg.rule_weights(X), axis=1)
     values = read_table(X)[0]
     if values.shape[1] == 1:
-        (_, name), label = _find_input(reg, 0), target
+        (_, name), label = _find_input(reg, 0), plain_text(target)
         place, height = values[:, 0], reg.predict(X)
     else:
         if inputs is None:
@@ -204,7 +215,7 @@ def plot_rules(
         if rows.any():
             ax.plot(
                 place[rows], height[rows], nth(MARKS, k), color=nth(COLORS, k), markersize=3.5,
-                alpha=0.6, linestyle="none", label=f"rule {rule.number}: {100 * rows.mean():.0f} %",
+                alpha=0.6, linestyle="none", label=f"rule {rule.number}: {rows.mean():.0%}",
             )  # fmt: skip
     legend_above(ax, 3, columnspacing=1.2)
     return labelled(ax, name, label)
@@ -243,13 +254,14 @@ def plot_coverage_by(
         m, name = _find_input(reg, by)
         column: NDArray[Any] = read_table(X)[0][:, m]
     else:
-        column, name = np.asarray(by), str(getattr(by, "name", None) or "bins")
+        column, name = np.asarray(by), plain_text(str(getattr(by, "name", None) or "bins"))
         if column.shape != (len(lower),):
             raise ValueError(
                 f"by must be an input, or {len(lower)} values, one per row; got shape "
                 f"{column.shape}"
             )
     code, names = _cut(column, whole("bins", bins))
+    names = [plain_text(one) for one in names]
     sizes = np.bincount(code, minlength=len(names))
     shares = np.bincount(code, weights=covered, minlength=len(names)) / sizes
     bin_coverage(ax, {f"{100 * level:.4g} %": shares}, names, level, sizes=sizes.tolist())
@@ -257,15 +269,15 @@ def plot_coverage_by(
 
 
 def _find_input(reg: GT2Regressor, which: Any) -> tuple[int, str]:
-    """Return the number and the name of an input, given either."""
+    """Return the number and the name of an input, given either; the name is for a figure."""
     check_fitted(reg)
     names = input_names(reg)
     if isinstance(which, str):
         if which not in names:
             raise ValueError(f"input must be one of {', '.join(names)}, got {which!r}")
-        return names.index(which), which
+        return names.index(which), plain_text(which)
     m = whole("input", which, 0, len(names) - 1)
-    return m, names[m]
+    return m, plain_text(names[m])
 
 
 def _cut(column: NDArray[Any], bins: int) -> tuple[NDArray[np.intp], list[str]]:

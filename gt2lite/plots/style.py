@@ -71,6 +71,11 @@ def labelled(ax: Axes, x: str, y: str) -> Axes:
     return ax
 
 
+def plain_text(name: str) -> str:
+    """Return a name from data so that matplotlib does not read it as a formula."""
+    return name.replace("$", r"\$")
+
+
 def legend_above(ax: Axes, n_columns: int = 3, **options: Any) -> None:
     """Place the legend above the axes, where it covers no curve."""
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=n_columns, **options)

@@ -1,15 +1,16 @@
 """Reports on your own table: one call trains, calibrates, measures, and writes a page.
 
-``python -m gt2lite report houses.csv --target price`` calls `report`. It writes three files: a
+``gt2lite report houses.csv --target price`` calls `report`. It writes three files: a
 page that needs no network, predictions for the test rows, and the model. `load` reads the model
 again, for new tables; `read` reads a table of any dialect.
 
-The steps are modules: `reading` files, `columns` and their encoding, `analysis` (split, fit,
-measure), the `model` that goes to a file, and the `page` with its template.
+The steps are modules: `reading` files, `analysis` (split, fit, measure), the `model` that goes to
+a file, and the `page` with its template; `gt2lite.columns` encodes columns.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time as clock
@@ -28,15 +29,17 @@ except ModuleNotFoundError as error:  # pragma: no cover
         f"gt2lite.report needs {error.name}, which is not installed: pip install 'gt2lite[report]'"
     ) from error
 
-from gt2lite._validation import whole
-from gt2lite.model_file import write_file
+from gt2lite import model_file
+from gt2lite.columns import TableError
 from gt2lite.regressor import percent
-from gt2lite.report.analysis import Accuracy, Coverage, Findings, analyse
+from gt2lite.report.analysis import Accuracy, Coverage, Findings, Request, analyse
 from gt2lite.report.model import TableModel, frame_to_csv, load
 from gt2lite.report.page import number, render
-from gt2lite.report.reading import TableError, read
+from gt2lite.report.reading import read
 
 __all__ = ["Report", "TableError", "TableModel", "load", "read", "report"]
+
+FILES = ("report.html", "predictions.csv", "model.json")
 
 
 @dataclass(frozen=True)
@@ -48,22 +51,25 @@ class Report:
     saved: Path  #: the file with the model
     model: TableModel = field(repr=False)  #: for new tables: ``model.predict(frame)``
     coverages: list[Coverage] = field(repr=False)  #: of the test rows at each level
-    accuracies: list[Accuracy] = field(repr=False)  #: model, mean, boosted trees, one width
+    accuracies: list[Accuracy] = field(repr=False)  #: model, boosted trees, mean, one width
     findings: Findings = field(repr=False)  #: everything else on the page
 
     def __str__(self) -> str:
         lines = [
             f"{percent(row.level):>5}%: covers {row.share:.1%} of {row.n_rows:,} test rows "
-            f"({row.verdict}, {row.low:.1%} to {row.high:.1%}), "
-            f"mean width {number(row.width)}"
-            for row in self.coverages
+            f"({row.verdict}, {row.low:.1%} to {row.high:.1%}), mean width {number(row.width)}, "
+            f"interval score {number(ours)} (boosted trees: {number(theirs)})"
+            for row, ours, theirs in zip(
+                self.coverages, self.accuracies[0].scores, self.accuracies[1].scores, strict=True
+            )
         ]
         errors = ", ".join(f"{a.name} {number(a.rmse)}" for a in self.accuracies[:3])
+        alerts = [*self.findings.alerts, *self.findings.warnings]
         return "\n".join(
             [
                 *lines,
                 f"RMSE: {errors}",
-                *(f"warning: {warning}" for warning in self.findings.warnings),
+                *(f"alert: {alert}" for alert in alerts),
                 f"page: {self.page}",
                 f"predictions: {self.predictions}",
                 f"model: {self.saved}",
@@ -82,11 +88,18 @@ def report(
     progress: bool = True,
     *,
     epochs: int | None = None,
+    keep: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    bounds: tuple[float | None, float | None] | None = None,
+    log: bool = False,
+    quick: bool = False,
+    sheet: str | None = None,
+    overwrite: bool = False,
 ) -> Report:
     """Train, calibrate and test a model on a table, and write a page about it.
 
     The folder `out` gets `report.html`, a page that loads nothing else, `predictions.csv` with the
-    test rows, and `model.json`.
+    test rows, and `model.json`: all three at the end, or none.
 
     Args:
         table: the path of a CSV, Excel or Parquet file, or a data frame.
@@ -98,31 +111,78 @@ def report(
         seed: the seed of every random choice.
         progress: whether to print progress to stderr.
         epochs: passes over the training rows; None for a number that suits the table.
+        keep: columns that are inputs although they look useless, such as numbers that count rows.
+        drop: columns that are not inputs.
+        bounds: the lowest and the highest possible target, such as ``(0, None)``.
+        log: whether to learn the logarithm of the target, which must be positive.
+        quick: whether to train one system without a choice of settings, for a first look.
+        sheet: the sheet of an Excel file.
+        overwrite: whether to replace the files of an earlier report.
 
     Raises:
         TableError: the table cannot be used as asked; the message says what to do.
     """
     begun = clock.monotonic()
 
-    def log(message: str) -> None:
+    def say(message: str) -> None:
         if progress:
             print(f"[{clock.monotonic() - begun:4.0f} s] {message}", file=sys.stderr, flush=True)
 
-    whole("seed", seed, low=0, high=2**32 - 1)  # the range of scikit-learn's seeds
-    log("reading the table ...")
-    source = read(table)
-    folder = Path(f"{source.name.split('.')[0]}_report") if out is None else Path(out)
-    if folder.exists() and not folder.is_dir():
-        raise TableError(f"out must be a folder, and {str(folder)!r} is a file")
-    found = analyse(source.frame, target, levels, groups, time, seed, log, epochs)
-    log("writing the page ...")
-    html = render(found, source, seed)
-    folder.mkdir(parents=True, exist_ok=True)
-    page, predictions, saved = (
-        folder / name for name in ("report.html", "predictions.csv", "model.json")
-    )
-    write_file(page, html.encode())
-    write_file(predictions, frame_to_csv(found.test_table()))
-    found.model.save(saved)
-    log("done")
-    return Report(page, predictions, saved, found.model, found.coverages, found.accuracies, found)
+    request = Request(target, levels, groups, time, seed, epochs, keep, drop, bounds, log, quick)
+    is_file = isinstance(table, (str, os.PathLike))
+    folder = default_folder(table if is_file else "table") if out is None else Path(out)
+    _check_folder(folder, overwrite, table if is_file else None)
+    say("reading the table ...")
+    source = read(table, target, sheet)
+    found = analyse(source.frame, request, say, progress)
+    say("writing the page ...")
+    contents = [render(found, source).encode(), frame_to_csv(found.test_table())]
+    contents.append(found.model.encode())
+    files = [folder / name for name in FILES]
+    is_new = not folder.exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        model_file.write_files(dict(zip(files, contents, strict=True)))
+    except BaseException:
+        if is_new:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        raise
+    say("done")
+    page, predictions, model = files
+    return Report(page, predictions, model, found.model, found.coverages, found.accuracies, found)
+
+
+def default_folder(table: str | os.PathLike[str]) -> Path:
+    """Return the folder of a report if none is named: houses_report for houses.csv.
+
+    >>> default_folder("data/houses.csv").name
+    'houses_report'
+    """
+    return Path(f"{short_stem(table)}_report")
+
+
+def short_stem(path: str | os.PathLike[str]) -> str:
+    """Return the name of a file without what follows a point, of at most 200 bytes."""
+    return Path(path).name.split(".")[0].encode()[:200].decode(errors="ignore")
+
+
+def _check_folder(folder: Path, overwrite: bool, table: Any) -> None:
+    """Raise an error, before anything is computed, if the files of a report cannot be written."""
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        os.lstat(folder)  # other errors: a name too long, no permission
+    above = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not above.is_dir():
+        raise TableError(f"out must be a folder, and {str(above)!r} is a file: name another one")
+    if not os.access(above, os.W_OK | os.X_OK):
+        raise TableError(f"out: there is no permission to write into {str(above)!r}")
+    for path in (folder / name for name in FILES):
+        if path.exists() and table is not None and path.samefile(table):
+            raise TableError(f"out: the table itself is {str(path)!r}: name another folder")
+        if os.path.lexists(path) and not overwrite:
+            raise TableError(
+                f"out: there is {str(path)!r} already: name another folder by --out, or add "
+                "--overwrite"
+            )
+        if path.exists() and not path.is_file():
+            raise TableError(f"out: {str(path)!r} is not a file: name another folder")

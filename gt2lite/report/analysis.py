@@ -10,16 +10,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.stats import betabinom
+from sklearn.ensemble import HistGradientBoostingRegressor
 
+from gt2lite._progress import progress_bar
 from gt2lite._threads import one_blas_thread
-from gt2lite._validation import Array, IntArray
+from gt2lite._validation import Array, IntArray, whole
 from gt2lite.calibration import fewest_samples, rank
-from gt2lite.metrics import covers, rmse
+from gt2lite.columns import Columns, Frame, TableError, as_labels, find_kind, read_as, specify
+from gt2lite.metrics import covers, interval_score, rmse
 from gt2lite.regressor import GT2Regressor, bound_names, percent
-from gt2lite.report.columns import Columns, as_labels, find_kind, read_as, specify
-from gt2lite.report.model import TableModel, read_levels
-from gt2lite.report.reading import Frame, TableError
-from gt2lite.splits import random_parts
+from gt2lite.report.model import TableModel, put_before, read_bounds, read_levels
+from gt2lite.splits import group_parts, random_parts
+from gt2lite.training import InterruptedTrainingWarning
 
 CURVE_LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 FEWEST_ROWS, FEWEST_GROUPS = 60, 6
@@ -28,21 +31,66 @@ MOST_ROWS = {"training": 5_000, "calibration": 5_000, "test": 20_000}
 ENOUGH_GROUPS = 20  # fewer groups that calibrate or test are warned about
 RANGE = 0.95  # probability of a range of sampling variation
 IMPORTANCE_ROWS, IMPORTANCE_REPEATS = 500, 3
+IMPORTANCE_WORK = 10_000  # rows predicted at most, for all columns and repeats
 MOST_REGIONS = 15  # values of a category
+QUICK = {"choose": False, "n_systems": 1}  # settings of a quick report
+LEAK = 0.9  # dependence of the target on one column from which it is suspicious
+FAR = 10  # times the distance that 95% of the targets keep from their median: an outlier
+MANY_ZEROS, MANY_COPIES = 0.1, 0.01  # shares of rows
 
 Sets = dict[str, IntArray]  # positions of the rows of each set; the keys are those of MOST_ROWS
 Parts = dict[str, tuple[Frame, Array]]  # encoded inputs and targets of each set
 
 
+@dataclass
+class Request:
+    """What a report is asked for, see `gt2lite.report.report`; checked."""
+
+    target: str
+    levels: Sequence[float] = (0.8, 0.9, 0.95)
+    groups: str | None = None
+    time: str | None = None
+    seed: int = 0
+    epochs: int | None = None
+    keep: Sequence[str] = ()
+    drop: Sequence[str] = ()
+    bounds: Any = None
+    log: bool = False
+    quick: bool = False
+
+    def __post_init__(self) -> None:
+        self.levels, self.bounds = read_levels(self.levels), read_bounds(self.bounds)
+        self.seed = whole("seed", self.seed, low=0, high=2**32 - 1)  # scikit-learn's seeds
+        self.keep, self.drop = (
+            (names,) if isinstance(names, str) else tuple(names) for names in (self.keep, self.drop)
+        )
+        if self.epochs is not None:
+            whole("epochs", self.epochs)
+
+    def check_names(self, known: Sequence[str]) -> None:
+        """Raise an error if a column is asked for that is not there, or in two roles."""
+        for role in ("target", "groups", "time"):
+            name = getattr(self, role)
+            if name is not None and name not in known:
+                close = difflib.get_close_matches(str(name), known, 3, 0.5) or known[:8]
+                raise TableError(
+                    f"{role}: there is no column {name!r}; did you mean "
+                    f"{', '.join(repr(column) for column in close)}?"
+                )
+        if self.target in (self.groups, self.time):
+            raise TableError(f"target: column {self.target!r} cannot have another role as well")
+
+
 class Accuracy(NamedTuple):
-    """Errors of predictions, and widths and coverages of intervals at each level."""
+    """Errors of predictions, and measures of intervals at each level."""
 
     name: str
     rmse: float
     mae: float
     r2: float
-    widths: list[float]
+    widths: list[float]  # mean
     coverages: list[float]
+    scores: list[float]  # interval scores: mean width plus a penalty for misses
 
 
 class Coverage(NamedTuple):
@@ -63,98 +111,116 @@ class Coverage(NamedTuple):
 class Findings:
     """Everything that the page shows; arrays are about the test rows, in their order."""
 
+    request: Request
     model: TableModel  #: trained and calibrated, with its columns
     sets: Sets  #: positions of the rows of the training, calibration and test sets
+    n_trees: int  #: number of rows from which boosted trees learned
     split: list[str]  #: a description of the sets
     n_missing: dict[str, int]  #: number of missing values of each column, in all rows
     rows: Frame  #: the test rows as they stand in the table
     y: Array  #: their targets (N,)
     predictions: Frame  #: prediction and bounds at each level
+    flags: list[str]  #: what is unusual about a row (N,)
     main: float  #: the level of regions, widths and misses: the one nearest to 0.9
     accuracies: list[Accuracy]  #: of the model and of its competitors
     coverages: list[Coverage]  #: at the levels asked for
     curve: list[Coverage]  #: at more levels
     regions: list[tuple[str, str, Coverage]]  #: column, region of its values, coverage there
     importance: list[tuple[str, float]]  #: by column, growth of the error in % if it is shuffled
-    notes: list[str]  #: what was unusual about the table or the training
+    alerts: list[str]  #: what may be wrong with the table
     warnings: list[str]  #: what may void the guarantee
-    rules: str  #: the most important rules in words
-    groups: str | None  #: the column whose groups stayed together
-    time: str | None  #: the column that was sorted by
+    notes: list[str]  #: what else was unusual about the table or the training
+    rules: str  #: the rules in words, of a small system that imitates the model
+    fidelity: str  #: how well it does; empty if these are rules of the model itself
 
     def bounds(self, level: float) -> tuple[Array, Array]:
         """Return the lower and upper bounds (N,) at a level."""
         return _bounds(self.predictions, level)
 
     def test_table(self) -> Frame:
-        """Return the test rows: target, prediction, and bounds at the levels asked for."""
+        """Return the test rows: target, prediction, bounds at the levels asked for, flags."""
         bounds = [name for level in self.model.levels for name in bound_names(level)]
-        frame = self.predictions[["prediction", *bounds]].copy()
-        taken = self.model.target in frame
-        frame.insert(0, "target" if taken else self.model.target, self.y)
-        return frame
+        predictions = self.predictions[["prediction", *bounds]].assign(flags=self.flags)
+        target = pd.DataFrame({self.model.target: self.y}, index=predictions.index)
+        return put_before(target, predictions)
 
 
-def analyse(
-    table: Frame,
-    target: str,
-    levels: Sequence[float],
-    groups: str | None,
-    time: str | None,
-    seed: int,
-    log: Callable[[str], None],
-    epochs: int | None = None,
-) -> Findings:
-    """Return all findings about a table; the arguments are those of `gt2lite.report.report`.
+def analyse(table: Frame, request: Request, log: Callable[[str], None], verbose: bool) -> Findings:
+    """Return all findings about a table; `verbose` shows progress bars on a terminal.
 
     Raises:
         TableError: the table cannot be used as asked; the message says what to do.
     """
-    levels = read_levels(levels)
-    frame, y_all, notes = _rows_with_target(table, target, groups, time)
-    sets, split = split_rows(frame, levels, seed, groups, time)
-    columns = specify(frame, sets["training"], target, groups, time)
+    request.check_names(list(table.columns))
+    frame, y_all, notes = _rows_with_target(table, request)
+    full, split = split_rows(frame, request)
+    sets, drawn = draw_rows(full, request)
+    roles = (request.target, request.groups, request.time, request.keep, request.drop)
+    columns = specify(frame, sets["training"], *roles)
     if not columns.used:
-        reasons = [f"{c.name!r}: {c.treatment}" for c in columns.columns if c.name != target]
-        raise TableError(
-            f"no column is left to predict {target!r} from; {'; '.join(reasons) or 'none there'}"
-        )
-    X, unusual = columns.encode(frame)
+        reasons = [f"{c.name!r}: {c.treatment}" for c in columns.columns][:20]
+        raise TableError(f"no column is left to predict from: {'; '.join(reasons)}")
+    X, unusual, flags = columns.encode(frame)
     parts = {name: (X.iloc[rows], y_all[rows]) for name, rows in sets.items()}
     log(f"training on {len(sets['training']):,} rows with {X.shape[1]} inputs ...")
-    regressor, warned = _fit(parts, seed, epochs)
-    model = TableModel(regressor, columns, target, levels)
+    regressor, warned = _fit(parts, request, verbose)
+    model = TableModel(regressor, columns, request.target, tuple(request.levels), request.bounds)
 
     X_test, y = parts["test"]
     log(f"measuring on {len(y):,} test rows ...")
-    many = read_levels([*CURVE_LEVELS, *levels])
-    predictions = model.predict_encoded(X_test, many)
+    many = sorted({*CURVE_LEVELS, *model.levels})
+    predictions, _ = model.predict_encoded(X_test, many, verbose=verbose)
     n_cal = len(sets["calibration"])
     curve = [measure_coverage(y, *_bounds(predictions, level), level, n_cal) for level in many]
-    log("computing the importance of inputs ...")
-    importance = measure_importance(regressor.predict, X_test, y, columns, seed)
-    main = min(levels, key=lambda level: abs(level - 0.9))
+    # Trees are fast, and learn from training rows that were not drawn, too.
+    trees = HistGradientBoostingRegressor(random_state=request.seed)
+    trees.fit(X.to_numpy()[full["training"]], y_all[full["training"]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what is unusual about rows is in `flags`
+        accuracies = _compare(parts, predictions, model, trees)
+        log(f"computing the importance of {len(columns.used)} columns ...")
+        predict, seed = regressor.predict, request.seed
+        importance = measure_importance(predict, X_test, y, columns, seed, verbose)
+    main = min(model.levels, key=lambda level: abs(level - 0.9))
     rows = frame.iloc[sets["test"]]
-    by = _region_values(rows, predictions["prediction"], columns, importance, groups)
+    by: dict[str, Any] = {"prediction": predictions["prediction"].to_numpy()}
+    for name, _ in importance[:2]:
+        kind = next(column.kind for column in columns.used if column.name == name)
+        if kind == "number":
+            by[name] = X_test.iloc[:, columns.places()[name][0]].to_numpy()
+        elif kind != "date":
+            by[name] = as_labels(rows[name])
+    if request.groups is not None:
+        by[request.groups] = as_labels(rows[request.groups])
+    alerts = find_alerts(frame, y_all, columns, *parts["training"], request.seed)
+    lower, upper = _bounds(predictions, main)
+    if y_all.min() >= 0 and (n_below := int((lower < 0).sum())):
+        alerts.append(
+            f"The target is never negative, and {n_below / len(y):.0%} of the {percent(main)}% "
+            "intervals begin below 0: try --bounds 0 none"
+            + (", or --log." if y_all.min() > 0 else ".")
+        )
     return Findings(
+        request=request,
         model=model,
         sets=sets,
-        split=split,
+        n_trees=len(full["training"]),
+        split=[*split, *drawn],
         n_missing=frame.isna().sum().to_dict(),
         rows=rows,
         y=y,
         predictions=predictions,
+        flags=[flags[i] for i in sets["test"]],
         main=main,
-        accuracies=_compare(parts, predictions, levels, seed, regressor),
-        coverages=[row for row in curve if row.level in levels],
+        accuracies=accuracies,
+        coverages=[row for row in curve if row.level in model.levels],
         curve=curve,
-        regions=measure_regions(by, y, *_bounds(predictions, main), main, n_cal),
+        regions=measure_regions(by, y, lower, upper, main, n_cal),
         importance=importance,
+        alerts=alerts,
+        warnings=find_warnings(frame, columns, sets, request),
         notes=[*notes, *unusual, *warned],
-        warnings=find_warnings(frame, columns, sets, groups, time),
-        rules=str(regressor.rules(parts["training"][0], target=target)),
-        groups=groups,
-        time=time,
+        **read_rules(regressor, *parts["training"], request.target),
     )
 
 
@@ -163,21 +229,9 @@ def _bounds(predictions: Frame, level: float) -> tuple[Array, Array]:
     return lower, upper
 
 
-def _rows_with_target(
-    frame: Frame, target: str, groups: str | None, time: str | None
-) -> tuple[Frame, Array, list[str]]:
+def _rows_with_target(frame: Frame, request: Request) -> tuple[Frame, Array, list[str]]:
     """Return the rows that have a target, their targets, and notes."""
-    for role, name in (("target", target), ("groups", groups), ("time", time)):
-        if name is not None and name not in frame:
-            known = list(frame.columns)
-            close = difflib.get_close_matches(str(name), known, 3, 0.5) or known[:8]
-            raise TableError(
-                f"{role}: there is no column {name!r}; did you mean "
-                f"{', '.join(repr(column) for column in close)}?"
-            )
-    if target in (groups, time):
-        raise TableError(f"target: column {target!r} cannot be the groups or the time as well")
-    values = frame[target]
+    target, values = request.target, frame[request.target]
     kind, _ = find_kind(values)
     if kind not in ("number", "yes/no"):
         example = str(values.dropna().iloc[0]) if values.notna().any() else ""
@@ -191,6 +245,11 @@ def _rows_with_target(
     n_values = len(np.unique(y))
     if n_values == 1:
         raise TableError(f"target: column {target!r} has the same value in every row")
+    low, high = request.bounds
+    if len(y) and not low <= y.min() <= y.max() <= high:
+        raise TableError(f"bounds: column {target!r} goes from {y.min():g} to {y.max():g}")
+    if request.log and len(y) and y.min() <= 0:
+        raise TableError(f"log: column {target!r} must be above 0, and holds {y.min():g}")
     notes = []
     if not present.all():
         notes.append(f"{(~present).sum():,} row(s) without a readable target were left out.")
@@ -205,53 +264,70 @@ def _rows_with_target(
 # ------------------------------------------------------------------- split
 
 
-def split_rows(
-    frame: Frame, levels: Sequence[float], seed: int, groups: str | None, time: str | None
-) -> tuple[Sets, list[str]]:
+def split_rows(frame: Frame, request: Request) -> tuple[Sets, list[str]]:
     """Return training, calibration and test set, about 60, 20 and 20% of the rows, and notes.
 
-    Small tables give more rows to calibration if the highest level needs them; of large tables
-    rows are drawn at random.
+    Small tables give more rows to calibration if the highest level needs them.
 
     Raises:
         TableError: too few rows, or too few groups.
     """
-    n, rng = len(frame), np.random.default_rng(seed)
+    n, rng = len(frame), np.random.default_rng(request.seed)
     if n < FEWEST_ROWS:
         raise TableError(
             f"the table has {n} rows with a target, fewer than {FEWEST_ROWS}: too few to train, "
             "calibrate and test; collect more rows"
         )
-    needed = fewest_samples(max(levels))
-    n_calibration = max(needed, round(SIZES["calibration"] * n))
-    if n_calibration > 0.4 * n:
-        fine = [f"{level:g}" for level in levels if fewest_samples(level) <= 0.4 * n]
-        raise TableError(
-            f"levels: {percent(max(levels))}% needs {needed} calibration rows, and the table has "
-            f"{n} rows: leave this level out" + (f" (--levels {' '.join(fine)})" if fine else "")
-        )
+    _check_levels(request.levels, int(0.4 * n))
+    n_calibration = max(fewest_samples(max(request.levels)), round(SIZES["calibration"] * n))
     n_train = min(round(SIZES["training"] * n), n - n_calibration - max(12, n // 5))
     sizes = [n_train, n_calibration]
-    if time is not None:
-        parts = np.split(_time_order(frame[time]), np.cumsum(sizes))
-        notes = [f"Rows in the order of {time!r}: the earliest train, the latest test."]
-    elif groups is not None:
-        labels = as_labels(frame[groups])
-        parts = _split_groups(labels, groups, sizes, rng)
+    if request.time is not None:
+        parts = np.split(_time_order(frame[request.time]), np.cumsum(sizes))
+        note = f"Rows in the order of {request.time!r}: the earliest train, the latest test."
+    elif request.groups is not None:
+        labels = as_labels(frame[request.groups])
+        if (n_groups := len(set(labels))) < FEWEST_GROUPS:
+            raise TableError(
+                f"groups: column {request.groups!r} has {n_groups} groups, fewer than "
+                f"{FEWEST_GROUPS}: too few for three sets; leave --groups out"
+            )
+        parts = group_parts(labels, sizes, rng)
         train, calibrate, test = (len(set(labels[rows])) for rows in parts)
-        notes = [
-            f"Whole groups of {groups!r} stay together: {train} train, {calibrate} calibrate and "
-            f"{test} test."
-        ]
+        note = (
+            f"Whole groups of {request.groups!r} stay together: {train} train, {calibrate} "
+            f"calibrate and {test} test."
+        )
+        if min(map(len, parts)) < 10:
+            raise TableError(
+                f"groups: column {request.groups!r} has groups so large that a set would have "
+                "fewer than 10 rows; leave --groups out"
+            )
     else:
-        parts = random_parts(n, sizes, rng)
-        notes = [f"Rows drawn at random (seed {seed})."]
-    sets = dict(zip(MOST_ROWS, parts, strict=True))
-    for name, rows in sets.items():
+        parts = [np.sort(rows) for rows in random_parts(n, sizes, rng)]
+        note = f"Rows drawn at random (seed {request.seed})."
+    _check_levels(request.levels, len(parts[1]))
+    return dict(zip(MOST_ROWS, parts, strict=True)), [note]
+
+
+def _check_levels(levels: Sequence[float], n_calibration: int) -> None:
+    needed = {level: fewest_samples(level) for level in levels}
+    if max(needed.values()) > n_calibration:
+        fine = " ".join(f"{level:g}" for level in levels if needed[level] <= n_calibration)
+        raise TableError(
+            f"levels: {percent(max(levels))}% needs {max(needed.values())} calibration rows, and "
+            f"{n_calibration} can calibrate: leave it out" + (f" (--levels {fine})" if fine else "")
+        )
+
+
+def draw_rows(full: Sets, request: Request) -> tuple[Sets, list[str]]:
+    """Return at most `MOST_ROWS` rows of each set, drawn at random, and notes."""
+    rng = np.random.default_rng([1, request.seed])
+    sets, notes = dict(full), []
+    for name, rows in full.items():
         if len(rows) > (most := MOST_ROWS[name]):
             notes.append(f"Of {len(rows):,} {name} rows {most:,} were drawn, to save time.")
-            rows = rows[np.sort(rng.choice(len(rows), most, replace=False))]
-        sets[name] = rows if time is not None else np.sort(rows)
+            sets[name] = rows[np.sort(rng.choice(len(rows), most, replace=False))]
     notes.append(", ".join(f"{len(rows):,} {name}" for name, rows in sets.items()) + " rows.")
     return sets, notes
 
@@ -269,83 +345,72 @@ def _time_order(values: Any) -> IntArray:
     return np.argsort(times.to_numpy(), kind="stable")
 
 
-def _split_groups(
-    labels: Any, name: str, sizes: Sequence[int], rng: np.random.Generator
-) -> list[IntArray]:
-    """Return the rows of three sets of whole groups."""
-    codes, names = pd.factorize(labels)
-    if len(names) < FEWEST_GROUPS:
-        raise TableError(
-            f"groups: column {name!r} has {len(names)} groups, fewer than {FEWEST_GROUPS}: "
-            "too few for three sets; leave --groups out"
-        )
-    order = rng.permutation(len(names))
-    n_rows = np.bincount(codes)[order]
-    middles = np.cumsum(n_rows) - n_rows / 2  # a group goes where most of it lies
-    set_of_group = np.empty(len(names), dtype=int)
-    set_of_group[order] = np.searchsorted(np.cumsum(sizes), middles)
-    parts: list[IntArray] = [np.flatnonzero(set_of_group[codes] == k) for k in range(3)]
-    if min(len(rows) for rows in parts) < 10:
-        raise TableError(
-            f"groups: column {name!r} has groups so large that a set would have fewer than "
-            "10 rows; leave --groups out"
-        )
-    return parts
-
-
 # ------------------------------------------------------------------- fit
 
 
-def _fit(parts: Parts, seed: int, epochs: int | None) -> tuple[GT2Regressor, list[str]]:
+def _fit(parts: Parts, request: Request, verbose: bool) -> tuple[GT2Regressor, list[str]]:
     """Return a trained and calibrated regressor, and its warnings."""
-    settings = {} if epochs is None else {"epochs": epochs}
+    settings: dict[str, Any] = {"random_state": request.seed, "verbose": None if verbose else False}
+    settings |= QUICK if request.quick else {}
+    settings |= {} if request.epochs is None else {"epochs": request.epochs}
+    settings |= {"target_transform": "log"} if request.log else {}
     with warnings.catch_warnings(record=True) as caught, one_blas_thread():
         warnings.simplefilter("always")
-        regressor = GT2Regressor.strong(random_state=seed, **settings).fit(*parts["training"])
+        regressor = GT2Regressor.strong(**settings).fit(*parts["training"])
         regressor.calibrate(*parts["calibration"], method="conformal")
+    if any(issubclass(warning.category, InterruptedTrainingWarning) for warning in caught):
+        raise KeyboardInterrupt  # half a training is not what the page would be about
     return regressor, [str(warning.message) for warning in caught]
 
 
-def _compare(
-    parts: Parts, predictions: Frame, levels: tuple[float, ...], seed: int, ours: GT2Regressor
-) -> list[Accuracy]:
-    """Return the accuracy of the model, the mean, boosted trees, and the model with one width.
+def _compare(parts: Parts, predictions: Frame, model: TableModel, trees: Any) -> list[Accuracy]:
+    """Return the accuracy of the model, boosted trees, the mean, and the model with one width.
 
-    All learn from the same rows. The last three have conformal intervals of one width: the
-    prediction -+ a quantile of the absolute errors on calibration rows.
+    The last three have conformal intervals of one width: the prediction -+ a quantile of the
+    absolute errors on calibration rows.
     """
-    from sklearn.ensemble import HistGradientBoostingRegressor
-
-    (X, y), (X_cal, y_cal), (X_test, y_test) = parts.values()
-    boosted = HistGradientBoostingRegressor(random_state=seed).fit(X.to_numpy(), y)
+    levels, (_, y_train) = model.levels, parts["training"]
+    (X_cal, y_cal), (X_test, y) = parts["calibration"], parts["test"]
     competitors: dict[str, Callable[[Frame], Array]] = {
-        "the mean": lambda rows: np.full(len(rows), y.mean()),
-        "boosted trees": lambda rows: boosted.predict(rows.to_numpy()),
-        "this model, one width": ours.predict,
+        "boosted trees": lambda rows: trees.predict(rows.to_numpy()),
+        "the mean": lambda rows: np.full(len(rows), y_train.mean()),
+        "this model, one width": model.regressor.predict,
     }
-    lower, upper = (
-        np.column_stack(bounds)  # (N, L)
-        for bounds in zip(*(_bounds(predictions, level) for level in levels), strict=True)
-    )
+    ends = np.array([_bounds(predictions, level) for level in levels])  # (L, 2, N)
     y_hat = predictions["prediction"].to_numpy()
-    found = [measure_accuracy("this model", y_test, y_hat, lower, upper)]
+    found = [measure_accuracy("this model", y, y_hat, ends[:, 0].T, ends[:, 1].T, levels)]
     ranks = [min(len(y_cal), rank(level, len(y_cal) + 1)) for level in levels]
     for name, predict in competitors.items():
         radii = np.sort(np.abs(y_cal - predict(X_cal)))[np.array(ranks) - 1]  # (L,)
         y_hat = predict(X_test)
         lower, upper = y_hat[:, None] - radii, y_hat[:, None] + radii
-        found.append(measure_accuracy(name, y_test, y_hat, lower, upper))
+        y_hat, lower, upper = (np.clip(values, *model.bounds) for values in (y_hat, lower, upper))
+        found.append(measure_accuracy(name, y, y_hat, lower, upper, levels))
     return found
+
+
+def read_rules(regressor: GT2Regressor, X: Frame, y: Array, target: str) -> dict[str, str]:
+    """Return the rules of a small system that imitates the model, and how well it does.
+
+    Of fewer than 100 rows, the heaviest rules of the model's first system take their place.
+    """
+    if len(y) < 100:
+        return {"rules": str(regressor.rules(X, target=target)), "fidelity": ""}
+    small = regressor.readable(X, y)
+    return {"rules": str(small.rules(X, target=target)), "fidelity": str(small.fidelity_)}
 
 
 # ------------------------------------------------------------------- measure
 
 
-def measure_accuracy(name: str, y: Array, y_hat: Array, lower: Array, upper: Array) -> Accuracy:
-    """Return the accuracy of predictions (N,) with intervals (N, L)."""
+def measure_accuracy(
+    name: str, y: Array, y_hat: Array, lower: Array, upper: Array, levels: Sequence[float]
+) -> Accuracy:
+    """Return the accuracy of predictions (N,) with intervals (N, L) at levels (L,)."""
     variance = float(np.mean((y - y.mean()) ** 2))
     mse = float(np.mean((y - y_hat) ** 2))
     covered = (lower <= y[:, None]) & (y[:, None] <= upper)
+    bounds = zip(lower.T, upper.T, levels, strict=True)
     return Accuracy(
         name,
         rmse=float(np.sqrt(mse)),
@@ -353,6 +418,7 @@ def measure_accuracy(name: str, y: Array, y_hat: Array, lower: Array, upper: Arr
         r2=1 - mse / variance if variance > 0 else float("nan"),
         widths=(upper - lower).mean(axis=0).tolist(),
         coverages=covered.mean(axis=0).tolist(),
+        scores=[interval_score(y, low, high, level) for low, high, level in bounds],
     )
 
 
@@ -366,8 +432,6 @@ def sampling_range(level: float, n_cal: int, n_test: int) -> tuple[float, float]
     >>> round(low, 2), round(high, 2)
     (0.87, 0.93)
     """
-    from scipy.stats import betabinom
-
     k = min(n_cal, rank(level, n_cal + 1))
     law = np.cumsum(betabinom.pmf(np.arange(n_test + 1), n_test, k, n_cal + 1 - k))
     tail = (1 - RANGE) / 2
@@ -390,89 +454,121 @@ def measure_coverage(y: Array, lower: Array, upper: Array, level: float, n_cal: 
 
 
 def measure_importance(
-    predict: Callable[[Frame], Array], X: Frame, y: Array, columns: Columns, seed: int
+    predict: Callable[[Frame], Array],
+    X: Frame,
+    y: Array,
+    columns: Columns,
+    seed: int,
+    verbose: bool = False,
 ) -> list[tuple[str, float]]:
     """Return by how many percent the error grows if a column is shuffled, the most first.
 
-    All inputs of a column are shuffled together, three times, among 500 rows at most.
+    All inputs of a column are shuffled together, up to three times among 500 rows; the more
+    columns there are, the fewer.
     """
     rng = np.random.default_rng(seed)
-    rows = rng.permutation(len(X))[:IMPORTANCE_ROWS]
+    places = columns.places()
+    n_rows = min(len(X), IMPORTANCE_ROWS, max(100, IMPORTANCE_WORK // len(places)))
+    repeats = max(1, min(IMPORTANCE_REPEATS, IMPORTANCE_WORK // (n_rows * len(places))))
+    rows = rng.permutation(len(X))[:n_rows]
     X, y = X.iloc[rows], y[rows]
     base, result = rmse(y, predict(X)), []
-    for name, places in columns.places().items():
-        growth = []
-        for _ in range(IMPORTANCE_REPEATS):
-            shuffled = X.copy()
-            shuffled.iloc[:, places] = X.iloc[rng.permutation(len(X)), places].to_numpy()
-            growth.append(rmse(y, predict(shuffled)) - base)
-        result.append((name, 100 * float(np.mean(growth)) / base if base > 0 else 0.0))
+    show = None if verbose else False
+    with progress_bar(len(places), "importance", "column", show=show) as done:
+        for name, place in places.items():
+            growth = []
+            for _ in range(repeats):
+                shuffled = X.copy()
+                shuffled.iloc[:, place] = X.iloc[rng.permutation(len(X)), place].to_numpy()
+                growth.append(rmse(y, predict(shuffled)) - base)
+            result.append((name, 100 * float(np.mean(growth)) / base if base > 0 else 0.0))
+            done(name)
     return sorted(result, key=lambda item: -item[1])
-
-
-def _region_values(
-    rows: Frame,
-    y_hat: Any,
-    columns: Columns,
-    importance: Sequence[tuple[str, float]],
-    groups: str | None,
-) -> dict[str, Any]:
-    """Return the values that divide test rows into regions, by name.
-
-    These are the prediction, the two most important columns and the groups.
-    """
-    values: dict[str, Any] = {"prediction": y_hat.to_numpy()}
-    used = {column.name: column for column in columns.used}
-    for name, _ in importance[:2]:
-        if used[name].kind == "number":
-            values[name] = read_as("number", rows[name]).fillna(used[name].fill).to_numpy()
-        elif used[name].kind in ("category", "yes/no"):
-            values[name] = as_labels(rows[name])
-    if groups is not None:
-        values[groups] = as_labels(rows[groups])
-    return values
 
 
 def measure_regions(
     by: Mapping[str, Any], y: Array, lower: Array, upper: Array, level: float, n_cal: int
 ) -> list[tuple[str, str, Coverage]]:
-    """Return coverage by thirds of numbers, and by values of everything else.
+    """Return coverage by thirds of numbers, and by the most frequent values of everything else.
 
     `by` names values for each row (N,), such as those of a column.
     """
-    return [
-        (what, where, measure_coverage(y[mask], lower[mask], upper[mask], level, n_cal))
-        for what, values in by.items()
-        for where, mask in _regions(np.asarray(values))
-        if mask.any()
-    ]
-
-
-def _regions(values: Array) -> list[tuple[str, Array]]:
-    """Return masks of the thirds of numbers, or of the most frequent values, with their names."""
-    if values.dtype.kind == "f":
-        if len(np.unique(values)) <= 3:
-            return [(f"{v:.4g}", values == v) for v in np.unique(values)]
-        first, second = np.quantile(values, [1 / 3, 2 / 3])
-        return [
-            (f"up to {first:.4g}", values <= first),
-            (f"{first:.4g} to {second:.4g}", (values > first) & (values <= second)),
-            (f"above {second:.4g}", values > second),
-        ]
-    text = values.astype(str)
-    names, counts = np.unique(text, return_counts=True)
-    order = np.argsort(-counts, kind="stable")[:MOST_REGIONS]
-    return [(str(names[i]), text == names[i]) for i in order]
-
-
-# ------------------------------------------------------------------- warnings
-
-
-def find_warnings(
-    frame: Frame, columns: Columns, sets: Sets, groups: str | None, time: str | None
-) -> list[str]:
-    """Return warnings of what may void the guarantee: an order in time, groups, few groups."""
     result = []
+    for what, values in by.items():
+        if len(np.unique(values)) > 3 and np.asarray(values).dtype.kind == "f":
+            low, high = np.quantile(values, [1 / 3, 2 / 3])
+            thirds = [f"up to {low:.4g}", f"{low:.4g} to {high:.4g}", f"above {high:.4g}"]
+            labels = np.array(thirds)[np.searchsorted([low, high], values)]
+            names = thirds
+        else:
+            labels = np.array([f"{v:.4g}" if isinstance(v, float) else str(v) for v in values])
+            names = pd.Series(labels).value_counts().index[:MOST_REGIONS].tolist()
+        for where in names:
+            if (mask := labels == where).any():
+                found = measure_coverage(y[mask], lower[mask], upper[mask], level, n_cal)
+                result.append((what, where, found))
+    return result
+
+
+# ------------------------------------------------------------------- alerts and warnings
+
+
+def find_alerts(
+    frame: Frame, y: Array, columns: Columns, X_train: Frame, y_train: Array, seed: int
+) -> list[str]:
+    """Return alerts: leaks, outliers and zeros of the target, duplicated rows."""
+    found, rng = [], np.random.default_rng(seed)
+    for name, places in columns.places().items():
+        _, code = np.unique(X_train.to_numpy()[:, places], axis=0, return_inverse=True)
+        if dependence(code.ravel().astype(float), y_train, rng) > LEAK:
+            found.append(
+                f"Column {name!r} alone nearly determines the target. If it is computed from the "
+                f"target, or known only afterwards, leave it out: --drop {name!r}."
+            )
+    distance = np.abs(y - np.median(y))
+    far = np.flatnonzero(distance > FAR * (usual := np.quantile(distance, 0.95)))
+    if usual > 0 and len(far):
+        first = far[np.argmax(distance[far])]
+        found.append(
+            f"{len(far):,} target value(s) lie far from all others, such as {y[first]:,.10g} in "
+            f"row {frame.index[first]}. If they are codes or mistakes, correct or remove them: "
+            "they widen every interval."
+        )
+    if (zeros := float(np.mean(y == 0))) >= MANY_ZEROS and len(np.unique(y)) > 10:
+        found.append(
+            f"{zeros:.0%} of the targets are 0. If they are missing amounts, remove these rows; if "
+            "most rows have no amount, predict first which ones do."
+        )
+    names = [column.name for column in columns.used]
+    copies = int(pd.concat([frame[names], pd.Series(y, frame.index)], axis=1).duplicated().sum())
+    if copies > MANY_COPIES * len(frame):
+        found.append(
+            f"{copies:,} of {len(frame):,} rows repeat another one in the target and all inputs. "
+            "Copies of training rows among test rows make errors and widths look too small: "
+            "remove them if they are mistakes."
+        )
+    return found
+
+
+def dependence(x: Array, y: Array, rng: np.random.Generator) -> float:
+    """Return Chatterjee's correlation: 1 if y is a function of x, near 0 if they are independent.
+
+    Rows are sorted by x, ties at random; then neighbours have similar ranks of y, or not.
+
+    >>> x = np.linspace(-1, 1, 500)
+    >>> round(dependence(x, x**2, np.random.default_rng(0)), 2)
+    0.99
+    """
+    y = y[np.lexsort((rng.random(len(x)), x))]
+    ordered, n = np.sort(y), len(y)
+    ranks = np.searchsorted(ordered, y, side="right")
+    above = n - np.searchsorted(ordered, y, side="left")
+    return float(1 - n * np.abs(np.diff(ranks)).sum() / (2 * (above * (n - above)).sum()))
+
+
+def find_warnings(frame: Frame, columns: Columns, sets: Sets, request: Request) -> list[str]:
+    """Return warnings of what may void the guarantee: an order in time, groups, few groups."""
+    result, groups, time = [], request.groups, request.time
     if groups is not None and time is None:
         labels = as_labels(frame[groups])
         train, calibrate, test = (len(set(labels[rows])) for rows in sets.values())
@@ -484,7 +580,7 @@ def find_warnings(
                 "More groups help; more rows of the same groups do not."
             )
     for column in columns.columns:
-        name, n_values = column.name, frame[column.name].nunique()
+        name = column.name
         if column.kind == "date" and time is None:
             result.append(
                 f"Column {name!r} holds dates. If new rows come later than these, coverage "
@@ -492,13 +588,8 @@ def find_warnings(
             )
         elif groups is None and name != time and column.identifier == "repeats":
             result.append(
-                f"Column {name!r} looks like an identifier that repeats ({n_values:,} values in "
-                f"{len(frame):,} rows). If rows with the same value are alike, and new rows have "
-                f"new values: try --groups {name!r}."
-            )
-        elif groups is None and column.kind == "text" and n_values < 0.7 * frame[name].count():
-            result.append(
-                f"The texts of column {name!r} repeat ({n_values:,} values): if they name groups, "
-                f"try --groups {name!r}."
+                f"Column {name!r} looks like an identifier that repeats ({frame[name].nunique():,} "
+                f"values in {len(frame):,} rows). If rows with the same value are alike, and new "
+                f"rows have new values: try --groups {name!r}."
             )
     return result

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
+import re
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,33 +14,72 @@ import numpy as np
 import pandas as pd
 
 from gt2lite import model_file
+from gt2lite._progress import progress_bar
 from gt2lite._validation import between
 from gt2lite.calibration import plain_fraction
-from gt2lite.regressor import GT2Regressor, bound_names
-from gt2lite.report.columns import Columns
-from gt2lite.report.reading import Frame, TableError, read
+from gt2lite.columns import Columns, Frame, TableError, unique
+from gt2lite.regressor import GT2Regressor, bound_names, percent
+from gt2lite.report.reading import read
 
-CHUNK = 10_000  # rows that are predicted at a time
+CHUNK = 1_000  # rows that are predicted at a time
+_FORMULA = re.compile(r"[=@\t\r]|[-+](?![\d.,]*$)")  # what spreadsheets would compute
+
+Bounds = tuple[float, float]  # of the target; infinite if unknown
 
 
 def read_levels(levels: Sequence[float]) -> tuple[float, ...]:
-    """Return the levels in rising order, each once, as the plain fractions that they stand for.
+    """Return different levels in rising order, as the plain fractions that they stand for.
 
-    >>> read_levels([0.9, 0.1 + 0.2, 0.3])
+    >>> read_levels([0.9, 0.1 + 0.2])
     (0.3, 0.9)
     """
     try:
-        found = {float(plain_fraction(between("levels", level, 0, 1))) for level in levels}
+        found = sorted(float(plain_fraction(between("levels", level, 0, 1))) for level in levels)
     except TypeError:
         raise TableError(f"levels must be numbers such as (0.8, 0.9), got {levels!r}") from None
     if not found:
         raise TableError("levels must name at least one coverage, such as 0.9")
-    return tuple(sorted(found))
+    names = [percent(level) for level in found]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise TableError(f"levels must differ, and {twice}% is there more than once")
+    return tuple(found)
+
+
+def read_bounds(bounds: Any) -> Bounds:
+    """Return the bounds of a target, infinite where they are None.
+
+    >>> read_bounds((0, None))
+    (0.0, inf)
+    """
+    try:
+        low, high = (None, None) if bounds is None else bounds
+        found = -math.inf if low is None else float(low), math.inf if high is None else float(high)
+    except (TypeError, ValueError):
+        found = math.nan, math.nan
+    if not found[0] < found[1]:
+        raise TableError(f"bounds must be two numbers, low and high, or None, got {bounds!r}")
+    return found
+
+
+def put_before(inputs: Frame, predictions: Frame) -> Frame:
+    """Return columns of a table before predictions; names that predictions have are changed."""
+    names = unique(["row", *predictions.columns, *inputs.columns])[1 + predictions.shape[1] :]
+    return pd.concat([inputs.set_axis(names, axis=1), predictions], axis=1)
 
 
 def frame_to_csv(frame: Frame) -> bytes:
-    """Return a frame with its index, the column "row", as a CSV file."""
-    text: str = frame.to_csv(index_label="row", lineterminator="\n")
+    """Return a frame with its index, the column "row", as a CSV file.
+
+    Text that a spreadsheet would compute, such as "=1+1", begins with an apostrophe.
+    """
+
+    def harmless(value: Any) -> Any:
+        return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
+
+    frame = frame.rename(columns=harmless, index=harmless)
+    texts = {name: frame[name].map(harmless) for name in frame if frame[name].dtype.kind == "O"}
+    text: str = frame.assign(**texts).to_csv(index_label="row", lineterminator="\n")
     return text.encode()
 
 
@@ -49,9 +91,17 @@ class TableModel:
     columns: Columns  #: how columns become its inputs
     target: str  #: name of the column that it predicts
     levels: tuple[float, ...]  #: those of `predict` by default
+    bounds: Bounds = (-math.inf, math.inf)  #: of the target: predictions and intervals end there
     notes: list[str] = field(default_factory=list)  #: on the last table that it predicted
 
-    def predict(self, table: Any, levels: Sequence[float] | None = None) -> Frame:
+    def predict(
+        self,
+        table: Any,
+        levels: Sequence[float] | None = None,
+        *,
+        with_inputs: bool = False,
+        sheet: str | None = None,
+    ) -> Frame:
         """Return the prediction and intervals for each row of a file or a data frame.
 
         Unseen categories, missing columns and the like are reported in `notes`.
@@ -59,35 +109,75 @@ class TableModel:
         Args:
             table: a path or a data frame; the target may be absent.
             levels: coverages, such as ``[0.5, 0.9]``.
+            with_inputs: whether to put the columns of the table before the others.
+            sheet: the sheet of an Excel file.
 
         Returns:
-            A frame with the columns prediction, lower_90, upper_90, ...
+            A frame with the columns prediction, lower_90, upper_90, ..., and flags, which says
+            what is unusual about a row: unknown categories, values outside the training range,
+            filled cells; it is empty for most rows.
         """
-        X, self.notes = self.columns.encode(read(table).frame)
-        return self.predict_encoded(X, levels)
+        frame = read(table, sheet=sheet).frame
+        encoded = self.columns.encode(frame)
+        found, warned = self.predict_encoded(encoded.inputs, levels)
+        self.notes = [*encoded.notes, *warned, *self.flag_notes(frame.index, encoded.flags)]
+        found["flags"] = encoded.flags
+        return put_before(frame, found) if with_inputs else found
 
-    def predict_encoded(self, X: Frame, levels: Sequence[float] | None = None) -> Frame:
-        """Return the same for rows that are encoded already."""
+    def predict_encoded(
+        self, X: Frame, levels: Sequence[float] | None = None, verbose: bool = True
+    ) -> tuple[Frame, list[str]]:
+        """Return the same for rows that are encoded already, without flags, and warnings."""
         levels = self.levels if levels is None else read_levels(levels)
         names = ["prediction", *(name for level in levels for name in bound_names(level))]
         values = np.empty((len(X), len(names)))
-        for start in range(0, len(X), CHUNK):
-            chunk = slice(start, start + CHUNK)
-            values[chunk, 0] = self.regressor.predict(X.iloc[chunk])
-            values[chunk, 1::2], values[chunk, 2::2] = self.regressor.predict_interval(
-                X.iloc[chunk], coverage=list(levels)
-            )
-        return pd.DataFrame(values, columns=names, index=X.index)
+        starts = range(0, len(X), CHUNK)
+        with (
+            warnings.catch_warnings(record=True) as caught,
+            progress_bar(
+                len(starts), "predicting", "part", show=None if verbose else False
+            ) as done,
+        ):
+            warnings.simplefilter("always")
+            for start in starts:
+                rows, chunk = slice(start, start + CHUNK), X.iloc[start : start + CHUNK]
+                values[rows, 0] = self.regressor.predict(chunk)
+                values[rows, 1::2], values[rows, 2::2] = self.regressor.predict_interval(
+                    chunk, coverage=list(levels)
+                )
+                done("")
+        frame = pd.DataFrame(values, columns=names, index=X.index)
+        return frame.clip(*self.bounds), list(dict.fromkeys(str(w.message) for w in caught))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one JSON file at exactly this path, see `gt2lite.model_file`."""
+    def flag_notes(self, index: Any, flags: Sequence[str]) -> list[str]:
+        """Return which rows have flags, and what was done about them, in sentences."""
+        clipped = getattr(self.regressor, "clip_inputs", False)
+        done = "count as the nearest value seen there" if clipped else "are used as they are"
+        notes = []
+        for word, what in (
+            ("", "have flags: the guarantee is about rows as in training"),
+            ("the training range", f"have values outside the training range, which {done}"),
+        ):
+            rows = [str(i) for i, flag in zip(index, flags, strict=True) if flag and word in flag]
+            if rows:
+                shown = ", ".join(rows[:5]) + (", ..." if len(rows) > 5 else "")
+                notes.append(f"{len(rows):,} of {len(flags):,} rows ({shown}) {what}")
+        return notes
+
+    def encode(self) -> bytes:
+        """Return the content of the model file, see `gt2lite.model_file`."""
         content = {
             "target": self.target,
             "levels": self.levels,
+            "bounds": [bound if math.isfinite(bound) else None for bound in self.bounds],
             "columns": self.columns.to_json(),
             "regressor": model_file.pack_regressor(self.regressor),
         }
-        model_file.write(path, "table model", content)
+        return model_file.encode("table model", content)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one JSON file at exactly this path."""
+        model_file.write_file(path, self.encode())
 
 
 def load(path: str | os.PathLike[str]) -> TableModel:
@@ -100,8 +190,8 @@ def load(path: str | os.PathLike[str]) -> TableModel:
 
 
 def _unpack(content: dict[str, Any]) -> TableModel:
-    target, levels, columns, regressor = model_file.pick(
-        content, "target", "levels", "columns", "regressor"
+    target, levels, bounds, columns, regressor = model_file.pick(
+        content, "target", "levels", "bounds", "columns", "regressor"
     )
     found = Columns.from_json(columns)
     reg = model_file.unpack_regressor(GT2Regressor, regressor)
@@ -109,4 +199,4 @@ def _unpack(content: dict[str, Any]) -> TableModel:
         raise ValueError(f"columns must encode {reg.n_features_in_} inputs")
     if not isinstance(target, str):
         raise ValueError("target must be a name")
-    return TableModel(reg, found, target, read_levels(levels))
+    return TableModel(reg, found, target, read_levels(levels), read_bounds(bounds))

@@ -22,10 +22,11 @@ from matplotlib.figure import Figure
 
 from gt2lite._validation import Array
 from gt2lite._version import __version__
-from gt2lite.plots.style import BLUE, GREY, ORANGE, SKY, STYLE, VERMILION
+from gt2lite.columns import Frame
+from gt2lite.plots.style import BLUE, GREY, ORANGE, SKY, STYLE, VERMILION, plain_text
 from gt2lite.regressor import bound_names, percent
 from gt2lite.report.analysis import Coverage, Findings
-from gt2lite.report.reading import Frame, Table
+from gt2lite.report.reading import Table
 from gt2lite.training import STRONG
 
 MOST_POINTS = 150  # test rows in a figure
@@ -34,25 +35,26 @@ MOST_ROWS = 10  # of the widest intervals, and of the misses
 MOST_COLUMNS = 5  # columns shown beside them
 
 
-def render(found: Findings, source: Table, seed: int) -> str:
+def render(found: Findings, source: Table) -> str:
     """Return the page as HTML."""
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters |= {"number": number, "percent": percent, "share": "{:.1%}".format}
+    environment.filters["bound"] = lambda value: number(value) if math.isfinite(value) else "any"
     template = resources.files("gt2lite.report").joinpath("page.html.j2").read_text("utf-8")
     at = found.model.levels.index(found.main)
     widest, misses = _extremes(found)
     return environment.from_string(template).render(
         found=found,
         source=source,
-        seed=seed,
         version=__version__,
         strong=STRONG,
         at=at,
+        infinite=math.inf,
         widest=widest,
         misses=misses,
-        figures=_figures(found, fixed=found.accuracies[2].widths[at]),
+        figures=_figures(found, fixed=found.accuracies[1].widths[at]),
     )
 
 
@@ -120,11 +122,6 @@ def _picture(draw: Callable[[Any], object], height: float = 3.8) -> str:
     return "data:image/png;base64," + base64.b64encode(content.getvalue()).decode()
 
 
-def _label(text: str) -> str:
-    """Return text that matplotlib does not read as a formula."""
-    return text.replace("$", r"\$")
-
-
 def plot_intervals(ax: Any, y: Array, y_hat: Array, lower: Array, upper: Array, target: str) -> Any:
     """Draw test rows in the order of their predictions, with their intervals."""
     order = np.argsort(y_hat, kind="stable")
@@ -136,7 +133,7 @@ def plot_intervals(ax: Any, y: Array, y_hat: Array, lower: Array, upper: Array, 
     ax.plot(place, y_hat[order], color=BLUE, linewidth=1.2, label="prediction")
     ax.plot(place[inside], values[inside], "o", ms=3, color="black", label="inside")
     ax.plot(place[~inside], values[~inside], "X", ms=6, color=VERMILION, label="outside")
-    ax.set(xlabel="test rows, by prediction", ylabel=_label(target))
+    ax.set(xlabel="test rows, by prediction", ylabel=plain_text(target))
     ax.legend(fontsize=9, ncols=2)
     return ax
 
@@ -165,7 +162,7 @@ def plot_widths(ax: Any, width: Array, fixed: float, level: float) -> Any:
 
 def plot_importance(ax: Any, items: Sequence[tuple[str, float]]) -> Any:
     """Draw the growth of the error for each column as bars, the first on top."""
-    names = [_label(name if len(name) < 26 else f"{name[:24]}...") for name, _ in items][::-1]
+    names = [plain_text(name if len(name) < 26 else f"{name[:24]}...") for name, _ in items][::-1]
     ax.barh(np.arange(len(names)), [value for _, value in items][::-1], color=BLUE)
     ax.set_yticks(np.arange(len(names)), names)
     ax.set_xlabel("growth of the error (%)")

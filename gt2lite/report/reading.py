@@ -1,7 +1,10 @@
 """Readers of tables: CSV of any dialect, Excel, Parquet, and data frames.
 
-Encoding, separator, decimal comma and header of a CSV file are found from the file itself, and
-reported in notes. What a column means is not decided here: see `columns`.
+Encoding, separator, decimal mark and header of a file are found from the file itself, and reported
+in notes. There is one dialect for a file: its decimal mark, and thousands marks, are those of every
+cell of every column; in the frame that is returned every number has a decimal point. A row with too
+few or too many cells is refused with its line number, so that no cell moves to another column. What
+a column means is not decided here: see `gt2lite.columns`.
 """
 
 from __future__ import annotations
@@ -11,28 +14,49 @@ import gzip
 import io
 import os
 import re
+import zlib
 from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-Frame = Any  # pandas has no types here
+from gt2lite.columns import (
+    SOFT_MARKS,
+    Frame,
+    TableError,
+    as_numbers,
+    as_text,
+    is_textual,
+    unique,
+)
 
 SEPARATORS = (",", ";", "\t", "|")
+MOST_BYTES = 2**28  # of the text of a file, uncompressed: 256 MB
+MOST_COLUMNS = 10_000
 _TEXT_FILES = (".csv", ".tsv", ".txt", ".dat")
 _EXCEL = (".xlsx", ".xlsm")
 _PARQUET = (".parquet", ".pq")
-_LOOKED_AT, _LOOKED_INTO = 200, 1_000_000  # lines, and characters
-_WITH_COMMA = re.compile(r"\s*[-+]?(\d+|\d{1,3}(\.\d{3})+),\d+\s*%?")
-_WITH_POINT = re.compile(r"\s*[-+]?(\d+|\d{1,3}(,\d{3})+)\.\d+\s*%?")
-_NUMBER = re.compile(r"\s*[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?\s*")
-_NAMES_OF_SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
-MISSING = ["?", "-", "--", ".", "n.a.", "N.A.", "na", "k.A.", "missing", "Missing"]
+_LOOKED_AT, _LOOKED_INTO = 1_000, 1_000_000  # lines, and characters
+_NAMES_OF_SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space"}
+MISSING = [
+    *("", "?", "-", "--", ".", "NA", "N/A", "n/a", "n.a.", "N.A.", "na", "#N/A", "#NA", "<NA>"),
+    *("NaN", "nan", "-nan", "NULL", "null", "k.A."),
+]
 
-
-class TableError(ValueError):
-    """The table cannot be used as it is; the message says what to do."""
+_EXPONENT = r"(?:[eE][-+]?\d+)?"
+_CELL = {  # numbers by decimal mark, also with a mark between groups of three digits
+    decimal: re.compile(
+        r"(?P<before>[€$£]?\s*)(?P<number>[-+]?(?:\d+|[1-9]\d{0,2}"
+        rf"(?P<mark>[{group}'\u2019 \u00a0\u202f])\d{{3}}(?:(?P=mark)\d{{3}})*)"
+        rf"(?:[{decimal}]\d*)?{_EXPONENT}|[-+]?[{decimal}]\d+{_EXPONENT})(?P<after>\s*[%€$£]?)",
+        re.ASCII,
+    )
+    for decimal, group in ((".", ","), (",", "."))
+}
+_OTHER = {".": ",", ",": "."}
+_NAMES_OF_MARKS = {".": "point", ",": "comma"}
+_CODE = re.compile(r"0\d+", re.ASCII)
 
 
 class Table(NamedTuple):
@@ -43,20 +67,24 @@ class Table(NamedTuple):
     notes: list[str]
 
 
-def read(table: Any) -> Table:
+def read(table: Any, target: str | None = None, sheet: str | None = None) -> Table:
     """Return a file or a data frame as a `Table`; rows of a file are counted from 1.
 
     Args:
         table: the path of a file, or a pandas data frame (anything with `to_pandas` is turned
             into one), whose index is kept.
+        target: a column; of an Excel file the first sheet that has it is read.
+        sheet: the name of the sheet of an Excel file.
 
     >>> import pandas as pd
     >>> read(pd.DataFrame({"size": [1, 2]})).notes
     ['A data frame of 2 rows and 1 columns.']
     """
+    is_csv = False
     if isinstance(table, (str, os.PathLike)):
         name = Path(table).name
-        frame, notes = _read_file(Path(table))
+        is_csv = Path(table).suffix.lower() not in (*_EXCEL, *_PARQUET)
+        frame, notes = _read_file(Path(table), target, sheet)
         frame.index = pd.RangeIndex(1, len(frame) + 1)
     else:
         if not isinstance(table, pd.DataFrame) and hasattr(table, "to_pandas"):
@@ -66,38 +94,57 @@ def read(table: Any) -> Table:
                 f"table must be the path of a file or a data frame, got {type(table).__name__}"
             )
         frame, notes, name = table.copy(), ["A data frame"], "table"
+    if frame.shape[1] > MOST_COLUMNS:
+        raise TableError(
+            f"{name} has {frame.shape[1]:,} columns, more than {MOST_COLUMNS:,}: select some"
+        )
     frame.columns = unique([str(column).strip() for column in frame.columns])
     notes[0] += f" of {len(frame):,} rows and {frame.shape[1]} columns."
     if frame.index.has_duplicates:
         frame.index = pd.RangeIndex(1, len(frame) + 1)
         notes.append("Its index has duplicates, so rows are counted from 1.")
+    if not is_csv:
+        frame, unfit = _translate(frame)
+        notes += unfit
     return Table(frame, name, notes)
 
 
-def _read_file(path: Path) -> tuple[Frame, list[str]]:
+def _read_file(path: Path, target: str | None, sheet: str | None) -> tuple[Frame, list[str]]:
     """Return the table in a file, and notes, of which `read` completes the first."""
     if not path.is_file():
         raise TableError(f"there is no file {str(path)!r}: check name and folder")
     suffixes = [suffix.lower() for suffix in path.suffixes]
     last = suffixes[-1] if suffixes else ""
     if last in _EXCEL:
-        return _with_pandas(pd.read_excel, path, "openpyxl"), ["The first sheet of an Excel file"]
+        return _choose_sheet(_with_pandas(pd.read_excel, path, "openpyxl"), path, target, sheet)
     if last in _PARQUET:
         return _with_pandas(pd.read_parquet, path, "pyarrow"), ["A Parquet file"]
-    content = path.read_bytes()
-    if last == ".gz":
-        content, last = gzip.decompress(content), (suffixes[-2] if len(suffixes) > 1 else ".csv")
+    is_gzip = last == ".gz"
+    if is_gzip:
+        last = suffixes[-2] if len(suffixes) > 1 else ".csv"
     if last not in _TEXT_FILES:
         raise TableError(
             f"{path.name}: files that end in {last or 'nothing'} are not read; save the table as "
             "CSV (.csv), Excel (.xlsx) or Parquet (.parquet)"
         )
+    try:
+        with gzip.open(path) if is_gzip else path.open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise TableError(f"{path.name} cannot be read: {error}") from error
+    if len(content) > MOST_BYTES:
+        raise TableError(
+            f"{path.name} has more than {MOST_BYTES // 2**20} MB of text: keep fewer rows"
+        )
     return read_csv(content, path.name)
 
 
-def _with_pandas(reader: Any, path: Path, needed: str) -> Frame:
+def _with_pandas(reader: Any, path: Path, needed: str) -> Any:
+    options: dict[str, Any] = {}
+    if reader is pd.read_excel:
+        options = {"sheet_name": None, "keep_default_na": False, "na_values": MISSING}
     try:
-        return reader(path)
+        return reader(path, **options)
     except ImportError as error:
         raise TableError(
             f"{path.name} needs {needed}, which is not installed: pip install {needed}, "
@@ -105,6 +152,24 @@ def _with_pandas(reader: Any, path: Path, needed: str) -> Frame:
         ) from error
     except Exception as error:
         raise TableError(f"{path.name} cannot be read: {error}") from error
+
+
+def _choose_sheet(
+    sheets: dict[str, Frame], path: Path, target: str | None, sheet: str | None
+) -> tuple[Frame, list[str]]:
+    """Return the sheet of that name, else the first one with the target, else the first one."""
+    if sheet is not None and sheet not in sheets:
+        raise TableError(f"sheet: {path.name} has no {sheet!r}, but {', '.join(map(repr, sheets))}")
+    having = [name for name, frame in sheets.items() if target in list(map(str, frame.columns))]
+    chosen = sheet or (having or list(sheets))[0]
+    others = [repr(name) for name in sheets if name != chosen]
+    notes = [f"Sheet {chosen!r} of an Excel file"]
+    if others:
+        notes.append(f"Other sheets were left out: {', '.join(others)}.")
+    return sheets[chosen], notes
+
+
+# ------------------------------------------------------------------- CSV
 
 
 def read_csv(content: bytes, name: str = "the file") -> tuple[Frame, list[str]]:
@@ -115,49 +180,52 @@ def read_csv(content: bytes, name: str = "the file") -> tuple[Frame, list[str]]:
     [1.5, 2.5]
     """
     text, encoding = _decode(content)
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
     if not text.strip():
         raise TableError(f"{name} is empty")
-    lines = text[:_LOOKED_INTO].splitlines()
-    if len(text) > _LOOKED_INTO and len(lines) > 1:
-        lines.pop()  # it is cut
-    filled = [i for i, line in enumerate(lines) if line.strip()][:_LOOKED_AT]
-    shown = [lines[i] for i in filled]
-    separator, width = _separator(shown)
-    rows = list(csv.reader(shown, delimiter=separator))
-    above = next((i for i, row in enumerate(rows) if len(row) == width), 0)
-    decimal = _decimal(rows, separator)
-    header = _has_header(rows[above:])
+    sample = text[:_LOOKED_INTO].split("\n")
+    if len(text) > _LOOKED_INTO and len(sample) > 1:
+        sample.pop()  # it is cut
+    sample = [line for line in sample if line.strip()][:_LOOKED_AT]
+    separator, width = _separator(sample)
+    if width > MOST_COLUMNS:
+        raise TableError(f"{name} has {width:,} columns, more than {MOST_COLUMNS:,}: select some")
     try:
+        decimal, doubt = _decimal(_parse(sample, separator), separator)
+        layout = _lay_out(text, separator, width, name)
         frame = pd.read_csv(
-            io.StringIO(text),
+            layout.rows,
             sep=separator,
             decimal=decimal,
-            header=0 if header else None,
-            skiprows=filled[:above],
+            header=None,
+            names=range(width),
+            index_col=False,
+            dtype=dict.fromkeys(layout.codes, str),
             skipinitialspace=True,
+            keep_default_na=False,
             na_values=MISSING,
             low_memory=False,
         )
-    except (pd.errors.ParserError, ValueError) as error:
+    except (csv.Error, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         raise TableError(
             f"{name} does not read as a table with the separator {separator!r}: {error}"
         ) from error
-    if not header:
-        frame.columns = [f"column {i}" for i in range(1, frame.shape[1] + 1)]
+    if len(frame) != layout.n_rows:
+        raise TableError(f"{name} has {layout.n_rows:,} rows, and {len(frame):,} were read")
+    frame.columns = unique(layout.names or [f"column {i}" for i in range(1, width + 1)])
+    frame, unfit = _translate(frame, decimal)
     notes = [
         "A CSV file",
-        f"Separator: {_NAMES_OF_SEPARATORS[separator]}; decimal "
-        f"{'comma' if decimal == ',' else 'point'}; encoding {encoding}; "
-        + ("names in the first line." if header else "no names: columns are counted from 1."),
+        f"Separator: {_NAMES_OF_SEPARATORS[separator]}; decimal {_NAMES_OF_MARKS[decimal]}; "
+        f"encoding {encoding}; "
+        + ("names in the first line." if layout.names else "no names: columns are counted from 1."),
     ]
-    if above:
-        notes.append(f"{above} line(s) above the table were left out.")
-    return frame, notes
+    return frame, [*notes, *layout.repairs, *doubt, *unfit]
 
 
 def _decode(content: bytes) -> tuple[str, str]:
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return content.decode("utf-16"), "UTF-16"
+        return content.decode("utf-16", errors="replace"), "UTF-16"
     for encoding, shown in (("utf-8-sig", "UTF-8"), ("cp1252", "Windows-1252")):
         try:
             return content.decode(encoding), shown
@@ -166,57 +234,204 @@ def _decode(content: bytes) -> tuple[str, str]:
     return content.decode("latin-1"), "Latin-1"
 
 
+def _parse(lines: Any, separator: str) -> list[list[str]]:
+    return list(csv.reader(lines, delimiter=separator, skipinitialspace=True))
+
+
 def _separator(lines: list[str]) -> tuple[str, int]:
-    """Return the separator by which most lines have the same number of fields, and that number."""
+    """Return the separator by which most lines have the same number of fields, and that number.
+
+    Spaces separate only if nothing else does: R writes such files.
+    """
 
     def agreement(separator: str) -> tuple[float, int]:
-        widths = Counter(len(row) for row in csv.reader(lines, delimiter=separator))
+        try:
+            widths = Counter(map(len, _parse(lines, separator)))
+        except csv.Error:  # a line without this separator may be longer than a field may be
+            return 0, 1
         return max((count if width > 1 else 0, width) for width, count in widths.items())
 
     best = max(SEPARATORS, key=agreement)
+    if agreement(best)[0] < 0.5 * len(lines) and agreement(" ")[0] >= 0.9 * (len(lines) - 1):
+        best = " "
     return best, agreement(best)[1]
 
 
-def _decimal(rows: list[list[str]], separator: str) -> str:
-    if separator == ",":
-        return "."
-    cells = [cell for row in rows for cell in row]
-    with_comma, with_point = (
-        sum(pattern.fullmatch(cell) is not None for cell in cells)
-        for pattern in (_WITH_COMMA, _WITH_POINT)
-    )
-    return "," if with_comma > with_point else "."
+class _Layout(NamedTuple):
+    rows: Any  # a stream of the rows below the header
+    n_rows: int
+    names: list[str]  # of columns; none without a header
+    codes: list[int]  # columns that have digits with leading zeros
+    repairs: list[str]  # in words
+
+
+def _lay_out(text: str, separator: str, width: int, name: str) -> _Layout:
+    """Return the rows of a table, all of which have `width` cells, and the names of columns.
+
+    Empty cells beyond the last column are ignored, and a header that lacks the name of the first
+    column, as R writes it, gets one.
+
+    Raises:
+        TableError: a row has too few or too many cells.
+    """
+    stream = io.StringIO(text, newline="\n")
+    reader = csv.reader(stream, delimiter=separator, skipinitialspace=True)
+    above: list[list[str]] = []  # lines above the first one of full width
+    start, begun, first = 0, 0, [""]
+    for first in reader:
+        if len(first) >= width and any(first):
+            break
+        if any(first):
+            above.append(first)
+        start, begun = stream.tell(), reader.line_num
+    below = text[stream.tell() :].split("\n")
+    has_header = _has_header([first, *_parse(below[:200], separator)])
+    short = not has_header and bool(above) and len(above[-1]) == width - 1
+    short = short and not any(map(_is_number, above[-1]))
+    if has_header and any(first[width:]):
+        raise TableError(
+            f"{name}, line {reader.line_num}: {len(first)} names, and most lines have {width} cells"
+        )
+    quoted = all(line.startswith('"') for line in below if line)
+    if has_header:
+        start, begun = stream.tell(), reader.line_num
+    stream.seek(start)
+    reader = csv.reader(stream, delimiter=separator, skipinitialspace=True)
+    codes: set[int] = set()
+    n_rows, n_long, last_empty = 0, 0, True
+    for row in reader:
+        if _is_blank(row):
+            continue
+        if len(row) < width or any(row[width:]):
+            raise TableError(
+                f"{name}, line {begun + reader.line_num}: {len(row)} cells, and the table has "
+                f"{width} columns; the line is cut, or a cell with a separator lacks quotes"
+            )
+        n_rows, n_long = n_rows + 1, n_long + (len(row) > width)
+        last_empty = last_empty and not row[width - 1]
+        codes.update(
+            j for j, cell in enumerate(row[:width]) if cell[:1] == "0" and _CODE.fullmatch(cell)
+        )
+    repairs = []
+    names = first[:width] if has_header else []
+    if short and last_empty:
+        names = [*above.pop(), ""]
+        repairs.append("Every line ends with a separator.")
+    elif short and (separator != "," or quoted):
+        names = ["row name", *above.pop()]
+        repairs.append(
+            "The header has one name less than there are columns: the first is called 'row name'."
+        )
+    elif short:
+        raise TableError(
+            f"{name}, line {begun}: the header has {width - 1} names, and the table has {width} "
+            "columns; if numbers have a decimal comma, separate cells by semicolons"
+        )
+    if above:
+        repairs.append(f"{len(above)} line(s) above the table were left out.")
+    if n_long:
+        repairs.append(f"Empty cells beyond the last column were ignored in {n_long:,} line(s).")
+        stream.seek(start)
+        clean = io.StringIO()
+        writer = csv.writer(clean, delimiter=separator, lineterminator="\n")
+        again = csv.reader(stream, delimiter=separator, skipinitialspace=True)
+        writer.writerows(row[:width] for row in again if not _is_blank(row))
+        stream, start = clean, 0
+    stream.seek(start)
+    names = [cell.strip() or f"Unnamed: {j}" for j, cell in enumerate(names)]
+    return _Layout(stream, n_rows, names, sorted(codes), repairs)
+
+
+def _is_blank(row: list[str]) -> bool:
+    return len(row) < 2 and not any(row)
+
+
+def _is_number(cell: str) -> bool:
+    return any(pattern.fullmatch(cell.strip()) for pattern in _CELL.values())
 
 
 def _has_header(rows: list[list[str]]) -> bool:
     """Return whether the first row names the columns."""
-    first, below = [cell.strip() for cell in rows[0]], rows[1:]
-    is_name = [_NUMBER.fullmatch(cell) is None for cell in first]
+    first, below = rows[0], rows[1:]
+    is_name = [not _is_number(cell) for cell in first]
     if sum(is_name) < len(first) / 2:
         return False
     numeric = [
         i
         for i in range(len(first))
-        if below and all(_NUMBER.fullmatch(row[i]) for row in below if len(row) > i and row[i])
+        if below and all(_is_number(row[i]) for row in below if len(row) > i and row[i])
     ]
     if numeric:
         return all(is_name[i] for i in numeric)  # above numbers, a header holds none
     return len(set(first)) == len(first)
 
 
-def unique(names: list[str]) -> list[str]:
-    """Return names without duplicates: the second "size" becomes "size (2)".
+# ------------------------------------------------------------------- decimal and thousands marks
 
-    >>> unique(["size", "size", "age"])
-    ['size', 'size (2)', 'age']
+
+def _decimal(rows: list[list[str]], separator: str) -> tuple[str, list[str]]:
+    """Return the decimal mark of all cells, and a note if none of them decides it.
+
+    "0,12", "1.234,5" and "1.234.567" decide, "1,234" does not: it may be 1234.
     """
-    seen: set[str] = set()
-    result = []
+    cells = [cell.strip() for row in rows for cell in row if "," in cell or "." in cell]
+    fits = {mark: {c for c in cells if pattern.fullmatch(c)} for mark, pattern in _CELL.items()}
+    decided = Counter(mark for mark in _CELL for c in cells if c in fits[mark] - fits[_OTHER[mark]])
+    if decided:
+        return max(_CELL, key=lambda mark: decided[mark]), []
+    either = sorted(fits["."] & fits[","])
+    with_comma = [cell for cell in either if "," in cell]
+    decimal = "," if with_comma and separator == ";" else "."
+    if not either or (separator == "," and not with_comma):
+        return decimal, []
+    shown = (with_comma or either)[0]
+    meaning = "as decimals" if decimal in shown else "as thousands"
+    return decimal, [f"Marks as in {shown!r} were read {meaning}: no cell of the table decides it."]
+
+
+def _translate(frame: Frame, decimal: str | None = None) -> tuple[Frame, list[str]]:
+    """Return a frame whose text columns have numbers with decimal points, and notes.
+
+    Without a decimal mark it is found from the text columns.
+
+    A column of nothing but numbers becomes numeric. Digits with leading zeros are codes and stay
+    text. Among numbers, those of the other dialect are missing: nothing is guessed.
+    """
+    names = [name for name in frame if is_textual(frame[name])]
+    names = [name for name in names if not isinstance(frame[name].dtype, pd.CategoricalDtype)]
+    notes: list[str] = []
+    if decimal is None:
+        some = frame[names].iloc[:_LOOKED_AT].map(str).to_numpy().tolist()
+        decimal, notes = _decimal(some, "")
+    pattern, other = _CELL[decimal], _CELL[_OTHER[decimal]]
+
+    def plain(cell: Any) -> str | None:
+        found = None if cell is None else pattern.fullmatch(cell)
+        if found is None:
+            return None
+        number = found["number"].replace(found["mark"] or "\0", "").replace(decimal, ".")
+        return found["before"] + number + found["after"]
+
+    result = frame.copy()
     for name in names:
-        candidate, i = name, 1
-        while candidate in seen:
-            i += 1
-            candidate = f"{name} ({i})"
-        seen.add(candidate)
-        result.append(candidate)
-    return result
+        cells = as_text(frame[name])
+        cells = cells.where(~cells.isin(MISSING), None)
+        numbers = cells.map(plain).astype(object)
+        numbers = numbers.where(numbers.notna(), None)
+        hard = cells[cells.notna() & ~cells.str.lower().isin(SOFT_MARKS)]
+        share = numbers[hard.index].notna().mean() if len(hard) else 0.0
+        coded = hard.map(lambda cell: _CODE.fullmatch(cell) is not None).any()
+        if share == 1 and not coded:
+            result[name] = as_numbers(numbers)
+            continue
+        cells = cells.where(numbers.isna(), numbers)
+        foreign = hard[numbers[hard.index].isna()]
+        foreign = foreign[foreign.map(lambda cell: other.fullmatch(cell) is not None)]
+        if len(foreign) and 2 * (share * len(hard) + len(foreign)) > len(hard):
+            cells[foreign.index] = None
+            notes.append(
+                f"Column {name!r}: {len(foreign):,} value(s) such as {foreign.iloc[0]!r} do not "
+                f"fit a decimal {_NAMES_OF_MARKS[decimal]} and count as missing."
+            )
+        result[name] = cells
+    return result, notes

@@ -81,8 +81,11 @@ def ratios(
         ratio = {name: float(mean[method] / mean[name]) for name, mean in means.items()}
         best = max(ratio, key=ratio.__getitem__)
         ours, theirs = pairs[best].to_numpy().T
-        tested = corrected_t(ours - theirs, shares[dataset])
-        logs = corrected_t(np.log(ours / theirs), shares[dataset])
+        p, low, high = np.nan, np.nan, np.nan  # one seed decides nothing
+        if len(ours) > 1:
+            p = corrected_t(ours - theirs, shares[dataset]).p
+            logs = corrected_t(np.log(ours / theirs), shares[dataset])
+            low, high = np.exp(logs.mean - logs.half), np.exp(logs.mean + logs.half)
         found.append(
             {
                 "dataset": dataset,
@@ -90,10 +93,10 @@ def ratios(
                 "method": method,
                 "competitor": best,
                 "ratio": ratio[best],
-                "low": float(np.exp(logs.mean - logs.half)),
-                "high": float(np.exp(logs.mean + logs.half)),
-                "p": tested.p,
-                "verdict": verdict(ratio[best], tested.p),
+                "low": float(low),
+                "high": float(high),
+                "p": p,
+                "verdict": verdict(ratio[best], p),
                 "n": len(ours),
             }
         )

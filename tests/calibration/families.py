@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
@@ -117,6 +119,13 @@ def brute(interval, y, end):
             low, high = (low, middle) if right(i, middle) else (middle, high)
         found[i] = high
     return found
+
+
+@functools.cache
+def by_brute_force(make):
+    """Return a family of 60 samples, their targets, and the kappas of lower and upper ends."""
+    family, y = make(60)
+    return family, y, (brute(family, y, 0), brute(family, y, 1))
 
 
 def level_of(k, n):

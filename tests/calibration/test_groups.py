@@ -15,6 +15,7 @@ from gt2lite.calibration import (
     covers,
     make_calibrator,
     rank,
+    read_groups,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::gt2lite.calibration.SmallCalibrationWarning")
@@ -152,3 +153,19 @@ def test_invalid_groups_are_refused(grouped):
             alone.fit(family, y, groups)
         with pytest.raises(ValueError, match="groups"):
             alone.fit(family, y).intervals(family, 0.9, groups)
+
+
+def test_truth_values_are_groups_of_their_own_and_do_not_mix_with_numbers():
+    assert read_groups(np.array([True, False])) == [1, 0]
+    for mixed in ([True, 1], [0, False, "a"], [True, 2.0]):
+        with pytest.raises(ValueError, match="groups must not mix True and False"):
+            read_groups(mixed)
+
+
+def test_a_stored_calibration_gives_each_of_many_groups_its_scores():
+    family, y = cone(300)
+    labels = np.arange(300) % 150
+    fitted = GroupCalibrator("exact", small_groups="pool").fit(family, y, labels)
+    again = GroupCalibrator.from_state(*fitted.get_state())
+    for label, scores in again._by_group.items():
+        np.testing.assert_array_equal(scores.alpha, fitted.scores.alpha[labels == label])

@@ -93,7 +93,7 @@ def draws(n, m, size, seed=0):
         yield rows[:n], rows[n:]
 
 
-@pytest.mark.parametrize(("n", "phi"), [(49, 0.9), (40, 0.07), (30, 0.5), (19, 0.95)])
+@pytest.mark.parametrize(("n", "phi"), [(49, 0.9), (40, 0.07)])
 def test_synthetic_scores_cover_by_the_law(n, phi):
     m, rng = 80, np.random.default_rng(n)
     k = rank(phi, n + 1)
@@ -113,7 +113,7 @@ def test_synthetic_scores_cover_by_the_law(n, phi):
     assert p_value(counts, m, k - 1, n) < CLEARLY
 
 
-@pytest.mark.parametrize(("n", "phi"), [(30, 0.5), (49, 0.9), (199, 0.995)])
+@pytest.mark.parametrize(("n", "phi"), [(49, 0.9), (199, 0.995)])
 def test_a_trained_system_covers_by_the_law(pool, scores, n, phi):
     m = 100
     k = rank(phi, n + 1)

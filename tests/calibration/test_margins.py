@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from gt2lite.calibration import (
+    FLOOR,
     POWERS,
     ConformalCalibrator,
     MarginFamily,
     Margins,
     critical_scores,
 )
-from gt2lite.calibration.margins import FLOOR
 
 
 @pytest.fixture

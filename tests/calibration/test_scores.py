@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from families import brute, cone, system
+from families import by_brute_force, cone, system
 
 from gt2lite.calibration import (
     HALVINGS,
-    Cut,
     ExactCalibrator,
     critical_alpha,
     critical_scores,
@@ -63,9 +62,8 @@ def test_scores_are_those_of_the_definition_in_all_three_stages():
 
 
 def test_scores_of_a_system_are_those_of_brute_force():
-    planes, y = system(60)
+    planes, y, (lower, upper) = by_brute_force(system)
     scores = critical_scores(planes, y)
-    lower, upper = brute(planes, y, 0), brute(planes, y, 1)
     for found, truth in (
         (scores.alpha, np.maximum(lower, upper)),
         (scores.lower.alpha, lower),
@@ -118,7 +116,3 @@ def test_a_large_set_is_scored_in_stretches(monkeypatch):
     parts = critical_scores(Planes(planes.params, planes.X), y)
     for name in ("alpha", "margin", "side"):
         np.testing.assert_allclose(getattr(parts, name), getattr(whole, name), rtol=1e-9)
-
-
-def test_a_cut_needs_no_margin_unless_it_has_one():
-    assert Cut(0.5).margin == 0

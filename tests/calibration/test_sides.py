@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import math
 
 import numpy as np
 import pytest
-from families import Cone, brute, cone, facts, system, targets
+from families import Cone, by_brute_force, cone, facts, system, targets
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,12 +30,6 @@ def rank_of(n, method, tail, phi):
     """The rank from the definition, in whole thousandths, where no rounding can hurt."""
     right = 1_000_000 - round(1000 * tail) * round(1000 * (1 - phi))
     return -(-(n + (method == "conformal")) * right // 1_000_000)
-
-
-@functools.cache
-def by_brute_force(make):
-    family, y = make(60)
-    return family, y, (brute(family, y, 0), brute(family, y, 1))
 
 
 @each_tails

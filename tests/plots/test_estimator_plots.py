@@ -100,17 +100,6 @@ def test_sets_are_where_they_were_planted(ax):
     assert ax.get_xlabel() == "x0"
 
 
-def test_sets_of_the_plane_1_have_no_footprint(ax):
-    plots.plot_sets(ax, two_rules(), 0, alpha=1.0)
-    place, height = ax.collections[0].get_paths()[0].vertices.T
-    assert_allclose(np.interp(place, *ax.lines[0].get_data()), height, atol=1e-9)
-
-
-def test_history_counts_epochs_from_1(ax):
-    plots.plot_history(ax, two_rules())
-    assert_array_equal(ax.lines[0].get_xydata(), [[1, 1.0], [2, 0.5]])
-
-
 def test_the_map_gives_each_row_to_the_rule_that_weighs_most(ax):
     reg = planted([[-1.0, 0], [1.0, 0]], [[0.5, 9], [0.5, 9]], [[0.0, 0]] * 2, [0, 1])
     X = 15 + 5 * np.random.default_rng(0).normal(size=(100, 2))
@@ -130,14 +119,6 @@ def test_the_map_takes_the_inputs_that_decide_and_greys_other_rules(ax):
     assert {ax.get_xlabel(), ax.get_ylabel()} == {"x1", "x3"}
     assert ax.lines[0].get_label() == "other rules"
     assert len(ax.lines) == 4
-
-
-def test_the_map_of_one_input_is_drawn_over_the_prediction(ax):
-    reg, X = two_rules(), np.linspace(0, 30, 50)[:, None]
-    plots.plot_rules(ax, reg, X)
-    drawn = np.concatenate([line.get_xydata() for line in ax.lines])
-    expected = np.column_stack([X[:, 0], reg.predict(X)])
-    assert_allclose(drawn[np.argsort(drawn[:, 0])], expected)
 
 
 @pytest.mark.parametrize("kind", ["number", "values", "names", "few"])
@@ -178,3 +159,12 @@ def test_coverage_by_bins_counts_the_rows_of_each(ax, reg, new, kind):
 def test_wrong_arguments_are_refused(ax, reg, new, draw, match):
     with pytest.raises(ValueError, match=match):
         draw(ax, reg, *new)
+
+
+def test_names_from_data_are_no_formulas(ax, reg, new):
+    name = r"$\broken{$"
+    plots.plot_intervals(ax, reg, *new, target=name)
+    ax.figure.canvas.draw()
+    ax.clear()
+    plots.plot_coverage_by(ax, reg, *new, np.where(new[0][:, 0] > 15, name, "b"))
+    ax.figure.canvas.draw()

@@ -18,10 +18,9 @@ plt = pytest.importorskip("matplotlib.pyplot")
 from gt2lite import plots  # noqa: E402
 from gt2lite.calibration import ExactCalibrator, Scores, TableCalibrator  # noqa: E402
 from gt2lite.losses import pinball  # noqa: E402
-from gt2lite.memberships import ALPHA_0, alpha_of, kappa_of, secondary  # noqa: E402
+from gt2lite.memberships import ALPHA_0, alpha_of, kappa_of  # noqa: E402
 from gt2lite.plots.calibration import staircase  # noqa: E402
 from gt2lite.reduction import enumerate_weights  # noqa: E402
-from gt2lite.system import Planes  # noqa: E402
 
 X = np.linspace(-3, 3, 31)
 SET = {"c": 0.0, "sigma": 1.0, "s_l": 0.6, "s_r": 0.4}
@@ -134,25 +133,6 @@ def test_no_figure_has_letters_smaller_than_the_style_says():
 # ------------------------------------------------------------------- sets and inference
 
 
-def test_the_marked_plane_ends_where_the_formula_says(ax):
-    plots.secondary_membership(ax, 0.7, 0.6, 0.4, 0.3)
-    assert_allclose(ax.lines[-1].get_xdata(), secondary(0.7, kappa_of(0.3), 0.6, 0.4))
-
-
-def test_consequents_and_sets_are_those_of_the_rules(ax):
-    plots.rule_lines(ax, X, SYSTEM)
-    plots.rule_sets(ax, X, SYSTEM, 0.01)
-    drawn = [line.get_ydata() for line in ax.lines]
-    assert_allclose(drawn[:2], [X, 0.5 - 2 * X])
-    assert_allclose([X[mu.argmax()] for mu in drawn[2:]], [-1, 1], atol=1e-12)
-
-
-def test_the_bands_hold_the_type_1_output(ax):
-    plots.plane_bands(ax, X, SYSTEM, [0.5, 0.01])
-    assert_allclose(ax.lines[0].get_ydata(), Planes(SYSTEM, X[:, None])(1.0)[0])
-    assert ax.get_legend().texts[0].get_text() == r"$\alpha = 0.01$"
-
-
 @pytest.mark.parametrize("end", ["lower", "upper"])
 def test_the_chosen_weights_lead_to_the_endpoint(ax, end):
     plots.chosen_weights(ax, *FIRINGS, end)
@@ -167,13 +147,6 @@ def test_the_best_switch_points_are_the_endpoints(ax):
     valley, lowest, hill, highest = (line.get_ydata() for line in ax.lines)
     assert_allclose([valley.min(), hill.max()], enumerate_weights(*FIRINGS))
     assert_allclose([lowest[0], highest[0]], [valley.min(), hill.max()])
-
-
-def test_a_switch_point_without_any_weight_has_no_mean(ax):
-    plots.switch_means(ax, np.zeros(3), *FIRINGS[1:])
-    means = ax.lines[0].get_ydata()
-    assert np.isnan(means[0])
-    assert means[1:].min() == 1.0
 
 
 @pytest.mark.parametrize(
@@ -191,16 +164,6 @@ def test_wrong_arguments_are_refused(ax, name, arguments, match):
 # ------------------------------------------------------------------------------ learning
 
 
-def test_the_drawn_slopes_are_the_slopes_of_the_drawn_losses(ax):
-    plots.accuracy_losses(ax, X)
-    plots.accuracy_losses(ax, X, slope=True)
-    middle = (X[1:] + X[:-1]) / 2
-    away = abs(middle) > 0.2  # the absolute value jumps at 0
-    for loss, slope in zip(ax.lines[:3], ax.lines[3:], strict=True):
-        rise = np.diff(loss.get_ydata()) / np.diff(X)
-        assert_allclose(rise[away], np.interp(middle, X, slope.get_ydata())[away], atol=1e-2)
-
-
 @pytest.mark.parametrize("tau", [0.05, 0.5, 0.95])
 def test_the_marked_quantile_is_where_the_mean_loss_is_lowest(ax, tau):
     y = np.arange(101.0)
@@ -208,20 +171,6 @@ def test_the_marked_quantile_is_where_the_mean_loss_is_lowest(ax, tau):
     curve, _, dot = ax.lines
     assert_allclose(dot.get_xdata(), y[np.argmin(curve.get_ydata())])
     assert_allclose(dot.get_ydata(), pinball(y - dot.get_xdata(), tau).mean())
-
-
-def test_a_start_shows_every_centre_and_a_bell_for_each_chosen_rule(ax):
-    plots.start_sets(ax, X, C, SIGMA, 4, rules=(2,))
-    centres, bell, _ = ax.lines
-    assert_allclose(centres.get_xdata(), C)
-    at = bell.get_xdata()
-    assert_allclose(bell.get_ydata(), np.exp(-((at - 2) ** 2) / (2 * 4 * 2**2)))
-
-
-def test_epochs_are_counted_from_the_first_and_a_single_curve_has_no_legend(ax):
-    plots.by_epoch(ax, {"": np.ones(3)}, "loss", first=0)
-    assert_allclose(ax.lines[0].get_xdata(), [0, 1, 2])
-    assert ax.get_legend() is None
 
 
 # ------------------------------------------------------------------------- calibration
@@ -260,21 +209,7 @@ def test_coverage_of_bins_is_in_percent_with_a_band_of_two_standard_deviations(a
     assert_allclose([height[place == 0].min(), height[place == 1].max()], [84, 93])
 
 
-def test_bands_and_targets_are_in_the_order_of_the_targets_or_of_a_given_column(ax):
-    y = np.array([2.0, 1.0])
-    plots.interval_bands(ax, y, {"band": (y - 1, y + 1)})
-    plots.interval_bands(ax, y, {"band": (y - 1, y + 1)}, order=np.array([0, 1]))
-    assert_allclose([line.get_ydata() for line in ax.lines], [[1, 2], [2, 1]])
-
-
 # -------------------------------------------------------------------------- comparison
-
-
-def test_bars_of_a_histogram_are_all_rows(ax):
-    plots.target_histogram(ax, np.array([3.0, 5.0, 5.0, 6.0]), "grade")
-    assert_allclose([bar.get_height() for bar in ax.patches], [25, 50, 25])
-    plots.target_histogram(ax, X, "power")
-    assert_allclose(sum(bar.get_height() for bar in ax.patches[3:]), 100)
 
 
 def test_marks_of_a_forest_are_at_their_values_in_their_rows(ax):
@@ -286,23 +221,3 @@ def test_marks_of_a_forest_are_at_their_values_in_their_rows(ax):
     assert a.get_marker() != b.get_marker(), "colour alone must not tell them apart"
     assert [label.get_text() for label in ax.get_yticklabels()] == ["one", "two"]
     assert ax.yaxis_inverted(), "the first row is on top"
-
-
-def test_the_bar_of_a_row_of_dots_is_their_mean(ax):
-    plots.paired_dots(ax, DOTS, "value")
-    plots.strips(ax, STRIPS, "value", own=["ours"])
-    drawn = [line.get_xdata() for line in ax.lines[1:]]
-    expected = [[1, 3], [2, 2], [5, 6], [5.5, 5.5], [1, 3], [2, 2], [4, 8], [6, 6]]
-    assert_allclose(drawn, expected)
-
-
-def test_marks_of_ranges_are_medians(ax):
-    plots.firing_ranges(ax, [4, 11], {"a": VALUES, "b": VALUES}, "firing")
-    for container in ax.containers:
-        assert_allclose(container.lines[0].get_ydata(), [2, 1])
-
-
-def test_costs_are_drawn_from_one_level_on(ax):
-    plots.level_costs(ax, {"retrain": [1.2, 2.4, 3.6], "table": [1.1, 1.1, 1.1]}, "cost")
-    assert_allclose(ax.lines[0].get_xydata(), [[1, 1.2], [2, 2.4], [3, 3.6]])
-    assert ax.get_yscale() == "log"

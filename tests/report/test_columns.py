@@ -9,15 +9,15 @@ import pandas as pd
 import pytest
 from messy_tables import messy_csv
 
-from gt2lite.report.columns import Column, Columns, as_numbers, find_kind, specify
-from gt2lite.report.reading import TableError, read_csv
+from gt2lite.columns import Column, Columns, TableError, as_numbers, find_kind, specify
+from gt2lite.report.reading import read_csv
 
 TREATMENTS = {
     "Nr": ("number", "dropped: an identifier"),
     "Größe": ("number", "number, used as it is"),
     "Farbe": ("category", "category: 3 column(s)"),
     "Garten": ("yes/no", "yes is 1"),
-    "verkauft am": ("date", "date (written as %d.%m.%Y): day, month, weekday"),
+    "verkauft am": ("date", "date (written as DD.MM.YYYY): day, month, weekday"),
     "Notiz": ("text", "dropped: an identifier"),
     "Land": ("category", "dropped: the same value"),
     "Zimmer": ("number", "number, used as it is; missing values become"),
@@ -48,8 +48,10 @@ def test_each_column_of_a_messy_table_has_its_treatment(columns):
 @pytest.mark.parametrize(
     ("values", "kind"),
     [
-        (["1.234,5", "2,5"], "number"),
-        (["1,234.50", "12"], "number"),
+        (["1234.50", "12", "None"], "number"),
+        (["1,5", "2,5"], "category"),
+        (["01067", "10115"], "category"),
+        (pd.Categorical([1, 2, 1]), "category"),
         (["€ 12", "13 %"], "number"),
         (["yes", "No", None], "yes/no"),
         ([True, False], "yes/no"),
@@ -62,34 +64,136 @@ def test_each_column_of_a_messy_table_has_its_treatment(columns):
     ],
 )
 def test_kinds_are_found(values, kind):
-    assert find_kind(pd.Series(values, dtype=object))[0] == kind
+    values = values if isinstance(values, pd.Categorical) else pd.Series(values, dtype=object)
+    assert find_kind(pd.Series(values))[0] == kind
 
 
-def test_grouped_thousands_are_read():
-    assert as_numbers(pd.Series(["1.234,5", "1,234.5", "1 234"])).tolist() == [1234.5, 1234.5, 1234]
+def test_numbers_in_text_have_a_decimal_point_and_nothing_is_guessed():
+    found = as_numbers(pd.Series(["1.5", "1,5", "1,234", "1_0", "٣", "€ 2"]))
+    np.testing.assert_array_equal(found, [1.5, np.nan, np.nan, np.nan, np.nan, 2])
 
 
-def test_identifiers_are_dropped_and_plain_numbers_are_not():
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"customer_id": rng.integers(0, 40, 200), "y": rng.normal(size=200)})
-    frame["rooms"], frame["nr"] = rng.integers(0, 40, 200), rng.permutation(200)
-    found = {c.name: (c.used, c.identifier) for c in specify(frame, np.arange(200), "y").columns}
-    assert found["customer_id"] == (False, "repeats")
-    assert found["nr"] == (False, "unique")
-    assert found["rooms"] == (True, "")
+RNG = np.random.default_rng(0)
+N = 400
+NUMBERS_ROWS = {  # identifiers, whatever they are called
+    "shuffled row names": RNG.permutation(N),
+    "numbers of a sample": RNG.choice(10_000, N, replace=False),
+    "with gaps, from 5000": 5000 + RNG.permutation(np.delete(np.arange(500), np.s_[::5])),
+    "in steps of ten": 10 * RNG.permutation(N),
+    "two rows twice": np.append(RNG.permutation(N - 2), [7, 8]),
+    "customer_id": RNG.integers(0, 40, N),
+    "houseId": RNG.integers(10**8, 10**9, N),
+    "account number": RNG.integers(10**8, 10**9, N),
+    "a code": [f"A-{i:04d}" for i in RNG.permutation(N)],
+    "part": [f"{i:06d}" for i in RNG.permutation(N)],
+}
+MEASURED = {  # not identifiers, even if nearly every value differs
+    "population": RNG.lognormal(9, 1.5, N).round(),
+    "price": RNG.lognormal(12, 0.5, N).round(-2),
+    "income": RNG.normal(50_000, 9_000, N).round(),
+    "easting (m)": RNG.integers(400_000, 500_000, N),
+    "evenly spread": RNG.integers(0, 10_000, N),
+    "year built": RNG.integers(1900, 2020, N),
+    "number of employees": RNG.lognormal(5, 2, N).round(),
+    "body mass index": RNG.normal(27, 5, N).round(),
+    "Heat Index": RNG.normal(90, 8, N).round(),
+    "house number": RNG.integers(1, 90, N),
+    "rooms": RNG.integers(0, 40, N),
+    "minutes": RNG.exponential(3000, N).round(),
+    "month": [f"{i:02d}" for i in RNG.integers(1, 13, N)],
+}
+
+
+@pytest.mark.parametrize("name", [*NUMBERS_ROWS, *MEASURED])
+def test_numbers_of_rows_are_left_out_and_measured_numbers_are_not(name):
+    frame = pd.DataFrame({"y": np.arange(N), name: {**NUMBERS_ROWS, **MEASURED}[name]})
+    column = specify(frame, np.arange(N), "y").columns[1]
+    assert column.used == (name in MEASURED), column.treatment
+    assert bool(column.identifier) == (name in NUMBERS_ROWS)
+
+
+def test_keep_and_drop_overrule_what_is_left_out():
+    frame = pd.DataFrame(
+        {"y": np.arange(60.0), "nr": RNG.permutation(60), "x": RNG.normal(size=60)}
+    )
+    found = specify(frame, np.arange(60), "y", keep=["nr"], drop=["x"])
+    assert [column.name for column in found.used] == ["nr"]
+    for wrong in ({"keep": ["z"]}, {"drop": ["y"]}, {"keep": ["x"], "drop": ["x"]}):
+        with pytest.raises(TableError, match="column"):
+            specify(frame, np.arange(60), "y", **wrong)
+
+
+@pytest.mark.parametrize("values", [["m", "f"], ["ja", "nein"], ["a", "b", "c"], [True, False]])
+@pytest.mark.parametrize("unknown", [None, "x"])
+def test_an_unknown_value_looks_like_no_known_one(values, unknown):
+    frame = pd.DataFrame({"y": range(60), "c": [values[i % 7 % len(values)] for i in range(60)]})
+    columns = specify(frame, np.arange(60), "y")
+    X = columns.encode(frame).inputs
+    new = columns.encode(pd.DataFrame({"c": [unknown, values[0]]}, dtype=object))
+    np.testing.assert_allclose(new.inputs.iloc[0], X.mean())
+    assert new.flags[0].startswith("c: ") and new.flags[1] == "" and new.notes
+
+
+def test_a_value_never_seen_is_a_rare_one_if_training_rows_had_such():
+    frame = pd.DataFrame({"y": range(60), "c": ["a"] * 30 + ["b"] * 28 + ["d", "e"]})
+    columns = specify(frame, np.arange(60), "y")
+    X = columns.encode(pd.DataFrame({"c": ["d", "z", None]})).inputs.to_numpy()
+    assert (X[:2] == 0).all() and (X[2] > 0.4).all()
+
+
+@pytest.mark.parametrize(
+    ("dates", "new", "day", "words"),
+    [
+        (["31/12/2023", "01/02/2024"], "02/01/2024", "2024-01-02", "DD/MM/YYYY"),
+        (["12/31/2023", "01/02/2024"], "02/01/2024", "2024-02-01", "MM/DD/YYYY"),
+        (["01/01/2015", "02/01/2015", "12/01/2014"], "02/01/2015", "2015-02-01", "other way round"),
+        (["03/04/2024", "05/06/2023"], "02/01/2015", "2015-01-02", "other way round"),
+        (["03.01.2023", "04.01.2023"], "02.01.2015", "2015-01-02", "DD.MM.YYYY"),
+        (pd.to_datetime(["2023-01-03", "2023-02-01"]), "03.01.2023", None, "date:"),
+        (pd.to_datetime(["2023-01-03", "2023-02-01"]), "2023-01-03", "2023-01-03", "date:"),
+    ],
+)
+def test_new_dates_are_read_by_the_format_of_training(dates, new, day, words):
+    frame = pd.DataFrame({"y": range(60), "t": list(dates) * (60 // len(dates))})
+    columns = specify(frame, np.arange(60), "y")
+    assert words in columns.columns[1].treatment
+    X, _, flags = columns.encode(pd.DataFrame({"t": [new]}))
+    if day is None:
+        assert flags == [f"t: {new!r} unreadable, filled"]
+    else:
+        assert X.iloc[0, 0] == (pd.Timestamp(day) - pd.Timestamp(0)).days
+
+
+def test_names_are_matched_and_a_file_without_most_columns_is_refused():
+    frame = pd.DataFrame(RNG.normal(size=(60, 4)), columns=["y", "size", "body mass", "age"])
+    columns = specify(frame, np.arange(60), "y")
+    X, notes, _ = columns.encode(frame.rename(columns={"size": " Size", "body mass": "Body  Mass"}))
+    np.testing.assert_array_equal(X, frame[["size", "body mass", "age"]])
+    assert len(notes) == 2 and "'size'" in notes[0]
+    with pytest.raises(TableError, match=r"2 of the 3 columns.*'body mass', 'age'"):
+        columns.encode(frame[["y", "size"]])
+
+
+def test_digits_with_gaps_are_the_category_they_were():
+    frame = pd.DataFrame({"y": range(60), "c": ["1", "2", "n"] * 20})
+    columns = specify(frame, np.arange(60), "y")
+    found = columns.encode(pd.DataFrame({"c": [1.0, np.nan, 2.0]}))
+    assert found.inputs["c = 1"].tolist() == pytest.approx([1, 1 / 3, 0])
+    assert found.flags == ["", "c: filled", ""]
 
 
 def test_fill_values_are_learned_from_training_rows_alone():
     frame = pd.DataFrame({"y": range(6), "x": [1.0, 2.5, 3.0, 100, 200, None]})
     (column,) = specify(frame, np.arange(3), "y").used
-    assert column.fill == 2.5 and column.high == 3
-    X, notes = Columns([column]).encode(frame)
+    assert column.fill == [2.5] and column.high == 3
+    X, notes, flags = Columns([column]).encode(frame)
+    assert flags == ["", "", "", *["x: above the training range"] * 2, "x: filled"]
     assert X["x"].tolist() == [1, 2.5, 3, 100, 200, 2.5]
     assert any("2 row(s)" in note and "outside" in note for note in notes)
 
 
 def test_encoding_gives_the_numbers_one_would_write_down(messy, columns):
-    X, _ = columns.encode(messy)
+    X, *_ = columns.encode(messy)
     assert not X.isna().to_numpy().any()
     assert list(X.columns) == columns.names
     assert (X["Farbe = rot"] == (messy["Farbe"] == "rot")).all()
@@ -109,24 +213,24 @@ def test_the_specification_survives_json(messy, columns):
 
 def test_unseen_categories_and_missing_columns_are_noted(messy, columns):
     new = messy.drop(columns="Größe").assign(Farbe="rosa", Zimmer="viele")
-    X, notes = columns.encode(new)
+    X, notes, flags = columns.encode(new)
+    assert all("Farbe: 'rosa' unknown" in flag and "'viele' unreadable" in flag for flag in flags)
     assert not X.isna().to_numpy().any()
-    assert (X[[f"Farbe = {c}" for c in ("rot", "blau")]] == 0).to_numpy().all()
     for words in ("'Größe' is missing", "'rosa'", "'viele'"):
         assert any(words in note for note in notes)
-    with pytest.raises(TableError, match="none of the model's columns"):
+    with pytest.raises(TableError, match="lacks 5 of the 5"):
         columns.encode(pd.DataFrame({"other": [1]}))
 
 
 ODD = {
-    "Int64": (pd.array([None, *range(2, 120, 2)], dtype="Int64"), "number"),
+    "Int64": (pd.array([None, *(i * i for i in range(59))], dtype="Int64"), "number"),
     "boolean": (pd.array([None, *[True, False, True] * 20][:60], dtype="boolean"), "yes/no"),
     "categorical": (pd.Categorical(["a", "b", "c"] * 20), "category"),
     "string": (pd.array(["a", "b", None] * 20, dtype="string"), "category"),
     "time zones": (pd.date_range("2024-03-01", periods=60, tz="Europe/Berlin"), "date"),
     "long ago": (["1500-01-01", "1600-02-02"] * 30, "date"),
     "months": (pd.period_range("2020-01", periods=60, freq="M"), "date"),
-    "infinite": ([np.inf, *range(59)], "number"),
+    "infinite": ([np.inf, *(i / 2 for i in range(59))], "number"),
     "lists": ([[0], [1], [2]] * 20, "category"),
     "text and numbers": (["a", 1, 2.5] * 20, "category"),
 }
@@ -139,9 +243,9 @@ def test_columns_of_odd_types_become_the_same_numbers_in_a_frame_and_in_a_file(n
     columns = specify(frame, np.arange(40), "y")
     (column,) = columns.used
     assert column.kind == kind
-    X, _ = columns.encode(frame)
+    X, *_ = columns.encode(frame)
     assert np.isfinite(X.to_numpy()).all()
-    again, _ = columns.encode(read_csv(frame.to_csv(index=False).encode())[0])
+    again, *_ = columns.encode(read_csv(frame.to_csv(index=False).encode())[0])
     np.testing.assert_array_equal(again.to_numpy(), X.to_numpy())
 
 
@@ -153,7 +257,7 @@ def test_numbers_out_of_all_bounds_are_dropped():
 def test_of_two_categories_the_second_one_is_known():
     frame = pd.DataFrame({"y": range(20), "c": ["m", "f"] * 10})
     columns = specify(frame, np.arange(20), "y")
-    assert columns.encode(frame)[1] == []
+    assert columns.encode(frame).notes == []
     assert "'x'" in columns.encode(frame.assign(c="x"))[1][0]
 
 
@@ -171,7 +275,8 @@ def test_the_time_gives_only_parts_that_come_back_in_later_rows():
         {"kind": "text"},
         {"kind": "category"},
         {"parts": ["year"]},
-        {"fill": float("nan")},
+        {"fill": [float("nan")]},
+        {"fill": [1.0, 2.0]},
         {"date_format": "%x"},
         {"used": 1},
         {"categories": [1]},
@@ -179,7 +284,7 @@ def test_the_time_gives_only_parts_that_come_back_in_later_rows():
     ],
 )
 def test_an_invalid_specification_is_refused(change):
-    (sound,) = Columns([Column("a", "number", True, "used")]).to_json()
+    (sound,) = Columns([Column("a", "number", True, "used", fill=[0.0])]).to_json()
     assert Columns.from_json([sound]).names == ["a"]
     with pytest.raises(ValueError, match="'a'"):
         Columns.from_json([sound | change])

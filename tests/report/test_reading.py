@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from messy_tables import messy_csv
 
-from gt2lite.report import TableError, read
+from gt2lite.report import TableError, read, reading
 from gt2lite.report.reading import read_csv
 
 EXPECTED = pd.DataFrame({"größe": [1.5, 2.5], "art": ["ä", "b"]})
@@ -75,3 +75,93 @@ def test_what_cannot_be_read_is_refused(tmp_path, name, content, match):
         read(tmp_path / name)
     with pytest.raises(TableError, match="table"):
         read([1, 2])
+
+
+@pytest.mark.parametrize(
+    ("content", "column", "expected", "note"),
+    [
+        ("x;y\n0,12;a\n1,125;b\n2,12;c\n", "x", [0.12, 1.125, 2.12], "decimal comma"),
+        ("x;y\n0,12;a\n1,125;b\nn/k;c\n", "x", ["0.12", "1.125", "n/k"], "decimal comma"),
+        ("x;y\n0,5;a\n1.234;b\n1.234.567,5;c\n", "x", [0.5, 1234, 1234567.5], "decimal comma"),
+        ("x;y\n0,5;a\n1,5;b\n12.5;c\n", "x", ["0.5", "1.5", None], "'12.5' do not fit"),
+        ('x,y\n"1,234",a\n"2,345.5",b\n', "x", [1234, 2345.5], "decimal point"),
+        ("x\ty\n1 234,5\ta\n12'345,25\tb\n", "x", [1234.5, 12345.25], "decimal comma"),
+        ("x;y\n1,125;a\n2,250;b\n", "x", [1.125, 2.25], "no cell of the table decides"),
+        ("x;y\n01067;a\n10115;b\n", "x", ["01067", "10115"], "Separator"),
+        ("x,y\nNone,\nBrick,NA\nStone,?\n", "x", ["None", "Brick", "Stone"], "Separator"),
+        ("x,y\nNone,a\n1,b\n2,c\n", "x", [None, 1, 2], "Separator"),
+    ],
+)
+def test_a_file_has_one_dialect_in_every_cell(content, column, expected, note):
+    frame, notes = read_csv(content.encode())
+    assert [None if pd.isna(value) else value for value in frame[column]] == expected
+    assert any(note in line for line in notes)
+
+
+SHIFTED = {"a": [1, 4, 7], "b": [2, 5, 8], "c": [3, 6, 9]}
+
+
+@pytest.mark.parametrize(
+    ("content", "note"),
+    [
+        ("a,b,c\n1,2,3,\n4,5,6\n7,8,9\n", "ignored in 1 line"),
+        ("a,b,c\n1,2,3,\n4,5,6,\n7,8,9,\n", "ends with a separator"),
+        ('"a" "b" "c"\n"x" 1 2 3\n"y" 4 5 6\n"z" 7 8 9\n', "'row name'"),
+        ('"a","b","c"\n"x",1,2,3\n"y",4,5,6\n"z",7,8,9\n', "'row name'"),
+        ("a\tb\tc\nx\t1\t2\t3\ny\t4\t5\t6\nz\t7\t8\t9\n", "'row name'"),
+    ],
+)
+def test_no_cell_moves_to_another_column(content, note):
+    frame, notes = read_csv(content.encode())
+    pd.testing.assert_frame_equal(frame[["a", "b", "c"]], pd.DataFrame(SHIFTED))
+    assert any(note in line for line in notes)
+
+
+@pytest.mark.parametrize(
+    ("content", "match"),
+    [
+        ("a,b,c\n1,2,3\n4,5\n7,8,9\n", "line 3: 2 cells"),
+        ("a,b\n1,2\n3,4,5\n6,7\n", "line 3: 3 cells"),
+        ("a,b,c\n1,2\n3,4\n5,6\n", "line 1: 3 names"),
+        ("title\r\n\r\na,b\r\n1,2\r\n3,4,5\r\n6,7\r\n", "line 5: 3 cells"),
+        ("title\n\na,b\n1,2\n3,4,5\n6,7\n", "line 5: 3 cells"),
+        ("id,price\n1,2,50\n2,3,70\n3,4,80\n", "decimal comma"),
+        ('a,b\nx,1\n"y,2\nz,3\n', "line"),
+        ("a,b\n1,2\n" + "x" * 200_000 + ",5\n", "131072"),
+        (",".join(f"c{i}" for i in range(12_001)) + "\n", "12,001 columns"),
+    ],
+)
+def test_ragged_and_oversized_files_are_refused_by_line(content, match):
+    with pytest.raises(TableError, match=match):
+        read_csv(content.encode())
+
+
+def test_damaged_and_huge_gzip_files_are_refused(tmp_path, monkeypatch):
+    good = gzip.compress(b"a,b\n" + b"1,2\n" * 1000)
+    for content in (good[:-9], b"no gzip", good[:20] + b"\0" * 20 + good[40:]):
+        (tmp_path / "t.csv.gz").write_bytes(content)
+        with pytest.raises(TableError, match=r"t\.csv\.gz cannot be read"):
+            read(tmp_path / "t.csv.gz")
+    (tmp_path / "t.csv.gz").write_bytes(good)
+    monkeypatch.setattr(reading, "MOST_BYTES", 2000)
+    with pytest.raises(TableError, match="MB of text"):
+        read(tmp_path / "t.csv.gz")
+
+
+def test_the_sheet_with_the_target_is_read(tmp_path):
+    path = tmp_path / "t.xlsx"
+    with pd.ExcelWriter(path) as file:
+        pd.DataFrame({"x": ["see below"]}).to_excel(file, sheet_name="Notes", index=False)
+        pd.DataFrame({"y": [1, 2]}).to_excel(file, sheet_name="Data", index=False)
+    found = read(path, target="y")
+    assert list(found.frame) == ["y"] and "'Data'" in found.notes[0] and "'Notes'" in found.notes[1]
+    assert list(read(path, target="y", sheet="Notes").frame) == ["x"]
+    with pytest.raises(TableError, match="'Notes', 'Data'"):
+        read(path, sheet="other")
+
+
+def test_columns_of_lists_and_of_text_numbers_in_a_frame_are_read():
+    frame = pd.DataFrame({"a": [[1], [2]], "b": ["1.234,5", "2,5"], "c": ["007", "123"]})
+    found = read(frame).frame
+    assert found["a"].tolist() == ["[1]", "[2]"] and found["c"].tolist() == ["007", "123"]
+    assert found["b"].tolist() == [1234.5, 2.5]

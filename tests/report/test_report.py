@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -16,10 +18,11 @@ from scipy import stats
 import gt2lite
 from gt2lite import GT2Regressor
 from gt2lite.__main__ import main
+from gt2lite.columns import specify
 from gt2lite.model_file import FileFormatError
-from gt2lite.report import TableError, analysis, load, report
-from gt2lite.report.analysis import split_rows
-from gt2lite.report.columns import specify
+from gt2lite.report import Report, TableError, TableModel, analysis, load, report
+from gt2lite.report.analysis import Request, split_rows
+from gt2lite.report.model import frame_to_csv, put_before
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -28,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def split(frame, groups=None, time=None, level=0.9):
-    return split_rows(frame, (level,), 0, groups, time)[0]
+    return split_rows(frame, Request("y", (level,), groups, time))[0]
 
 
 @pytest.mark.parametrize("role", [{}, {"groups": "person_id"}, {"time": "day"}])
@@ -51,8 +54,10 @@ def test_groups_stay_together():
 
 
 def test_large_tables_are_sampled_and_high_levels_get_their_rows():
-    found = split(pd.DataFrame({"y": np.arange(60_000)}))
-    assert [len(rows) for rows in found.values()] == [5000, 5000, 12_000]
+    full = split(pd.DataFrame({"y": np.arange(60_000)}))
+    drawn, _ = analysis.draw_rows(full, Request("y"))
+    assert [len(rows) for rows in drawn.values()] == [5000, 5000, 12_000]
+    assert all(np.isin(drawn[name], full[name]).all() for name in full)
     assert len(split(easy(70), level=0.95)["calibration"]) >= 19
 
 
@@ -64,11 +69,13 @@ def test_large_tables_are_sampled_and_high_levels_get_their_rows():
         (easy().assign(g="a"), (0.9,), "g", None, "groups"),
         (easy().assign(t="a"), (0.9,), None, "t", "time"),
         (easy().assign(t=[None, *range(119)]), (0.9,), None, "t", "time.*1 missing"),
+        # the largest group leaves fewer calibration rows than 95% needs
+        (easy(100).assign(g=["a"] * 60 + [*"bcdefghi"] * 5), (0.8, 0.98), "g", None, "levels"),
     ],
 )
 def test_what_cannot_be_split_is_refused(frame, levels, groups, time, match):
     with pytest.raises(TableError, match=match):
-        split_rows(frame, levels, 0, groups, time)
+        split_rows(frame, Request("y", levels, groups, time))
 
 
 # ------------------------------------------------------------------ measures
@@ -87,9 +94,9 @@ def test_the_range_of_sampling_variation_holds_95_percent(level, n_cal, n_test):
 
 def test_coverage_and_accuracy_by_hand():
     y, y_hat = np.array([0.0, 2]), np.array([1.0, 1])
-    found = analysis.measure_accuracy("mean", y, y_hat, y_hat[:, None], y_hat[:, None] + 1)
+    found = analysis.measure_accuracy("mean", y, y_hat, y_hat[:, None], y_hat[:, None] + 1, [0.5])
     assert (found.rmse, found.mae, found.r2) == (1, 1, 0)
-    assert (found.widths, found.coverages) == ([1], [0.5])
+    assert (found.widths, found.coverages, found.scores) == ([1], [0.5], [1 + 4 * 1 / 2])
     y = np.arange(10.0)
     row = analysis.measure_coverage(y, np.zeros(10), np.full(10, 7.0), 0.8, 99)
     assert (row.n_covered, row.share, row.width, row.median_width) == (8, 0.8, 7, 7)
@@ -100,7 +107,7 @@ def test_coverage_and_accuracy_by_hand():
 def test_importance_finds_the_column_that_matters():
     frame = easy()
     columns = specify(frame[["x", "z", "y"]], np.arange(120), "y")
-    X, _ = columns.encode(frame)
+    X, *_ = columns.encode(frame)
     y = frame["y"].to_numpy()
     found = analysis.measure_importance(lambda rows: 3 * rows["x"], X, y, columns, 0)
     assert [name for name, _ in found] == ["x", "z"]
@@ -120,7 +127,7 @@ def test_regions_are_thirds_of_numbers_and_values_of_text():
 def find_warnings(frame, groups=None, time=None):
     sets = split(frame, groups, time)
     columns = specify(frame, sets["training"], "y", groups, time)
-    return analysis.find_warnings(frame, columns, sets, groups, time)
+    return analysis.find_warnings(frame, columns, sets, Request("y", (0.9,), groups, time))
 
 
 def test_time_and_groups_are_warned_about():
@@ -135,6 +142,41 @@ def test_few_groups_are_warned_about(n_groups, n_warnings):
     found = find_warnings(frame, groups="g")
     assert len(found) == n_warnings
     assert all(f"Of {n_groups} groups" in text for text in found)
+
+
+def find_alerts(frame):
+    columns = specify(frame, np.arange(len(frame)), "y")
+    y = frame["y"].to_numpy(float)
+    X = columns.encode(frame).inputs
+    return analysis.find_alerts(frame, y, columns, X, y, seed=0)
+
+
+def amounts(n=300):
+    """A table about which there is nothing to say: y is noisy, skewed and positive."""
+    rng = np.random.default_rng(0)
+    x, z = rng.normal(size=(2, n))
+    return pd.DataFrame({"x": x, "z": z, "y": np.exp(x + 0.3 * rng.normal(size=n))})
+
+
+def spoil(frame, **values):
+    return frame.assign(**{name: value(frame) for name, value in values.items()})
+
+
+@pytest.mark.parametrize(
+    ("frame", "words"),
+    [
+        (amounts(), None),
+        (spoil(amounts(), leak=lambda f: 100 / f["y"]), "--drop 'leak'"),
+        (spoil(amounts(), leak=lambda f: pd.qcut(f["y"], 20).astype(str)), "--drop 'leak'"),
+        (spoil(amounts(), y=lambda f: f["y"].where(f.index != 7, 99_999)), "99,999 in row 7"),
+        (spoil(amounts(), y=lambda f: f["y"].where(f.index % 5 > 0, 0.0)), "20% .* are 0"),
+        (pd.concat([amounts(), amounts().head(9)], ignore_index=True), "9 of 309 rows repeat"),
+    ],
+)
+def test_leaks_outliers_zeros_and_copies_are_alerts(frame, words):
+    found = find_alerts(frame)
+    assert len(found) == (words is not None)
+    assert words is None or re.search(words, found[0])
 
 
 # ------------------------------------------------------------------ a report from the shell
@@ -185,18 +227,19 @@ def test_the_page_has_every_part(page):
         "boosted trees",
         "then  Preis = ",
         "passes over the rows",
-        "python -m gt2lite predict model.json",
+        "gt2lite predict model.json",
+        "interval score",
     ):
         assert words in page
     sections = re.findall(r'<h2 id="s(\d+)">', page)
-    assert sections == re.findall(r'href="#s(\d+)"', page) == [str(i) for i in range(12)]
+    assert sections == re.findall(r'href="#s(\d+)"', page) == [str(i) for i in range(11)]
     assert all(re.findall(r'<img src="[^"]*" alt="([^"]*)"', page))
     assert "{{" not in page and "None" not in page
 
 
 def test_predictions_are_of_test_rows_with_nested_intervals(made):
     frame = pd.read_csv(made[0] / "out" / "predictions.csv")
-    names = ["row", "Preis", "prediction", "lower_80", "upper_80", "lower_90", "upper_90"]
+    names = ["row", "Preis", "prediction", "lower_80", "upper_80", "lower_90", "upper_90", "flags"]
     assert list(frame.columns) == names
     assert len(frame) == 24 and frame["row"].is_unique
     assert (frame["lower_90"] <= frame["lower_80"]).all()
@@ -208,12 +251,14 @@ def test_a_new_file_is_predicted_and_what_is_unusual_is_noted(made):
     new = messy_csv(6, seed=1, color="rosa").decode("latin-1").splitlines()
     kept = [";".join(line.split(";")[2:9]) for line in new]  # without number, size and target
     (folder / "neu.csv").write_text("\n".join(kept), encoding="utf-8")
-    done = command("predict", "out/model.json", "neu.csv", "--out", "p.csv", cwd=folder)
+    done = command("predict", "out/model.json", "neu.csv", "--with-inputs", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "'Größe' is missing" in done.stderr and "'rosa'" in done.stderr
-    frame = pd.read_csv(folder / "p.csv")
-    assert len(frame) == 6 and np.isfinite(frame.to_numpy()).all()
-    assert "6 rows: p.csv" in done.stdout
+    assert "6 of 6 rows (1, 2, 3, 4, 5, ...) have flags" in done.stderr
+    frame = pd.read_csv(folder / "neu_predictions.csv")
+    assert len(frame) == 6 and np.isfinite(frame.filter(regex="prediction|er_").to_numpy()).all()
+    assert frame["flags"].str.contains("rosa").all() and (frame["Farbe"] == "rosa").all()
+    assert "6 rows: neu_predictions.csv" in done.stdout
 
 
 def test_the_model_in_the_file_predicts_the_same_bits(made):
@@ -223,7 +268,9 @@ def test_the_model_in_the_file_predicts_the_same_bits(made):
     again = model.predict(folder / "häuser.csv")
     # another number of rows in a product of matrices may round otherwise
     np.testing.assert_allclose(
-        again.loc[stored.index].to_numpy(), stored.drop(columns="Preis").to_numpy(), rtol=1e-9
+        again.loc[stored.index].drop(columns="flags"),
+        stored.drop(columns=["Preis", "flags"]),
+        rtol=1e-9,
     )
     model.save(folder / "again.json")
     twice = load(folder / "again.json").predict(folder / "häuser.csv")
@@ -275,10 +322,44 @@ def test_the_same_seed_gives_the_same_page_and_another_seed_another(tmp_path, fa
 
 
 def test_names_in_a_table_are_neither_html_nor_formulas(tmp_path, fast):
-    frame = easy(80).rename(columns={"x": "<b onclick='x'>", "z": "$\\broken{$", "y": "p $ q $"})
-    made = report(frame, "p $ q $", [0.1 + 0.2, 0.8], out=tmp_path, progress=False, epochs=1)
+    frame = easy(80).rename(columns={"x": "<b onclick='x'>", "z": "$\\broken{$", "y": "=p $ q $"})
+    levels = np.array([0.3, 0.8], np.float32)
+    made = report(frame, "=p $ q $", levels, out=tmp_path, progress=False, epochs=1)
     assert "<b onclick" not in made.page.read_text(encoding="utf-8")
     assert [row.level for row in made.coverages] == [0.3, 0.8]
+    assert made.predictions.read_text(encoding="utf-8").startswith("row,'=p $ q $,prediction,")
+
+
+def test_names_that_predictions_have_are_changed_and_text_is_no_formula():
+    frame = pd.DataFrame({"row": [1, 2], "prediction": ["=1+1", "-3.5"], "x": ["-a", "b"]})
+    found = put_before(frame, pd.DataFrame({"prediction": [5.0, 6.0]}))
+    lines = frame_to_csv(found).decode().splitlines()
+    assert lines == [
+        "row,row (2),prediction (2),x,prediction",
+        "0,1,'=1+1,'-a,5.0",
+        "1,2,-3.5,b,6.0",
+    ]
+
+
+def positive(n=120):
+    return easy(n).assign(y=lambda frame: np.exp(frame["y"] / 3))
+
+
+def test_bounds_logarithms_and_a_quick_look(tmp_path, fast):
+    options = {"progress": False, "epochs": 1, "levels": [0.8], "quick": True}
+    made = report(positive(), "y", out=tmp_path / "a", **options)
+    assert any("--bounds 0 none" in alert for alert in made.findings.alerts)
+    made = report(positive(), "y", out=tmp_path / "b", bounds=(0, None), **options)
+    assert made.findings.predictions.min().min() == 0 and load(made.saved).bounds == (0, np.inf)
+    made = report(positive(), "y", out=tmp_path / "c", log=True, **options)
+    assert made.findings.predictions.min().min() > 0 and made.findings.alerts == []
+    assert "never negative" not in made.page.read_text(encoding="utf-8")
+    far = positive(3).assign(x=[0.0, 1e3, 0.0])  # a far row takes no other with it
+    found = made.model.predict(far)
+    alone = made.model.predict(far.iloc[[0, 2]])
+    np.testing.assert_allclose(found.loc[[0, 2], "prediction"], alone["prediction"], rtol=1e-9)
+    assert "x: above the training range" in found["flags"][1]
+    assert re.search(r"rows \(.*1.*\) have values outside", made.model.notes[-1])
 
 
 @pytest.mark.parametrize(
@@ -300,11 +381,54 @@ def test_what_cannot_be_used_is_refused_by_name(tmp_path, frame, target, match):
 
 @pytest.mark.parametrize(
     ("options", "match"),
-    [({"levels": []}, "levels"), ({"levels": [1.5]}, "levels"), ({"seed": 2**32}, "seed")],
+    [
+        ({"levels": []}, "levels"),
+        ({"levels": [1.5]}, "levels"),
+        ({"levels": [0.3, 0.1 + 0.2]}, "levels.*30%"),
+        ({"levels": [0.9, 0.9000000001]}, "levels.*90%"),
+        ({"seed": 2**32}, "seed"),
+        ({"epochs": 0}, "epochs"),
+        ({"bounds": (1, 0)}, "bounds"),
+        ({"bounds": (0, 1)}, "bounds.*goes from"),
+        ({"log": True}, "log.*above 0"),
+        ({"drop": ["X"]}, "drop.*'X'"),
+        ({"drop": "y"}, "drop.*'y'"),
+        ({"out": "a file"}, "out"),
+        ({"out": "a file/below"}, "out"),
+        ({"out": "n" * 300}, "too long"),
+        ({"out": "."}, "out.*model.json.*--overwrite"),
+    ],
 )
-def test_bad_options_are_refused_before_training(tmp_path, options, match):
-    with pytest.raises(ValueError, match=match):
-        report(easy(), "y", out=tmp_path / "out", progress=False, **options)
+def test_bad_options_are_refused_before_training(tmp_path, options, match, monkeypatch):
+    monkeypatch.setattr(analysis, "_fit", lambda *_: pytest.fail("it trained"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a file").touch()
+    (tmp_path / "model.json").touch()
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises((ValueError, OSError), match=match):
+        report(easy(), "y", **({"out": "out", "progress": False} | options))
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_files_are_put_in_place_together_or_not_at_all(tmp_path, overwrite, fast, monkeypatch):
+    out = tmp_path / "out"
+    if overwrite:
+        out.mkdir()
+        (out / "report.html").write_text("old")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    written = []
+
+    def full_disk(number):
+        written.append(number)
+        if len(written) == 3:
+            raise OSError("no space left")
+
+    monkeypatch.setattr(os, "fsync", full_disk)
+    with pytest.raises(OSError, match="no space"):
+        report(easy(), "y", [0.8], out=out, progress=False, epochs=1, overwrite=overwrite)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+    assert out.exists() == overwrite
 
 
 # ------------------------------------------------------------------ the command line
@@ -330,3 +454,69 @@ def test_an_error_is_one_line(capsys, tmp_path):
     assert capsys.readouterr().err.splitlines()[-1].startswith("gt2lite: there is no file")
     assert main(["predict", str(tmp_path / "no.json"), "x.csv"]) == 1
     assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+@pytest.fixture
+def shell(tmp_path, monkeypatch, fast):
+    """A folder with a table and the report on it, to run commands in."""
+    monkeypatch.chdir(tmp_path)
+    easy().to_csv("t.csv", index=False)
+    assert main(["report", "t.csv", "--target", "y", "--levels", "0.8", "--epochs", "1"]) == 0
+    return tmp_path
+
+
+def test_nothing_is_overwritten_unasked(shell, fast, capsys, monkeypatch):
+    model, files = "t_report/model.json", [*shell.rglob("*.*")]
+    before = {path: path.read_bytes() for path in files}
+    monkeypatch.chdir("t_report")
+    assert main(["predict", "model.json", "../t.csv", "--out", "predictions.csv"]) == 1
+    monkeypatch.chdir("..")
+    for out in ("t.csv", model):
+        assert main(["predict", model, "t.csv", "--overwrite", "--out", out]) == 1
+    assert main(["report", "t.csv", "--target", "y"]) == 1
+    assert {path: path.read_bytes() for path in files} == before
+    assert [*shell.rglob("*.*")] == files
+    assert main(["predict", model, "t.csv"]) == 0
+    assert (shell / "t_predictions.csv").exists()
+    capsys.readouterr()
+    assert main(["predict", model, "t.csv"]) == 1
+    assert "--overwrite" in capsys.readouterr().err
+    assert main(["predict", model, "t.csv", "--overwrite"]) == 0
+
+
+@pytest.mark.parametrize(("moment", "written"), [("encode", False), ("replace", True)])
+def test_stopped_says_whether_files_were_written(shell, fast, capsys, monkeypatch, moment, written):
+    """Ctrl-C while the model is encoded, and when the first file took its name."""
+    if moment == "encode":
+        monkeypatch.setattr(TableModel, "encode", lambda _: signal.raise_signal(signal.SIGINT))
+    else:
+        replace = os.replace
+
+        def interrupted(*paths):
+            replace(*paths)
+            signal.raise_signal(signal.SIGINT)  # too late
+
+        monkeypatch.setattr(os, "replace", interrupted)
+        monkeypatch.setattr(Report, "__str__", lambda _: signal.raise_signal(signal.SIGINT))
+    words = ["report", "t.csv", "--target", "y", "--levels", "0.8", "--epochs", "1", "--out", "o"]
+    assert main(words) == 130
+    assert (len([*Path("o").glob("*")]) == 3) == written
+    assert ("nothing was written" in capsys.readouterr().err) == (not written)
+
+
+def test_an_unexpected_error_is_one_line_that_names_its_place(shell, capsys, monkeypatch):
+    monkeypatch.setattr("gt2lite.report.load", lambda path: {}["a\nb"])
+    assert main(["predict", "t_report/model.json", "t.csv"]) == 1
+    assert re.fullmatch(
+        r"gt2lite: .*test_report.py, line \d+\): KeyError.*\n", capsys.readouterr().err
+    )
+
+
+def test_a_console_without_the_letters_of_a_table_is_no_error(shell):
+    easy().rename(columns={"y": "値段"}).to_csv("t.csv", index=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "gt2lite", "report", "t.csv", "--target", "Y"],
+        capture_output=True, check=False,
+        env={"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "cp1252"},
+    )  # fmt: skip
+    assert done.returncode == 1 and len(done.stderr.splitlines()) == 2

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from gt2lite import GT2Regressor
-from gt2lite.calibration import ConformalCalibrator, rank
+from gt2lite.calibration import rank
 from gt2lite.datasets import load_dataset, prepare
 from gt2lite.losses import loss_and_gradient, make_objective
 from gt2lite.metrics import interval_score, picp
@@ -127,19 +127,6 @@ def test_planes_are_measured_before_calibration(system):
     row = aligned.measure_planes("aids", 0, "aligned", epochs=3)
     assert row == {"dataset": "aids", "seed": 0, "method": "aligned"} | found
     assert set(row) == set(results.load("planes"))
-
-
-def test_a_margin_and_planes_have_equal_coverage_and_the_same_guarantee(system):
-    data, params = system
-    alphas = Recipe(objective="aligned").planes.alphas
-    found = aligned.beside_margin(params, data, alphas, 0.9)
-    y, output = data.y_test, Planes(params, data.X_test).output(alphas)
-    just = np.sort(np.abs(y - output))[int(np.ceil(0.9 * y.size)) - 1]
-    assert found["margin_width"] == pytest.approx(2 * just, rel=1e-9)
-    fitted = ConformalCalibrator().fit(Planes(params, data.X_cal), data.y_cal)
-    lower, upper = fitted.intervals(Planes(params, data.X_test), 0.9)
-    penalty = 2 / 0.1 * (np.maximum(lower - y, 0) + np.maximum(y - upper, 0))
-    assert found["planes_score"] == pytest.approx(np.mean(upper - lower + penalty))
 
 
 @pytest.mark.parametrize("name", ["aligned", "planes", "small_shares"])

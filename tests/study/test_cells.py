@@ -12,8 +12,18 @@ from scipy import optimize, stats
 
 from study import cells as module
 from study import paper
-from study.cells import MARGINS, Runs, beside, bold_rows, shown_within, verdicts, winners
-from study.statistics import Exchange, corrected_t, equal_means_p, exchange, smallest_margin
+from study.cells import (
+    MARGINS,
+    beside,
+    bold_rows,
+    by_cell,
+    shown_within,
+    together,
+    values,
+    verdicts,
+    winners,
+)
+from study.statistics import corrected_t, equal_means_p, exchange, joint_exchange_p, smallest_margin
 
 # Fifty seeds with mean 0 and std (ddof 1) 1.
 N = 50
@@ -26,7 +36,9 @@ PRINTED = paper.cells()
 def few_draws():
     """Draw runs less often than the study does."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "exchange", functools.partial(exchange, draws=20_000))
+        for function in (exchange, joint_exchange_p):
+            fewer = functools.partial(function, draws=20_000)
+            patch.setattr(module, function.__name__, fewer)
         yield
 
 
@@ -133,11 +145,24 @@ def test_the_line_is_at_5_percent_with_holm_over_the_44(monkeypatch, p, word):
         assert ours.shape == (44, N) and means.shape == spreads.shape == (44,) and n_theirs == 5
         found = np.ones(44)
         found[0] = p  # 0.05 / 44 is 0.001136
-        return Exchange(found, np.ones(44))
+        return found, np.ones(44)
 
     monkeypatch.setattr(module, "exchange", exchanged)
     first = verdicts(made_up(lambda c, y: y + 1), PRINTED).iloc[0]
     assert first.p_holm == pytest.approx(44 * p) and first.refuted == word
+
+
+def test_results_that_pass_alone_may_be_too_far_together():
+    def small(cell, y):  # 0.9 standard deviations, in every other result of PP
+        here = cell.dataset == "pp" and cell.metric != "rmse"
+        mixed = cell.mean + cell.std * np.random.default_rng(cell.Index).permutation(SPREAD)
+        return mixed + (0.9 * cell.std if here else 0)
+
+    rows = made_up(small)
+    assert (verdicts(rows, PRINTED).refuted == "no").all()
+    found = together(rows, PRINTED)
+    assert found["pp"] < 0.05 < found[["ww", "pm", "aids"]].min()
+    assert together(made_up(), PRINTED)["all"] > 0.99
 
 
 def test_spreads_are_judged_in_a_family_of_their_own():
@@ -205,20 +230,20 @@ def test_only_the_mode_asked_for_and_the_search_count():
     ("rows", "words"),
     [
         ([{"seed": 0}], "2 seeds"),
-        ([{"seed": 0}, {"seed": 1}, {"seed": 1}], "twice"),
+        ([{"seed": 0}, {"seed": 1}, {"seed": 1}], "duplicate"),
         ([{"seed": 0}, {"seed": 1, "level": 0.95}], "lack"),
     ],
 )
 def test_incomplete_or_repeated_records_are_refused(rows, words):
     with pytest.raises(ValueError, match=words):
-        Runs(records(rows), [("ww", "trained", 0.9, "trained")])
+        values(by_cell(records(rows)), "picp", "ww", "trained", 0.9)
 
 
 def test_values_come_in_the_order_of_seeds_and_must_be_finite():
     rows = records([{"seed": 2, "rmse": 3.0}, {"seed": 0, "rmse": 1.0}, {"seed": 1, "rmse": 2.0}])
-    assert Runs(rows).values("rmse", "ww", "trained", 0.9).tolist() == [1, 2, 3]
+    assert values(by_cell(rows), "rmse", "ww", "trained", 0.9).tolist() == [1, 2, 3]
     with pytest.raises(ValueError, match="reached"):
-        Runs(rows).values("reached", "ww", "trained", 0.9)
+        values(by_cell(rows), "reached", "ww", "trained", 0.9)
 
 
 # ------------------------------------------------------------------------- the winners

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 
 import numpy as np
@@ -12,21 +11,19 @@ from made_up import NOISE, SHIFTED, by_row, curve, evidence, finer, records, ver
 from scipy import stats
 
 from gt2lite.calibration import SearchCalibrator
-from gt2lite.datasets import DATASETS
 from gt2lite.training import Recipe
 from study import cells, claims, paper, protocol, statistics
-from study.cells import Runs
+from study.cells import bold_rows, by_cell
 from study.claims import (
     CHECKS,
     check_claims,
     comparable,
     counted,
     every_row,
-    group_verdicts,
     in_every_row,
     matters,
+    our_claims,
     reaches,
-    table_rows,
 )
 from study.statistics import corrected_t, coverage_p_value
 
@@ -47,7 +44,6 @@ def test_the_constants_are_those_of_the_text():
     assert (claims.EXPENSIVE, claims.LINEAR) == (2.0, 1.1)
     assert cells.MARGINS["near"] == (5.0, 1.0) and protocol.TEST_OVER_TRAIN == 15 / 70
     assert SearchCalibrator().tolerance == 0.0005
-    assert "a tenth" in inspect.getdoc(CHECKS["cheaper"])
 
 
 def test_the_design_is_that_of_the_paper():
@@ -63,42 +59,48 @@ def test_the_design_is_that_of_the_paper():
 # --------------------------------------------------------------------- in every row
 
 
+def judged(names, gains, p):
+    return every_row(pd.DataFrame({"row": list(names), "value": gains, "p": p}))
+
+
+def frame(**rows):
+    """Seeds across, a row for each name."""
+    return pd.DataFrame(rows).T
+
+
 @pytest.mark.parametrize(
     ("gain", "p", "word"),
     [
         (1.0, 0.0499, "holds"),
-        (1.0, 0.05, "within chance"),
-        (-1.0, 0.05, "within chance"),
+        (1.0, 0.05, "undecided"),
+        (-1.0, 0.05, "undecided"),
         (-1.0, 0.0499, "does not hold"),
-        (0.0, 0.0499, "within chance"),
+        (0.0, 0.0499, "undecided"),
     ],
 )
 def test_one_row_at_5_percent(gain, p, word):
-    found = every_row(["a"], [gain], [p])
-    assert found.verdict == word
-    assert found.numbers == {
-        "rows": 1,
-        "as claimed": gain > 0,
-        "as claimed beyond chance": word == "holds",
-        "against beyond chance": word == "does not hold",
-    }
+    found = judged("a", [gain], [p])
+    assert found.verdict == word and found.numbers["as claimed"] == (gain > 0)
+    assert found.numbers["significant"] == (word == "holds")
+    assert found.numbers["against"] == (word == "does not hold")
 
 
 def test_only_what_speaks_against_is_corrected_for_being_many():
-    for p, word in ((0.0168, "within chance"), (0.0166, "does not hold")):  # 3 * p against 0.05
-        assert every_row(list("abc"), [1.0, 1.0, -1.0], [0.049, 0.049, p]).verdict == word
-    assert every_row(list("ab"), [1.0, 1.0], [0.049, 0.049]).verdict == "holds"
+    for p, word in ((0.0168, "undecided"), (0.0166, "does not hold")):  # 3 * p against 0.05
+        assert judged("abc", [1.0, 1.0, -1.0], [0.049, 0.049, p]).verdict == word
+    assert judged("ab", [1.0, 1.0], [0.049, 0.049]).verdict == "holds"
 
 
 def test_gains_are_tested_run_by_run_with_the_variance_of_re_splits():
-    assert in_every_row({"a": with_p(0.0499)}).verdict == "holds"
-    assert in_every_row({"a": with_p(0.0501)}).verdict == "within chance"
-    found = in_every_row({"a": with_p(0.0499, mean=-2.0)})
+    assert in_every_row(frame(a=with_p(0.0499))).verdict == "holds"
+    assert in_every_row(frame(a=with_p(0.0501))).verdict == "undecided"
+    found = in_every_row(frame(a=with_p(0.0499, mean=-2.0)))
     assert found.verdict == "does not hold" and by_row(found)["a"] == pytest.approx(-2)
     # Beyond chance for the data set at hand, and not for others of its kind.
     gains = with_p(0.0499, ratio=0.0)
-    found = in_every_row({"a": gains})
-    assert found.verdict == "within chance" and found.numbers["as claimed for this table"] == 1
+    found = in_every_row(frame(a=gains))
+    assert found.verdict == "undecided" and found.numbers["significant here"] == 1
+    assert in_every_row(frame(a=gains), overlap=0.0).verdict == "holds"
     assert found.rows.half[0] == pytest.approx(corrected_t(gains, 15 / 70).half)
     assert found.rows["half here"][0] == pytest.approx(corrected_t(gains, 0.0).half)
 
@@ -116,22 +118,22 @@ def runs_at(off, model="trained", n=1000, level=0.9):
         for name in ("ww", "pm")
         for seed, points in enumerate(off)
     ]
-    return Runs(records(rows)), [(name, model, level, method) for name in ("ww", "pm")]
+    return by_cell(records(rows)), [(name, model, level, method) for name in ("ww", "pm")]
 
 
 @pytest.mark.parametrize("sign", [-1, 1])
 def test_a_mean_is_shown_to_be_within_1_point_by_two_one_sided_tests(sign):
-    for p, word in ((0.0998, "holds"), (0.1002, "within chance")):  # one-sided 0.05
+    for p, word in ((0.0998, "holds"), (0.1002, "undecided")):  # one-sided 0.05
         off = sign * (1 - with_p(p, mean=0.4, ratio=0.0))  # 0.4 below 1 point
         found = reaches(*runs_at(off))
-        assert found.verdict == word and by_row(found)["pm 90%"] == pytest.approx(90 + sign * 0.6)
+        assert found.verdict == word and by_row(found)["PM 90%"] == pytest.approx(90 + sign * 0.6)
         assert found.rows["p of near"][1] == pytest.approx(p / 2)
         assert found.numbers["shown"] == (2 if word == "holds" else 1)
 
 
 @pytest.mark.parametrize("sign", [-1, 1])
 def test_a_mean_is_missed_beyond_1_point_with_holm_over_the_rows(sign):
-    for p, word in ((0.0498, "does not hold"), (0.0502, "within chance")):  # one-sided, doubled
+    for p, word in ((0.0498, "does not hold"), (0.0502, "undecided")):  # one-sided, doubled
         off = sign * (1 + with_p(p, mean=0.4, ratio=0.0))
         found = reaches(*runs_at(off, n=100))
         assert found.verdict == word and found.numbers["missed"] == (word == "does not hold")
@@ -146,9 +148,9 @@ def test_a_single_run_is_missed_by_its_law_with_holm_over_all_runs(model):
         off = np.zeros(20)
         off[3] = covered / 10 - 90
         found = reaches(*runs_at(off, model))
-        assert (found.numbers["runs"], found.numbers["runs beyond chance"]) == (40, n_missed)
+        assert (found.numbers["runs"], found.numbers["runs that miss"]) == (40, n_missed)
         assert (found.verdict == "does not hold") == bool(n_missed)
-    assert f"pm 90% seed 3 ({(near - 1) / 10:.2f}%)" in found.explanation
+    assert f"PM 90% seed 3 ({(near - 1) / 10:.2f}%)" in found.reason
 
 
 # ---------------------------------------------------------------------- comparable
@@ -158,30 +160,28 @@ def test_a_single_run_is_missed_by_its_law_with_holm_over_all_runs(model):
     ("excess", "word"), [(-9.0, "holds"), (5.0, "holds"), (5.01, "does not hold")]
 )
 def test_comparable_is_worse_by_5_percent_at_most(excess, word):
-    found = comparable({"a": np.full(5, excess), "b": np.full(5, -10.0)})
+    found = comparable(frame(a=np.full(5, excess), b=np.full(5, -10.0)))
     assert found.verdict == word and by_row(found)["a"] == found.rows.upper[0]
 
 
 def test_the_upper_bound_counts_and_not_the_mean():
-    for p, word in ((0.0998, "holds"), (0.1002, "within chance")):  # one-sided 0.05
-        found = comparable({"a": 5 - with_p(p, mean=2.0)})
+    for p, word in ((0.0998, "holds"), (0.1002, "undecided")):  # one-sided 0.05
+        found = comparable(frame(a=5 - with_p(p, mean=2.0)))
         assert found.verdict == word and by_row(found)["a"] == pytest.approx(3)
         assert found.rows.p[0] == pytest.approx(p / 2)
 
 
 def test_an_excess_is_in_percent_of_the_trained_mean():
-    class Two:
-        def values(self, metric, dataset, model, level):
-            return np.array([1.0, 3.0]) if model == "trained" else np.array([2.0, 3.0])
-
-    (excess,) = claims._excess(Two(), "rmse", [("pp", 0.9)]).values()
-    assert excess.tolist() == [50.0, 0.0]
+    rows = world(when(lambda row: {"rmse": 1.0 + 2 * (row["seed"] % 2)}, model="trained"))
+    rows.loc[rows.model != "trained", "rmse"] = 2.0
+    excess = claims._excess(evidence(rows), "rmse").loc[("pp", 0.9)]  # of 1, 3, 1, 3, 1
+    assert excess.to_numpy() == pytest.approx(100 * np.array([1, -1, 1, -1, 1]) / 1.8)
 
 
 def test_an_excess_is_beyond_chance_at_5_percent_with_holm_over_the_rows():
     alike = {"b": np.array([-1.0, 1.0, 0.0, 2.0, -2.0])}
-    for p, word in ((0.0498, "does not hold"), (0.0502, "within chance")):  # one-sided, doubled
-        assert comparable({"a": 5 + with_p(p, mean=1.0), **alike}).verdict == word
+    for p, word in ((0.0498, "does not hold"), (0.0502, "undecided")):  # one-sided, doubled
+        assert comparable(frame(a=5 + with_p(p, mean=1.0), **alike)).verdict == word
 
 
 # ------------------------------------------------------------ a choice that matters
@@ -190,23 +190,17 @@ def test_an_excess_is_beyond_chance_at_5_percent_with_holm_over_the_rows():
 @pytest.mark.parametrize("sign", [-1, 1])
 def test_an_alternative_matters_beyond_5_percent_either_way(sign):
     quiet = {"b": np.zeros(5)}
-    for p, word in ((0.0498, "holds"), (0.0502, "within chance")):  # one-sided, of two
-        found = matters({"a": sign * (5 + with_p(p, mean=1.0)), **quiet}, 100.0)
+    for p, word in ((0.0498, "holds"), (0.0502, "undecided")):  # one-sided, of two
+        found = matters(frame(a=sign * (5 + with_p(p, mean=1.0)), **quiet), 100.0)
         assert found.verdict == word and by_row(found)["a"] == pytest.approx(sign * 6)
-    for p, word in ((0.0998, "does not hold"), (0.1002, "within chance")):  # one-sided 0.05
-        found = matters({"a": sign * (5 - with_p(p, mean=2.0)), **quiet}, 100.0)
+    for p, word in ((0.0998, "does not hold"), (0.1002, "undecided")):  # one-sided 0.05
+        found = matters(frame(a=sign * (5 - with_p(p, mean=2.0)), **quiet), 100.0)
         assert found.verdict == word and found.rows["p of equal"][0] == pytest.approx(p / 2)
-
-
-def test_a_difference_beyond_chance_may_be_too_small_to_matter():
-    tiny = with_p(0.001, mean=0.1)
-    assert matters({"a": tiny}, 100.0).verdict == "does not hold"
-    assert matters({"a": tiny}, 0.5).verdict == "holds"
 
 
 @pytest.mark.parametrize(("n", "word"), [(4, "holds"), (3, "does not hold"), (0, "does not hold")])
 def test_a_count_is_all_or_nothing(n, word):
-    found = counted(n, 4, "It rains", mm=3.0)
+    found = counted([i < n for i in range(4)], "It rains", mm=3.0)
     assert found.verdict == word and found.numbers == {"cases": 4, "as claimed": n, "mm": 3.0}
 
 
@@ -222,26 +216,18 @@ HOLDING = {
     "finer-table": world(tables=[finer(0.002)]),
     "interpolation-matters": world(tables=[curve(0.004), curve(0.01, "pchip")]),
 }
-FIXED = {  # whatever the runs are
-    "needs-retraining": "does not hold",
-    "scalable": "holds",
-    "high-dimensional": "does not hold",
-    "union-of-planes": "does not hold",
-    "no-closed-form": "holds",
-    "search-beats-table": "does not hold",
-    "both-directions": "does not hold",
-    "text-matches-tables": "does not hold",
-    "distribution-costly": "holds",
-}
-for claim in paper.claims().id:  # all others hold in the world as it is
-    if claim not in FIXED:
-        HOLDING.setdefault(claim, world())
+NEEDED = ("scalable", "distribution-costly")  # whatever the runs of the protocol are
+for claim in paper.claims().query("kind == 'empirical'").id:  # others hold in the world as it is
+    HOLDING.setdefault(claim, world())
 
 CALIBRATED = {"model": "calibrated"}
 FAILING = {
     "no-retraining": when({"alpha": 0.009}, dataset="pp", level=0.95, method="exact"),
     "any-level": when({"alpha": 0.009}, dataset="aids", level=0.90, method="exact"),
     "reaches-levels": when({"picp": 0.93}, dataset="pm", level=0.95, **CALIBRATED),
+    "search-nearer": when(
+        lambda row: {"reached": row["level"] + 0.03}, dataset="pm", method="search"
+    ),
     "superior-uq": when(
         lambda row: {"interval_score": 2.2 + NOISE[row["seed"]]}, dataset="pp", **CALIBRATED
     ),
@@ -256,7 +242,6 @@ FAILING = {
     "reaches-ww": when({"picp": 0.92}, dataset="ww", level=0.90, method="search"),
     "wider": when({"pinaw": 0.9}, dataset="aids", level=0.95, **CALIBRATED),
     "wider-fig3": when({"pinaw": 0.9}, dataset="pp", level=0.95, **CALIBRATED),
-    "bold-again": when({"pinaw": 0.9}, dataset="aids", level=0.95, **CALIBRATED),
     "comparable-rmse": lambda row: (
         {"rmse": 1.1} if row["dataset"] == "pm" and row["model"] != "trained" else None
     ),
@@ -272,29 +257,35 @@ FAILING["finer-table"] = world(tables=[finer(0.02)])
 FAILING["interpolation-matters"] = world(tables=[curve(0.01)])
 
 
-def test_there_is_a_check_for_each_claim_and_a_case_for_each_check():
-    ids = list(paper.claims().id)
-    assert list(CHECKS) == ids
-    assert {*FAILING, *FIXED, "bold-is-best", "parameter-count"} == set(ids)
+def test_there_is_a_check_for_each_empirical_claim_and_a_case_for_each_check():
+    listed = paper.claims()
+    empirical = listed[listed.kind == "empirical"]
+    assert list(CHECKS) == list(empirical.id) and set(CHECKS) == set(HOLDING)
+    assert {*FAILING, *NEEDED} == set(empirical.id)
+    assert set(listed.kind) == {"empirical", "argument", "misprint"}
+    assert set(listed.group) <= set(listed.id)  # a group is named after the claim that counts
+    others = listed[listed.kind != "empirical"]
+    assert others.verdict.notna().all() and others.reason.notna().all()
 
 
-@pytest.mark.parametrize("claim", FIXED)
-def test_claims_that_made_up_runs_do_not_decide(claim):
-    found = verdict(claim, world())
-    assert found.verdict == FIXED[claim]
-    assert found.numbers or found.explanation.startswith("By argument: ")
+def test_the_reasons_of_the_print_are_those_of_the_data():
+    bold = bold_rows(paper.cells())
+    assert bold.follows_rule.sum() == len(bold) == 24
+    assert (statistics.holm(bold.p) < 0.05).sum() == 3
+    inputs = [paper.settings()[f"{name}_inputs"] for name in ("ww", "pm", "aids", "pp")]
+    assert (min(inputs), max(inputs)) == (4, 23)
 
 
 @pytest.mark.parametrize("claim", HOLDING)
 def test_holds(claim):
     found = verdict(claim, HOLDING[claim])
-    assert found.verdict == "holds", found.explanation
+    assert found.verdict == "holds", found.reason
 
 
 @pytest.mark.parametrize("claim", FAILING)
 def test_does_not_hold(claim):
     found = verdict(claim, FAILING[claim])
-    assert found.verdict == "does not hold", found.explanation
+    assert found.verdict == "does not hold", found.reason
 
 
 @pytest.mark.parametrize("claim", ["finer-table", "interpolation-matters"])
@@ -302,7 +293,7 @@ def test_what_the_records_cannot_tell_is_not_testable(claim):
     assert verdict(claim, world()).verdict == "not testable"
 
 
-def test_all_claims_are_judged_at_once_and_groups_take_their_worst():
+def test_all_claims_are_judged_at_once():
     noisy = when(
         lambda row: {"pinaw": 1.0 + 100 * NOISE[row["seed"]]},
         dataset="ww",
@@ -310,22 +301,48 @@ def test_all_claims_are_judged_at_once_and_groups_take_their_worst():
         **CALIBRATED,
     )
     found = check_claims(evidence(world(noisy, tables=[curve(0.01)])), paper.claims())
-    assert set(found.verdict) == {"holds", "does not hold", "within chance", "not testable"}
+    judged = found[found.kind == "empirical"].verdict
+    assert set(judged) == {"holds", "does not hold", "undecided", "not testable"}
     assert all(math.isfinite(x) for numbers in found.numbers for x in numbers.values())
-    made = pd.DataFrame(
-        {
-            "group": ["a", "a", "a", "b", "b", "c"],
-            "verdict": [
-                "holds",
-                "does not hold",
-                "within chance",
-                "holds",
-                "not testable",
-                "holds",
-            ],
-        }
-    )
-    assert group_verdicts(made).to_dict() == {"a": "does not hold", "b": "holds", "c": "holds"}
+    assert found.reason.str.len().min() > 10
+
+
+def test_a_level_may_be_reached_by_some_ways_to_calibrate_only():
+    fine = [finer(0.002)]
+    assert verdict("reaches-levels", world(tables=fine)).verdict == "holds"
+    off = {"picp": 0.93, "dataset": "pm", "level": 0.95}
+    search = when({"picp": off["picp"]}, dataset="pm", level=0.95, method="search")
+    found = verdict("reaches-levels", world(search, tables=fine))
+    assert found.verdict == "holds in part"
+    assert found.rows.verdict.to_dict() == {
+        "table 0.1": "holds",
+        "table 0.01": "holds",
+        "search": "does not hold",
+    }
+    assert found.numbers["farthest mean"] == pytest.approx(2)
+
+
+def test_our_claims_are_judged_by_the_same_rule():
+    rows = [
+        {"dataset": name, "seed": seed, "method": method, "level": level, "split": "random"}
+        | {"n_train": 700, "n_test": 150, "equal_pinaw": width, "interval_score": width}
+        for name, gap in {"concrete": 0.5, "yacht_hydrodynamics": 0.001}.items()
+        for seed in range(5)
+        for level in (0.9, 0.95)
+        for method, width in {
+            "aligned": 1.0 + NOISE[seed],
+            "paper": 1.0 + gap + SHIFTED[seed],
+            "strong": 1.0 + NOISE[seed],
+            "forest": 1.0 + gap + SHIFTED[seed],
+            "strong_constant": 0.1,  # not a competitor
+        }.items()
+    ]
+    rows = pd.DataFrame(rows)
+    found = our_claims(rows, rows).set_index("id")
+    assert set(found.verdict) == {"undecided"} and set(found.kind) == {"ours"}
+    assert [numbers["significant"] for numbers in found.numbers] == [2, 2, 2]
+    found = our_claims(*[rows[rows.dataset == "concrete"]] * 2)
+    assert set(found.verdict) == {"holds"}
 
 
 def test_a_gain_that_the_seeds_do_not_share_is_within_chance():
@@ -333,36 +350,15 @@ def test_a_gain_that_the_seeds_do_not_share_is_within_chance():
         lambda row: {"picp": 0.9 + NOISE[row["seed"]]}, model="trained", dataset="pp", level=0.90
     )
     rows = world(near)
-    assert verdict("better-pp", rows).verdict == "within chance"
-    assert verdict("better-everywhere", rows).numbers["as claimed beyond chance"] == 7
+    assert verdict("better-pp", rows).verdict == "undecided"
+    assert verdict("better-everywhere", rows).numbers["significant"] == 7
     assert verdict("better-pm", rows).verdict == "holds"
-
-
-@pytest.mark.parametrize("gain", [0.01, -0.01])
-def test_one_noisy_row_neither_refutes_nor_passes(gain):
-    def width(row):
-        return {"pinaw": 1.0 + gain + 100 * NOISE[row["seed"]]}
-
-    found = verdict("wider", world(when(width, dataset="ww", level=0.90, **CALIBRATED)))
-    assert found.verdict == "within chance"
-    assert found.numbers["as claimed"] == (8 if gain > 0 else 7)
-
-
-def test_smaller_sets_excuse_a_run_that_is_far_from_its_level():
-    def far(row):  # 1000 and 1000 samples: coverage of 90% has a standard deviation of 1.3 points
-        wanted = ("ww", 0.90, "calibrated", 1)
-        one = (row["dataset"], row["level"], row["model"], row["seed"]) == wanted
-        return {"picp": 0.945} if one else {}
-
-    found = verdict("reaches-ww", world(far))
-    assert found.verdict == "does not hold" and found.numbers["runs beyond chance"] == 1
-    small = verdict("reaches-ww", world(lambda row: far(row) | {"n_cal": 100, "n_test": 100}))
-    assert small.verdict == "within chance" and small.numbers["runs beyond chance"] == 0
 
 
 @pytest.mark.parametrize(("times", "word"), [(9.9, "does not hold"), (10.1, "holds")])
 def test_cheap_is_ten_times_as_quick(times, word):
-    rows = world(when({"calibrate_seconds": 0.01}, model="calibrated")).assign(train_seconds=1.0)
+    rows = world(when({"calibrate_seconds": 0.01}, model="calibrated"))
+    rows = rows.assign(train_cpu_seconds=1.0)
     rows.loc[(rows.dataset == "pm") & (rows.method == "search"), "calibrate_seconds"] = 1 / times
     assert verdict("cheaper", rows).verdict == word
 
@@ -371,23 +367,6 @@ def test_the_saving_counts_the_baseline_too():
     numbers = verdict("cheaper", world()).numbers
     assert numbers["times, least"] == pytest.approx(12 / 0.1)
     assert numbers["both levels times, least"] == pytest.approx(2 * 12 / (12 + 2 * 0.1))
-
-
-def test_the_text_on_pp_contradicts_its_own_claim():
-    found = verdict("text-matches-tables", world())
-    assert (found.numbers["cases"], found.numbers["as claimed"]) == (8, 6)
-    assert "aids 90% (calibrated; by the text it wins)" in found.explanation
-    assert "pp 90% (calibrated; by the text it loses)" in found.explanation
-    text = paper.text_values()
-    good = text[text.value == text.in_table]
-    assert verdict("text-matches-tables", world(), text=good).verdict == "holds"
-
-
-def test_a_bold_value_that_is_not_the_best_is_counted():
-    printed = paper.cells()
-    wrong = printed.assign(bold=printed.bold ^ (printed.dataset == "pp"))
-    found = verdict("bold-is-best", world(), published=wrong)
-    assert found.verdict == "does not hold" and found.numbers["as claimed"] == 18
 
 
 @pytest.mark.parametrize(("times", "word"), [(1.99, "does not hold"), (2.0, "holds")])
@@ -415,28 +394,6 @@ def test_planes_must_grow_in_proportion_to_the_problem(power, word, varied):
     assert found.verdict == word
 
 
-@pytest.mark.parametrize(
-    ("inputs", "rows", "word"),
-    [
-        (100, 9999, "holds"),
-        (99, 9999, "does not hold"),
-        (99, 990, "holds"),
-        (99, 991, "does not hold"),
-    ],
-)
-def test_high_dimensional_is_100_inputs_or_one_for_10_rows(inputs, rows, word):
-    settings = {f"{name}_inputs": inputs for name in DATASETS}
-    settings |= {f"{name}_rows": rows for name in DATASETS}
-    assert verdict("high-dimensional", world(), settings=settings).verdict == word
-
-
-def test_a_system_with_other_parameters_is_seen(monkeypatch):
-    shapes = claims.param_shapes
-    assert verdict("parameter-count", world()).numbers["ww"] == 22 * 11 + 10 * 12
-    monkeypatch.setattr(claims, "param_shapes", lambda P, M, smf: shapes(P, M, "scalar"))
-    assert verdict("parameter-count", world()).verdict == "does not hold"
-
-
 def test_no_search_ever_sees_both_directions_improve():
     rng = np.random.default_rng(0)
     for _ in range(200):
@@ -448,8 +405,8 @@ def test_no_search_ever_sees_both_directions_improve():
 
 def test_incomplete_records_are_refused():
     rows = world()
-    with pytest.raises(ValueError, match="table"):
-        verdict("wider", rows[rows.method != "table"])
+    with pytest.raises(ValueError, match="pp trained"):
+        verdict("wider", rows[(rows.dataset != "pp") | (rows.level != 0.95)])
 
 
 # ------------------------------------------------------------------- planes and searches
@@ -468,12 +425,13 @@ def test_an_interpolation_that_differs_by_chance_is_neither_better_nor_as_good()
         return curve(0.01)(level, seed) | {"reached": level + 0.01 + 5 * SHIFTED[seed]}
 
     found = verdict("interpolation-matters", world(tables=[noisy, curve(0.01, "pchip")]))
-    assert found.verdict == "within chance"
+    assert found.verdict == "undecided"
 
 
 def test_finer_tables_cost_more_evaluations():
     found = verdict("finer-table", world(tables=[finer(0.002)]))
-    assert found.numbers["0.1 evaluations"] == 11 and found.numbers["0.01 evaluations"] == 101
+    assert found.numbers["table 0.1 evaluations"] == 11
+    assert found.numbers["table 0.01 evaluations"] == 101
     assert by_row(found)["0.1 to 0.01"] == pytest.approx(0.8)  # points
 
 
@@ -527,18 +485,7 @@ def test_a_search_comes_nearer_from_either_side(sign):
 
         return world(when(reached, dataset="pm", method="search"))
 
-    near = verdict("search-beats-table", beside(0.004))
-    assert by_row(near)["pm 90%"] == pytest.approx(0.6)  # points: 1 less 0.4
+    near = verdict("search-nearer", beside(0.004))
+    assert by_row(near)["PM 90%"] == pytest.approx(0.6)  # points: 1 less 0.4
     assert near.numbers["as claimed"] == 8
-    assert verdict("search-beats-table", beside(0.03)).numbers["as claimed"] == 6
-
-
-def test_a_search_with_less_to_choose_would_be_seen(monkeypatch):
-    found = verdict("search-beats-table", world())
-    assert (found.numbers["table choices"], found.numbers["search choices"]) == (2, 4)
-    monkeypatch.setattr(claims, "SEARCH_ARGUMENTS", ("start",))
-    assert verdict("search-beats-table", world()).verdict == "holds"
-
-
-def test_rows_are_all_data_sets_at_all_levels():
-    assert table_rows() == [(name, level) for name in DATASETS for level in (0.90, 0.95)]
+    assert verdict("search-nearer", beside(0.03)).numbers["as claimed"] == 6

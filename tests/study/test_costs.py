@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pandas as pd
 import pytest
 
 from study import costs, results
@@ -28,27 +26,6 @@ def test_quality_has_a_row_for_each_seed_and_level(stored):
     assert found.pinaw["ww", "aligned", 3, 0.95] == quality["pinaw"][3][1]
     assert found.crossed["ww", "aligned", 3, 0.95] == quality["crossed"][3][0]
     assert found.index.is_unique
-
-
-@pytest.mark.parametrize(
-    ("calibrated", "retrained", "even"),
-    [
-        ([0.5, 0.5, 0.5], [1.0, 2.0, 3.0], 1),  # always cheaper
-        ([1.0, 1.1, 1.2], [1.0, 2.0, 3.0], 2),  # equal at one level is not cheaper
-        ([9.0, 9.0, 9.0], [1.0, 2.0, 3.0], 4),  # never
-        ([0.5, 2.5, 0.5], [1.0, 2.0, 3.0], 3),  # the last time it is dearer counts
-    ],
-)
-def test_the_break_even_is_after_the_last_level_at_which_training_is_cheaper(
-    calibrated, retrained, even
-):
-    ways = {"conformal": calibrated, "retrain": retrained}
-    index = pd.MultiIndex.from_product(
-        [["pp"], list(ways), [1, 2, 3]], names=["dataset", "way", "levels"]
-    )
-    values = np.concatenate(list(ways.values()))
-    found = pd.DataFrame({"seconds": values, "evaluations": values}, index=index)
-    assert costs.break_even(found) == even
 
 
 def test_wrong_and_failed_reductions_are_marked():

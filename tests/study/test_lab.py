@@ -413,13 +413,3 @@ def test_without_the_library_and_a_wheel_it_says_what_to_do(monkeypatch, tmp_pat
     run(parts)
     run({"install": parts["install"]}, source="elsewhere.whl")
     assert asked == ["gt2lite-1.0-py3-none-any.whl", "elsewhere.whl"]
-
-
-def test_links_to_chapters_name_their_titles():
-    text = "\n".join(text for name, text in cells("markdown").items() if name != "solutions")
-    assert "{doc}" not in text, "a plain notebook does not render MyST"
-    links = re.findall(r"\[([^\]]+)\]\((\w+)\.ipynb\)", text)
-    assert len(links) >= 5
-    for title, name in links:
-        chapter = json.loads((NOTEBOOK.parent / f"{name}.ipynb").read_text(encoding="utf-8"))
-        assert "".join(chapter["cells"][0]["source"]).startswith(f"# {title}\n")

@@ -69,8 +69,8 @@ def test_settings_are_those_of_our_data():
     assert settings["train_share_direct"] == pytest.approx(shares[0] + shares[1])
 
 
-@pytest.mark.parametrize("name", ["cells", "text_values", "claims"])
-def test_no_field_is_empty_and_claims_have_names_of_their_own(name):
-    frame = getattr(paper, name)()
-    assert not frame.isna().any(axis=None)
-    assert paper.claims().id.is_unique
+def test_no_field_is_empty_and_claims_have_names_of_their_own():
+    claims = paper.claims()
+    for frame in (paper.cells(), paper.text_values(), claims.drop(columns=["verdict", "reason"])):
+        assert not frame.isna().any(axis=None)
+    assert claims.id.is_unique

@@ -166,12 +166,3 @@ def test_rows_of_a_comparison_have_the_stored_columns():
     assert set(ours.steps) == {2 * ((1497 - 299) // 64)}
     assert set(theirs.steps) == {2 * (1497 // 64)}
     assert ours.aside_error.notna().all() and theirs.aside_error.isna().all()
-
-
-def test_ratios_are_aligned_over_sqr():
-    rows = results.load("sqr")
-    found = sqr.ratios(rows, "pinaw")
-    cell = rows.query("dataset == 'pp' and seed == 1 and level == 0.95 and form == 'conformal'")
-    pinaw = cell.set_index("model").pinaw
-    assert found["pp", 1, 0.95] == pinaw["aligned"] / pinaw["sqr"]
-    assert len(found) == 4 * 3 * 2

@@ -14,9 +14,7 @@ from study.pages import (
     glue_facts,
     markdown_table,
     p_value,
-    percent,
     power_of_ten,
-    table,
 )
 
 pytest.importorskip("IPython")
@@ -85,11 +83,6 @@ def test_facts_have_names_and_are_given_once(told, facts, error):
         glue_facts("cost", facts, seeds=5)
 
 
-def test_a_row_of_a_frame_gives_its_columns(told):
-    glue_facts("row", pd.DataFrame({"a": [1, 2], "b": ["x", "y"]}).iloc[1])
-    assert told == {"row_a": 2, "row_b": "y"}
-
-
 # ----------------------------------------------------------------------------- tables
 
 
@@ -141,24 +134,6 @@ def test_a_field_that_a_row_lacks_is_named_with_its_column():
         markdown_table([{"width": 1.0}], {"PICP": "{picp:.2f}"})
 
 
-def test_a_table_has_its_caption_and_label_around_the_rows():
-    columns = {"row": "{dataset}", "PICP": "{picp:.2f}"}
-    shown = table("cov", [Cell("ww", 0.9)], columns, "Coverage of `ww`,\nin shares.")
-    assert shown.data.splitlines() == [
-        ":::{table} Coverage of `ww`, in shares.",
-        ":name: tab-cov",
-        "",
-        *markdown_table([Cell("ww", 0.9)], columns).splitlines(),
-        "",
-        ":::",
-    ]
-
-
-def test_the_label_is_completed_once():
-    with pytest.raises(ValueError, match="tab-"):
-        table("tab-cov", [], {"row": "{dataset}"}, "Coverage.")
-
-
 # -------------------------------------------------------------------------- sentences
 
 
@@ -167,11 +142,6 @@ def test_the_label_is_completed_once():
 )
 def test_a_p_value_never_reads_zero(p, text):
     assert p_value(p).replace("\N{NO-BREAK SPACE}", " ") == text
-
-
-def test_a_percentage_has_no_minus_before_0():
-    assert percent(-3.26, digits=1) == "-3.3%"
-    assert percent(-0.4) == "0%"
 
 
 def test_counts_fit_their_noun():

@@ -1,0 +1,709 @@
+"""Columns of a table: their kinds, their encoding as numbers, and the specification of it.
+
+Everything that is learned, such as fill values, ranges and categories, is learned from training
+rows alone: by `specify` for a report, which also leaves out identifiers, or by `learn` for an
+estimator. A `Columns` object encodes any frame in the same way; as JSON it is part of the model
+file. Text is read in one way only: decimal points, no thousands marks. Files of other dialects
+are translated when they are read (`gt2lite.report.reading`).
+
+**Unknown is its own value.** A value that is missing, unreadable or was never seen in training
+must not look like any known value, least of all like the reference of a category (all zeros). Its
+inputs are what one expects without knowing it: the median of a number, the share of "yes", the
+shares of the categories, the mean date. A model that is linear in an input then predicts the mean
+over that input. If values are missing in 5% of the training rows or more, a further input marks
+them. All zeros stand for rare values, if training rows had any; a value that was never seen counts
+as one of them then.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import pandas as pd
+
+from gt2lite._validation import Array, IntArray, warn
+
+Frame = Any  # pandas has no types here
+Series = Any
+
+KINDS = ("number", "yes/no", "category", "date", "text")
+DATE_PARTS = ("day", "month", "weekday", "hour")
+DATE_FORMATS = (
+    *("%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M"),
+    *("%d.%m.%Y", "%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S", "%Y/%m/%d", "%Y/%m/%d %H:%M"),
+    *("%d/%m/%Y", "%m/%d/%Y", "%d/%m/%Y %H:%M", "%m/%d/%Y %H:%M", "%d-%m-%Y", "%m-%d-%Y", "%Y-%m"),
+)
+_SHOWN = {"%d": "DD", "%m": "MM", "%Y": "YYYY", "%H": "hh", "%M": "mm", "%S": "ss"}
+_SWAPPED = {f: f.replace("%d", "_").replace("%m", "%d").replace("_", "%m") for f in DATE_FORMATS}
+
+MOSTLY = 0.95  # share of the values present that must read as numbers, or as dates
+MOST_MISSING = 0.6  # share of missing values above which a column is dropped
+FLAG_FROM = 0.05  # share of missing values from which a column marks them
+MOST_CATEGORIES = 30  # values with a column of their own
+RAREST, RAREST_SHARE = 3, 0.02  # rows that such a value needs
+MOST_RARE = 1_000  # rare values that are remembered
+LARGEST, LEAST_RANGE = 1e100, 1e-100
+BEYOND = 0.1  # of the training range: values farther outside are noted
+SURPRISE = 1e-3  # probability of so few coincidences from which values number things
+DATE_SPANS = {"month": 730, "weekday": 14, "hour": 2}
+"""How many days of training it takes for a part of the time to be of use for later rows."""
+
+_DAY = 86_400  # seconds
+_YES = {"yes", "true", "ja", "oui", "si", "sí", "y", "t", "j", "wahr", "vrai"}
+_NO = {"no", "false", "nein", "non", "n", "f", "falsch", "faux"}
+SOFT_MARKS = {"none", "missing", "unknown"}
+"""Words that mean a gap among numbers and dates, and a category of their own among text."""
+
+_NAMES_ROWS = re.compile(r"(?:^|[\W_])(id|ids|uuid|guid|nr)(?:$|[\W_])|^unnamed\b")
+_MAY_NAME_ROWS = re.compile(r"(?:^|[\W_])(no|num|number|index|key|row|rowname|rownames|code)$")
+_COUNTS_THINGS = re.compile(r"(?:^|[\W_])(no|nr|num|number)[\W_]*of(?:$|[\W_])")
+_CAMEL = re.compile(r"[a-z](Id|ID|Nr)$")
+_DECORATION = re.compile(r"^[€$£]\s*|\s*[%€$£]$")
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
+_LEADING_ZERO = re.compile(r"0\d+", re.ASCII)
+
+
+class TableError(ValueError):
+    """The table cannot be used as it is; the message says what to do."""
+
+
+def unique(names: list[str]) -> list[str]:
+    """Return names without duplicates: the second "size" becomes "size (2)".
+
+    >>> unique(["size", "size", "age"])
+    ['size', 'size (2)', 'age']
+    """
+    seen: set[str] = set()
+    result = []
+    for name in names:
+        candidate, i = name, 1
+        while candidate in seen:
+            i += 1
+            candidate = f"{name} ({i})"
+        seen.add(candidate)
+        result.append(candidate)
+    return result
+
+
+# ------------------------------------------------------------------- values of a column
+
+
+def is_textual(values: Series) -> bool:
+    """Return whether a column holds text, or objects that only text can stand for."""
+    types = pd.api.types
+    return types.is_complex_dtype(values) or not (
+        types.is_numeric_dtype(values)
+        or types.is_bool_dtype(values)
+        or types.is_datetime64_any_dtype(values)
+    )
+
+
+def as_text(values: Series) -> Series:
+    """Return values as text without space around it; missing or empty values are None.
+
+    >>> import pandas as pd
+    >>> as_text(pd.Series([1.0, None, 2.5])).tolist()  # gaps turn whole numbers into floats
+    ['1', None, '2.5']
+    """
+
+    def text(value: Any) -> str | None:
+        if value is None:
+            return None
+        if isinstance(value, (float, np.floating)) and value.is_integer():
+            value = int(value)
+        return str(value).strip() or None
+
+    found = values.astype(object).where(values.notna(), None).map(text).astype(object)
+    return found.where(found.notna(), None)
+
+
+def as_labels(values: Series) -> Any:
+    """Return values as an array of text in which missing values have a name, too."""
+    return as_text(values).fillna("(missing)").to_numpy()
+
+
+def read_as(kind: str, values: Series, date_format: str | None = None) -> Series:
+    """Return a column as its kind: floats, dates or text; what cannot be read is missing."""
+    if kind == "date":
+        return as_dates(values, date_format)
+    return {"number": as_numbers, "yes/no": as_truth}.get(kind, as_text)(values)
+
+
+def as_numbers(values: Series) -> Series:
+    """Return a column as floats; what does not read as a finite number becomes NaN.
+
+    >>> import pandas as pd
+    >>> as_numbers(pd.Series(["1200", "7.5", "12 %", "1,5"])).tolist()
+    [1200.0, 7.5, 12.0, nan]
+    """
+
+    def number(text: str | None) -> float:
+        plain = "" if text is None else _DECORATION.sub("", text)
+        return float(plain) if _NUMBER.fullmatch(plain) else np.nan
+
+    if is_textual(values):
+        values = as_text(values).map(number)
+    return pd.to_numeric(values, errors="coerce").astype(float).replace([np.inf, -np.inf], np.nan)
+
+
+def as_truth(values: Series) -> Series:
+    """Return a column of yes and no, or of 1 and 0, as 1 and 0, NaN for everything else.
+
+    >>> import pandas as pd
+    >>> as_truth(pd.Series(["ja", "Nein", "?"])).tolist()
+    [1.0, 0.0, nan]
+    """
+    if pd.api.types.is_bool_dtype(values):
+        return values.astype(float)
+    known = dict.fromkeys([*_YES, "1"], 1.0) | dict.fromkeys([*_NO, "0"], 0.0)
+    return as_text(values).map(lambda v: known.get(str(v).lower(), np.nan)).astype(float)
+
+
+def as_dates(values: Series, date_format: str | None) -> Series:
+    """Return a column as dates in seconds, without a time zone; NaT for everything else.
+
+    Text is read by the format alone, or as ISO 8601 (2024-01-31) if there is none: a day is never
+    taken for a month because it would fit better.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if is_textual(values):
+            written = date_format or "ISO8601"
+            dates = pd.to_datetime(as_text(values), format=written, errors="coerce", utc=True)
+        elif pd.api.types.is_datetime64_any_dtype(values):
+            dates = pd.to_datetime(values, utc=True)
+        else:
+            dates = pd.Series(pd.NaT, index=values.index, dtype="datetime64[s, UTC]")
+    return dates.dt.tz_localize(None).astype("datetime64[s]")
+
+
+def date_part(dates: Series, part: str) -> Array:
+    """Return a part of each date as a number: days since 1970, month, weekday or hour."""
+    if part == "day":
+        return dates.to_numpy().astype("datetime64[s]").astype(np.int64) / _DAY
+    numbers = {"month": dates.dt.month, "weekday": dates.dt.day_of_week, "hour": dates.dt.hour}
+    return numbers[part].to_numpy(float)
+
+
+# ------------------------------------------------------------------- kinds of columns
+
+
+def find_kind(values: Series) -> tuple[str, str | None]:
+    """Return the kind of a column, and for dates in text their format.
+
+    Digits with leading zeros are codes, and the category type of pandas is a category.
+
+    >>> import pandas as pd
+    >>> find_kind(pd.Series(["03.01.2024", "24.12.2023"]))
+    ('date', '%d.%m.%Y')
+    >>> find_kind(pd.Series(["red", "blue", "red"]))[0], find_kind(pd.Series(["01", "12"]))[0]
+    ('category', 'category')
+    """
+    if pd.api.types.is_datetime64_any_dtype(values):
+        return "date", None
+    if pd.api.types.is_bool_dtype(values):
+        return "yes/no", None
+    present = as_text(values).dropna() if is_textual(values) else values.iloc[:0]
+    if present.empty:
+        return "number", None
+    if not isinstance(values.dtype, pd.CategoricalDtype):
+        if {str(v).lower() for v in present.unique()[:50]} <= _YES | _NO:
+            return "yes/no", None
+        hard = present[~present.str.lower().isin(SOFT_MARKS)]
+        coded = hard.map(lambda v: _LEADING_ZERO.fullmatch(v) is not None).any()
+        if len(hard) and not coded and as_numbers(hard).notna().mean() >= MOSTLY:
+            return "number", None
+        if len(hard) and (date_format := _find_date_format(hard)):
+            return "date", date_format
+    counts = present.value_counts()
+    hardly_repeats = counts.iloc[:MOST_CATEGORIES].sum() < 0.5 * len(present)
+    free_text = len(counts) > MOST_CATEGORIES and hardly_repeats
+    return ("text" if free_text else "category"), None
+
+
+def _find_date_format(present: Series) -> str | None:
+    """Return the format that fits most values; of two, the one that gives a more regular order.
+
+    These are day and month in both orders. Dates that rise or fall from row to row, or that are
+    all the first of a month, are taken as more likely; else the day comes first.
+    """
+    few = present.iloc[:500]
+    if not few.map(lambda v: bool(re.match(r"\d{1,4}[-./]\d", v))).mean() >= MOSTLY:
+        return None
+    fits = {}
+    for date_format in DATE_FORMATS:
+        if as_dates(few, date_format).notna().mean() >= MOSTLY:
+            dates = as_dates(present, date_format)
+            known = dates.dropna()
+            ordered = known.is_monotonic_increasing or known.is_monotonic_decreasing
+            fits[date_format] = (dates.notna().mean(), ordered, bool((known.dt.day == 1).all()))
+    best = max(fits, key=lambda f: fits[f], default=None)
+    return best if best is not None and fits[best][0] >= MOSTLY else None
+
+
+def _is_ambiguous(values: Series, date_format: str | None) -> bool:
+    """Return whether day and month could be the other way round in all values."""
+    other = _SWAPPED.get(date_format or "", "")
+    if other not in DATE_FORMATS or other == date_format or not is_textual(values):
+        return False
+    read = as_dates(values, date_format).notna()
+    return bool(as_dates(values[read], other).notna().all())
+
+
+def find_identifier(name: str, values: Series, kind: str) -> tuple[str, str] | None:
+    """Return the sort of identifier that a column is, "unique" or "repeats", and the reason.
+
+    Texts are an identifier if (nearly) every row has another one. Whole numbers are one
+
+    - if they coincide less often than any measured quantity would. Of n independent values among
+      R possible ones, at least n (n - 1) / 2 R pairs are expected to coincide, whatever their
+      distribution: this is the least for even odds. Numbers of rows, also shuffled, with gaps or
+      in steps of ten, hardly coincide; incomes and populations do, or have a wide range R;
+    - if the name says so: "customer_id" always, "house number" or "row" only if (nearly) every
+      row has another value, "number of rooms" never.
+
+    What remains: long random numbers under a name that says nothing stay inputs (`treatment`
+    points out that every value differs), and numbers that rise by design, such as years, one row
+    each, or ranks, are left out. `specify` has `keep` and `drop` for both.
+    """
+    present = as_text(values).dropna() if is_textual(values) else values.dropna()
+    n, n_unique = len(present), present.nunique()
+    if n < 3:
+        return None
+    nearly = n_unique >= MOSTLY * n
+    sort = "unique" if nearly else "repeats"
+    if kind in ("text", "category"):
+        return (sort, "a different text in nearly every row") if nearly else None
+    if kind != "number":
+        return None
+    numbers = as_numbers(present).dropna().to_numpy()
+    if (numbers % 1 != 0).any() or np.abs(numbers).max(initial=0) > 2**53:
+        return None
+    if (np.diff(numbers) == 1).all():
+        return sort, "it counts the rows"
+    steps = np.diff(np.unique(numbers)).astype(np.int64)
+    step = np.gcd.reduce(steps) if len(steps) else 1
+    n_possible = float(steps.sum() / step + 1)
+    pairs = sum(count * (count - 1) / 2 for count in Counter(numbers.tolist()).values())
+    if nearly and _poisson_tail(pairs, n * (n - 1) / 2 / n_possible) < SURPRISE:
+        return sort, "whole numbers that hardly coincide, as numbers of rows do"
+    plain = name.lower()
+    if n_unique <= 20 or _COUNTS_THINGS.search(plain):
+        return None
+    if (
+        _NAMES_ROWS.search(plain)
+        or _CAMEL.search(name)
+        or (nearly and _MAY_NAME_ROWS.search(plain))
+    ):
+        return sort, "whole numbers, and its name suggests it"
+    return None
+
+
+def _poisson_tail(k: float, mean: float) -> float:
+    """Return the probability of at most `k` events, fewer than the `mean` that is expected.
+
+    >>> round(_poisson_tail(0, 2.0), 4)
+    0.1353
+    """
+    if k >= mean:
+        return 1.0  # more than expected: not of interest
+    logs = [i * math.log(mean) - mean - math.lgamma(i + 1) for i in range(int(k) + 1)]
+    return sum(map(math.exp, logs))
+
+
+# ------------------------------------------------------------------- specification
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its kind, its treatment, and what was learned from training rows."""
+
+    name: str  #: its name in the table
+    kind: str  #: one of `KINDS`
+    used: bool  #: whether it is an input
+    treatment: str  #: how it is encoded, or why it was dropped, in words
+    identifier: str = ""  #: "unique" or "repeats" for an identifier
+    fill: list[float] = field(default_factory=list)  #: the inputs of an unknown value
+    flag: bool = False  #: whether a further input marks missing values
+    low: float = 0.0  #: the least number, or day of a date, in training rows
+    high: float = 0.0  #: the largest one
+    categories: list[str] = field(default_factory=list)  #: frequent values, with an input each
+    rare: list[str] = field(default_factory=list)  #: other values of training rows: all zeros
+    parts: list[str] = field(default_factory=list)  #: of a date, some of `DATE_PARTS`
+    date_format: str | None = None  #: of dates that are text
+
+    def __post_init__(self) -> None:
+        """Check the values: they may come from a file."""
+        texts = [self.name, self.treatment, *self.categories, *self.rare]
+        numbers = (*self.fill, self.low, self.high)
+        checks = {
+            "kind": self.kind in KINDS,
+            "text": all(isinstance(text, str) for text in texts),
+            "identifier": self.identifier in ("", "unique", "repeats"),
+            "numbers": all(isinstance(n, (int, float)) and np.isfinite(n) for n in numbers),
+            "flags": isinstance(self.used, bool) and isinstance(self.flag, bool),
+            "parts": set(self.parts) <= set(DATE_PARTS),
+            "date_format": self.date_format is None or self.date_format in DATE_FORMATS,
+        }
+        if self.used and all(checks.values()):
+            names = self.input_names()
+            checks["kind"] = self.kind != "text" and bool(names)
+            checks["fill"] = len(self.fill) + self.flag == len(names)
+        if wrong := [name for name, good in checks.items() if not good]:
+            raise ValueError(f"invalid specification of column {self.name!r}: {', '.join(wrong)}")
+
+    @property
+    def coded(self) -> list[str]:
+        """The categories with an input: of two one is enough, and of one its gaps are."""
+        n = len(self.categories)
+        return self.categories if self.rare or n > 2 else self.categories[: n - 1]
+
+    def input_names(self) -> list[str]:
+        """Return the names of the inputs that it becomes."""
+        if self.kind == "category":
+            result = [f"{self.name} = {category}" for category in self.coded]
+        elif self.kind == "date":
+            shown = {"day": "days since 1970"}
+            result = [f"{self.name} ({shown.get(part, part)})" for part in self.parts]
+        else:
+            result = [self.name]
+        return [*result, f"{self.name} is missing"] if self.flag else result
+
+    def encode(self, values: Series) -> tuple[Array, list[str], list[str]]:
+        """Return the inputs (N, K) that values of this column become, notes, and N flags."""
+        read = read_as(self.kind, values, self.date_format)
+        missing = read.isna().to_numpy()
+        unknown = missing
+        if self.kind == "category":
+            inputs = np.array([read == category for category in self.coded], dtype=float)
+            inputs = inputs.reshape(len(self.coded), len(read)).T
+            if not self.rare:
+                unknown = missing | ~read.isin(self.categories).to_numpy()
+        elif self.kind == "date":
+            inputs = np.column_stack([date_part(read, part) for part in self.parts])
+        else:
+            inputs = read.to_numpy(float)[:, None].copy()
+        inputs[unknown] = self.fill
+        if self.flag:
+            inputs = np.column_stack([inputs, missing])
+        return inputs, *self._unusual(values, read, missing)
+
+    def _unusual(self, values: Series, read: Series, missing: Any) -> tuple[list[str], list[str]]:
+        """Return notes and flags on values, given the same as they were read."""
+        flags = np.full(len(read), "", dtype=object)
+        notes = []
+        text = as_text(values[missing])
+        gap = text.isna() | (text.str.lower().isin(SOFT_MARKS) if len(text) else True)
+        flags[missing] = np.where(
+            gap, "filled", [f"{value!r} unreadable, filled" for value in text]
+        )
+        if not gap.all():
+            notes.append(
+                f"{(~gap).sum():,} value(s) such as {text[~gap].iloc[0]!r} cannot be read as "
+                f"{self.kind}{self._written()} and count as missing"
+            )
+        if gap.any() and not self.flag:
+            notes.append(f"{gap.sum():,} missing value(s) filled")
+        if self.kind in ("number", "date"):
+            numbers = date_part(read, "day") if self.kind == "date" else read.to_numpy(float)
+            beyond = BEYOND * (self.high - self.low)
+            flags[~missing & (numbers < self.low)] = "below the training range"
+            flags[~missing & (numbers > self.high)] = "above the training range"
+            far = ~missing & ((numbers < self.low - beyond) | (numbers > self.high + beyond))
+            if far.any() and self.kind == "number":
+                notes.append(
+                    f"{far.sum():,} row(s) lie far outside the training range, "
+                    f"{self.low:g} to {self.high:g}"
+                )
+        if self.kind == "category":
+            new = ~missing & ~read.isin([*self.categories, *self.rare]).to_numpy()
+            flags[new] = [f"{value!r} unknown" for value in read[new]]
+            if new.any():
+                shown = [repr(value) for value in sorted(set(read[new]))]
+                notes.append(
+                    f"{new.sum():,} row(s) hold {', '.join(shown[:3])}"
+                    f"{', ...' if len(shown) > 3 else ''}, never seen in training: treated as "
+                    + ("any other rare value" if self.rare else "unknown")
+                )
+        notes = [f"column {self.name!r}: {note}" for note in notes]
+        return notes, [f"{self.name}: {flag}" if flag else "" for flag in flags]
+
+    def _written(self) -> str:
+        """Return the format of dates in words."""
+        return "" if self.date_format is None else f" (written as {_show(self.date_format)})"
+
+
+def _show(date_format: str) -> str:
+    for code, letters in _SHOWN.items():
+        date_format = date_format.replace(code, letters)
+    return date_format
+
+
+class Encoded(NamedTuple):
+    """Rows of a table as inputs of a model."""
+
+    inputs: Frame  #: floats (N, M), with the index of the table
+    notes: list[str]  #: sentences on missing or unseen values, for all rows
+    flags: list[str]  #: for each row what is unusual, such as "age: filled"; "" if nothing is
+
+
+class Columns:
+    """All columns of a table, in their order."""
+
+    def __init__(self, columns: list[Column]) -> None:
+        self.columns = columns
+
+    @property
+    def used(self) -> list[Column]:
+        """The columns that are inputs."""
+        return [column for column in self.columns if column.used]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the model's inputs."""
+        return unique([name for column in self.used for name in column.input_names()])
+
+    def places(self) -> dict[str, IntArray]:
+        """Return the places of each used column among the model's inputs."""
+        ends = np.cumsum([len(column.input_names()) for column in self.used])
+        places = np.split(np.arange(ends[-1]), ends[:-1])
+        return {column.name: place for column, place in zip(self.used, places, strict=True)}
+
+    def encode(self, frame: Frame) -> Encoded:
+        """Return the inputs of the rows of a frame, and what is unusual about them.
+
+        Names that differ in case or spaces are matched. A missing column is unknown in all rows.
+
+        Raises:
+            TableError: the frame lacks most columns that the model uses.
+        """
+        frame, notes = self._match(frame)
+        lacking = [column.name for column in self.used if column.name not in frame]
+        if 2 * len(lacking) > len(self.used):
+            shown = ", ".join(map(repr, lacking[:8])) + ", ..." * (len(lacking) > 8)
+            raise TableError(
+                f"the table lacks {len(lacking)} of the {len(self.used)} columns that the model "
+                f"uses: {shown}; it has {', '.join(map(repr, list(frame.columns)[:8]))}"
+            )
+        parts, marks = [], []
+        for column in self.used:
+            gap = pd.Series(None, index=frame.index, dtype=object)
+            part, unusual, flags = column.encode(frame.get(column.name, gap))
+            if column.name in lacking:
+                unusual = [f"column {column.name!r} is missing, and filled in every row"]
+            parts.append(part)
+            notes += unusual
+            marks.append(flags)
+        inputs = pd.DataFrame(np.hstack(parts), columns=self.names, index=frame.index)
+        joined = ["; ".join(filter(None, row)) for row in zip(*marks, strict=True)]
+        return Encoded(inputs, notes, joined)
+
+    def _match(self, frame: Frame) -> tuple[Frame, list[str]]:
+        """Return a frame in which columns are named as in training, and notes on new names."""
+
+        def plain(name: Any) -> str:
+            return " ".join(str(name).split()).casefold()
+
+        wanted = Counter(plain(column.name) for column in self.used)
+        known = {column.name for column in self.columns}
+        found = Counter(plain(name) for name in frame.columns if name not in known)
+        new = {plain(name): name for name in frame.columns if name not in known}
+        renamed = {
+            new[key]: column.name
+            for column in self.used
+            if column.name not in frame and wanted[key := plain(column.name)] == found[key] == 1
+        }
+        notes = [f"column {old!r} was taken for {name!r}" for old, name in renamed.items()]
+        return frame.rename(columns=renamed), notes
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """Return the specification as plain values."""
+        return [asdict(column) for column in self.columns]
+
+    @classmethod
+    def from_json(cls, content: Any) -> Self:
+        """Return the columns that `to_json` described, or raise a ValueError."""
+        if not isinstance(content, list):
+            raise ValueError("invalid column specification")
+        names = {f.name for f in fields(Column)}
+        if any(not isinstance(item, dict) or item.keys() != names for item in content):
+            raise ValueError(f"a column must have the entries {', '.join(sorted(names))}")
+        return cls([Column(**item) for item in content])
+
+
+# ------------------------------------------------------------------- learning it
+
+
+def specify(
+    frame: Frame,
+    train: IntArray,
+    target: str,
+    groups: str | None = None,
+    time: str | None = None,
+    keep: Sequence[str] = (),
+    drop: Sequence[str] = (),
+) -> Columns:
+    """Return the treatment of each column of a frame.
+
+    Args:
+        frame: the table; kinds, and which columns are of no use, are found from all of its rows.
+        train: positions of the training rows, from which values are learned.
+        target: the column to predict.
+        groups: the column whose groups stay together.
+        time: the column to sort by.
+        keep: columns to use even if they look like identifiers, or have many gaps.
+        drop: columns to leave out.
+
+    >>> import numpy as np, pandas as pd
+    >>> frame = pd.DataFrame({"y": [1.0, 2, 3, 4], "size": [3, 1, 2, 5.5], "unit": ["m"] * 4})
+    >>> [(c.name, c.treatment) for c in specify(frame, np.arange(4), "y").columns][1:]
+    [('size', 'number, used as it is'), ('unit', 'dropped: the same value in every row')]
+    """
+    for option, names in (("keep", keep), ("drop", drop)):
+        for name in names:
+            if name not in frame:
+                raise TableError(f"{option}: there is no column {name!r}")
+            if name in (target, groups) or (name in keep and name in drop):
+                raise TableError(f"{option}: column {name!r} has another role already")
+    roles = dict.fromkeys(drop, "dropped: as asked for") | {target: "the target"}
+    if groups is not None:
+        roles[groups] = "the groups: not an input, because new rows may come from new groups"
+    columns = []
+    for name in frame.columns:
+        values = frame[name]
+        kind, date_format = find_kind(values)
+        column = None
+        if name in roles:
+            column = Column(name, kind, False, roles[name], date_format=date_format)
+        elif name == time and kind != "date":
+            treatment = "the order in time: not an input, because new rows lie beyond it"
+            column = Column(name, kind, False, treatment)
+        elif name not in keep:
+            column = _drop_useless(name, values, kind)
+        columns.append(column or _learn(name, values, kind, date_format, train, name == time))
+    return Columns(columns)
+
+
+def learn(frame: Frame) -> Columns:
+    """Return the treatment of each column for an estimator, learned from all rows of a frame.
+
+    Nothing is left out as an identifier. Columns that cannot be inputs are named in a warning.
+    """
+    columns = []
+    for name in frame.columns:
+        values = frame[name]
+        if pd.api.types.is_float_dtype(values) and (n := int(np.isinf(values.astype(float)).sum())):
+            raise ValueError(f"X: column {name!r} has {n} infinite value(s): drop those rows")
+        kind, date_format = find_kind(values)
+        columns.append(_learn(name, values, kind, date_format, np.arange(len(frame)), False))
+    found = Columns(columns)
+    dropped = [
+        f"{c.name!r} ({c.treatment.removeprefix('dropped: ')})" for c in columns if not c.used
+    ]
+    if not found.used:
+        raise ValueError(f"X has no column that can be an input: {'; '.join(dropped)}")
+    if dropped:
+        warn(f"X: these columns are not used: {'; '.join(dropped)}", UserWarning)
+    return found
+
+
+def _drop_useless(name: str, values: Series, kind: str) -> Column | None:
+    """Return the column as a dropped one if all rows show that it is of no use."""
+    share = values.isna().mean()
+    identifier = ""
+    if share > MOST_MISSING:
+        reason = f"{share:.0%} of its values are missing"
+    elif as_text(values).nunique() < 2:
+        reason = "the same value in every row"
+    elif found := find_identifier(name, values, kind):
+        identifier, reason = found
+        reason = f"an identifier ({reason})"
+    else:
+        return None
+    return Column(name, kind, False, f"dropped: {reason}", identifier)
+
+
+def _learn(
+    name: str, values: Series, kind: str, date_format: str | None, train: IntArray, is_time: bool
+) -> Column:
+    """Return the treatment that is learned from the training rows of a column."""
+    ambiguous = _is_ambiguous(values, date_format)
+    values = values.iloc[train]
+    read = read_as(kind, values, date_format)
+    flag = bool(read.isna().mean() >= FLAG_FROM)
+    if kind == "category":
+        learned, words, fill = *_learn_categories(read, flag), "the shares of the values"
+    elif kind == "date":
+        learned, words, fill = *_learn_dates(read, date_format, is_time), "the mean date"
+        if ambiguous:
+            words += ". Day and month could be the other way round: check it"
+    elif kind == "text":
+        learned, fill = {}, ""
+        words = f"dropped: text with {read.nunique():,} different values, too many for categories"
+    else:
+        learned, words = _learn_numbers(read, kind, is_textual(values))
+        fill = f"{learned['fill'][0]:g}" if learned else ""
+    if not learned:
+        return Column(name, kind, False, words, date_format=date_format)
+    if read.isna().any():
+        words += f"; missing values become {fill}" + (", and a column marks them" if flag else "")
+    return Column(name, kind, True, words, flag=flag, date_format=date_format, **learned)
+
+
+# Each of the following returns the fields of a `Column` that are learned from training rows, none
+# if the column is dropped, and the treatment in words.
+Learned = tuple[dict[str, Any], str]
+
+
+def _learn_numbers(numbers: Series, kind: str, is_text: bool) -> Learned:
+    low, high = float(numbers.min()), float(numbers.max())
+    if numbers.nunique() < 2:
+        return {}, "dropped: the same value in every training row"
+    if numbers.abs().max() > LARGEST or high - low < LEAST_RANGE:
+        reason = f"numbers beyond {LARGEST:g}, or a range below {LEAST_RANGE:g}"
+        return {}, f"dropped: {reason}; multiply it by a power of ten"
+    if kind == "yes/no":
+        return {"fill": [float(numbers.mean())], "low": low, "high": high}, "yes is 1, no is 0"
+    words = "text that reads as numbers" if is_text else "number, used as it is"
+    present = numbers.dropna()
+    if len(present) > 20 and present.is_unique and (present % 1 == 0).all():
+        words += " (every value differs: drop it if it names rows)"
+    return {"fill": [float(numbers.median())], "low": low, "high": high}, words
+
+
+def _learn_categories(text: Series, flag: bool) -> Learned:
+    counts = text.value_counts()  # without missing values, the most frequent first
+    enough = max(RAREST, RAREST_SHARE * len(text))
+    frequent = counts.index[counts >= enough].tolist()[:MOST_CATEGORIES]
+    if not frequent or (len(counts) == 1 and not flag):
+        return {}, "dropped: no category is frequent enough, or there is only one"
+    rare = counts.index.tolist()[len(frequent) :]
+    column = Column("", "category", False, "", categories=frequent, rare=rare)
+    words = f"category: {len(column.coded)} column(s) of 0 and 1"
+    if rare:
+        words += f"; {len(rare)} rarer value(s) have zeros in all of them"
+    shares = (counts[column.coded] / counts.sum()).tolist()
+    return {"fill": shares, "categories": frequent, "rare": rare[:MOST_RARE]}, words
+
+
+def _learn_dates(dates: Series, date_format: str | None, is_time: bool) -> Learned:
+    present = dates.dropna()
+    days = date_part(present, "day")
+    parts: list[str] = [part for part in DATE_PARTS if len(set(date_part(present, part))) > 1]
+    if is_time:  # days go on beyond the training rows, and so may months
+        parts = [part for part in parts if np.ptp(days) >= DATE_SPANS.get(part, np.inf)]
+    written = "" if date_format is None else f" (written as {_show(date_format)})"
+    if not parts:
+        return {}, f"the order in time{written}" if is_time else "dropped: constant"
+    words = f"date{written}: {', '.join(parts)}"
+    if is_time:
+        words = f"the order in time, and {words}"
+    fill = [float(date_part(present, part).mean()) for part in parts]
+    return {"fill": fill, "low": days.min(), "high": days.max(), "parts": parts}, words

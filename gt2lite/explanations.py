@@ -1,0 +1,576 @@
+"""Explanations of single predictions: by the rules of one system, or by the inputs.
+
+`explain_row` is what `GT2Regressor.explain` returns. The prediction of one system is a weighted
+mean of what its rules say, and so are both bounds of its interval. Several systems have too many
+rules to be read: their prediction is explained by how far the value of each input moves it away
+from the mean prediction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gt2lite._validation import Array, IntArray, between, whole
+from gt2lite.calibration import DEFAULT_COVERAGE, Calibration, read_groups
+from gt2lite.memberships import ALPHA_0
+from gt2lite.rules import (
+    SHOWN,
+    Units,
+    consequents,
+    count,
+    end_weights,
+    firings,
+    frame_of,
+    html_table,
+    output_weights,
+    pick_system,
+    read_rules,
+    two_valued,
+    wrap,
+)
+from gt2lite.selection import Fitted
+
+EVALUATIONS = 2000
+"""Rows that the model is evaluated on, at most, to explain one row by its inputs."""
+
+BACKGROUND = 100
+"""Training rows whose mean prediction an explanation by inputs starts from."""
+
+_TERMS = 4  # rules that a sum names; the others are added up
+_LEAST = 0.005  # a smaller weight would be printed as 0.00
+_INPUTS = 12  # printed inputs of the row
+_ROWS = 8  # printed rows of the table of rules
+_JOINT = "\xa0"  # a space at which no line is broken
+
+
+def draw_background(X: Array, seed: Any) -> Array:
+    """Return at most `BACKGROUND` of the rows `X` (N, M), drawn by the seed if it is a number."""
+    rng = np.random.default_rng(seed if isinstance(seed, int) else 0)
+    return X[np.sort(rng.permutation(len(X))[:BACKGROUND])]
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation:
+    """A prediction and its interval in the units of the target, and how they come about."""
+
+    prediction: float
+    lower: float
+    upper: float
+    coverage: float | None  # None if a plane was asked for
+    units: Units
+
+    def table(self) -> list[dict[str, Any]]:
+        """Return the explanation as rows of numbers, the most important first."""
+        raise NotImplementedError
+
+    def cells(self) -> list[dict[str, str]]:
+        """Return the short form of `table` as text."""
+        raise NotImplementedError
+
+    def notes(self) -> tuple[list[str], list[str]]:
+        """Return the sentences before and after the table."""
+        raise NotImplementedError
+
+    def to_frame(self) -> Any:
+        """Return `table` as a pandas frame."""
+        return frame_of(self.table())
+
+    def __str__(self) -> str:
+        rows = self.cells()
+        lines = [list(rows[0]), *(list(row.values()) for row in rows)]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        table = "\n".join("  ".join(map(str.rjust, line, widths)).rstrip() for line in lines)
+        before, after = (
+            "\n".join(wrap(note).replace(_JOINT, " ") for note in notes) for notes in self.notes()
+        )
+        return "\n\n".join([before, table, after])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        (title, *before), after = self.notes()
+        return html_table(title, self.cells(), " \N{BULLET} ".join([*before, *after]))
+
+    def _title(self) -> str:
+        text, kind = self.units.output, "interval"
+        if self.coverage is not None:
+            kind = f"{100 * self.coverage:.4g}% interval"
+        return (
+            f"{self.units.target}: prediction {text(self.prediction)}, {kind} {text(self.lower)} "
+            f"to {text(self.upper)}"
+        )
+
+
+# -------------------------------------------------------------------------------- by rules
+
+
+class Part(NamedTuple):
+    """The prediction or one bound of the interval: a weighted mean of consequents, and a margin.
+
+    ``weights @ consequents + margin`` is `value`, and the weights add up to 1.
+    """
+
+    name: str
+    value: float
+    weights: Array  # (P,)
+    margin: float  # what is added to the weighted mean; negative for a lower bound
+    alpha: float  # the plane; for the prediction, which mixes several, the widest of them
+    fires: Array  # (2, P): lower and upper firing strengths in that plane
+
+
+@dataclass(frozen=True, repr=False)
+class RuleExplanation(Explanation):
+    """A prediction and its interval by the rules of one system.
+
+    The prediction mixes planes: the one at alpha_k enters with alpha_k / sum(alphas), half of it
+    for each endpoint, and the weight of a rule in it is the mean of its weights in those endpoints.
+    A bound of the interval comes from one plane, where each rule takes its lower or its upper
+    firing, whichever pulls the bound outwards. If intervals are margins around the prediction, a
+    bound has the weights of the prediction, and all its distance from it is margin.
+
+    With a log target the parts and consequents are logarithms; prediction and bounds are not.
+    """
+
+    consequents: Array  # (P,): what each rule says alone
+    parts: tuple[Part, Part, Part]  # the prediction, the lower and the upper bound
+    alphas: Array  # the planes of the prediction
+    inputs: dict[str, float]  # the row
+    conditions: list[str]  # (P,): where each rule applies, in words
+    is_margin: bool = False  # whether the bounds are the prediction with a margin
+    system: int | None = None  # which of several systems
+
+    @property
+    def estimate(self) -> Part:
+        """The prediction."""
+        return self.parts[0]
+
+    @property
+    def lower_end(self) -> Part:
+        """The lower bound of the interval."""
+        return self.parts[1]
+
+    @property
+    def upper_end(self) -> Part:
+        """The upper bound of the interval."""
+        return self.parts[2]
+
+    def table(self) -> list[dict[str, Any]]:
+        """Return a dict for each rule, the heaviest in the prediction first."""
+        rows = []
+        for p in np.argsort(-self.estimate.weights, kind="stable").tolist():
+            row: dict[str, Any] = {"rule": p + 1, "consequent": float(self.consequents[p])}
+            for part in self.parts:
+                row |= {
+                    f"{part.name} weight": float(part.weights[p]),
+                    f"{part.name} fires from": float(part.fires[0, p]),
+                    f"{part.name} fires to": float(part.fires[1, p]),
+                }
+            rows.append(row | {"if": self.conditions[p]})
+        return rows
+
+    def cells(self) -> list[dict[str, str]]:
+        """Return consequents, firing strengths and weights of the heaviest rules as text."""
+        planes = {part.alpha: part.fires for part in (self.lower_end, self.upper_end)}
+        says, rows = self.units.learned().output, []
+        heaviest = np.max([part.weights for part in self.parts], axis=0)
+        for p in np.argsort(-heaviest, kind="stable")[:_ROWS].tolist():
+            row = {"rule": f"{p + 1}", "says": says(self.consequents[p])}
+            for alpha, (low, high) in planes.items():
+                row[f"fires at {alpha:.3g}"] = f"{low[p]:.2g} to {high[p]:.2g}"
+            rows.append(row | {f"in {part.name}": f"{part.weights[p]:.3f}" for part in self.parts})
+        return rows
+
+    def notes(self) -> tuple[list[str], list[str]]:
+        """Return the row and each part as a sum; then the heaviest rules in words."""
+        row = [
+            f"{name} {self.units.input(m, value)}"
+            for m, (name, value) in enumerate(self.inputs.items())
+        ]
+        if left := len(row[_INPUTS:]):
+            row[_INPUTS:] = [f"and {count(left, 'more input')}"]
+        # the heaviest rules of the prediction and of either bound
+        order = np.argsort(-self.estimate.weights, kind="stable")[:2].tolist()
+        heaviest = dict.fromkeys([*order, *(int(part.weights.argmax()) for part in self.parts)])
+        rules = [f"Rule {p + 1}: if {self.conditions[p]}" for p in heaviest]
+        before = [self._title(), f"at {', '.join(row)}", *map(self._sum, self.parts)]
+        return before, [*rules, self._legend()]
+
+    def _sum(self, part: Part) -> str:
+        """Return a part as a sum of weights times consequents."""
+        if np.isinf(part.value):
+            return f"{part.name}: none, the interval is open there"
+        units = self.units.learned()
+        log = f" ({units.target})" if units.target != self.units.target else ""
+
+        def term(weight: float, said: float, rule: str) -> str:
+            text = f"{weight:.2f} * {units.output(said)} ({rule})"
+            return text.replace(" ", _JOINT)
+
+        order = np.argsort(-part.weights, kind="stable")
+        named = [p for p in order[:_TERMS] if part.weights[p] >= _LEAST]
+        others = order[len(named) :]
+        terms = [term(part.weights[p], self.consequents[p], f"rule {p + 1}") for p in named]
+        if (rest := float(part.weights[others].sum())) >= _LEAST:
+            mean = float(part.weights[others] @ self.consequents[others]) / rest
+            terms.append(term(rest, mean, count(len(others), "other rule")))
+        text = f"{part.name} {units.output(part.value)}{log} = {' + '.join(terms)}"
+        if part.margin:
+            sign = "-" if part.margin < 0 else "+"
+            why = "of this row" if self.is_margin else "calibration went beyond the planes"
+            margin = f"{sign} {units.output(abs(part.margin))} (margin: {why})"
+            text += " " + margin.replace(" ", _JOINT)
+        return text
+
+    def _legend(self) -> str:
+        planes = ", ".join(f"{alpha:.3g}" for alpha in self.alphas)
+        ends = dict.fromkeys(f"{part.alpha:.3g}" for part in (self.lower_end, self.upper_end))
+        come = f"come from alpha = {' and '.join(ends)}"
+        if self.is_margin:
+            come = "are the prediction with a margin that follows the width of the widest plane"
+        text = (
+            f"The prediction mixes the ends of the planes alpha = {planes}, each weighed by its "
+            f"alpha; the ends of the interval {come}. 'fires': the lower and upper strength of a "
+            "rule there; an end of a plane takes whichever pulls it outwards."
+        )
+        if self.system is not None:
+            text += f" This is system {self.system}; prediction and interval are means over all."
+        return text
+
+
+def explain_row(
+    fitted: Fitted,
+    units: Units,
+    X: Array,
+    calibration: Calibration | None,
+    *,
+    coverage: float | None = None,
+    alpha: float | None = None,
+    group: Any = None,
+    system: int | None = None,
+    background: Array | None = None,
+    together: Mapping[str, Sequence[Any]] | None = None,
+) -> Explanation:
+    """Return the explanation of one row: by rules, or if `background` is given by inputs.
+
+    Args:
+        fitted: the systems.
+        units: names and scales.
+        X: the scaled row (1, M).
+        calibration: what maps `coverage` to planes; None if `alpha` is given.
+        coverage: the level; None for 0.9, unless `alpha` is given.
+        alpha: the plane of the interval instead of a level.
+        group: the group of the row, if calibration was by groups.
+        system: whose rules explain; None if there is one system.
+        background: scaled rows (B, M).
+        together: see `input_places`.
+    """
+    groups = None
+    if calibration is None:
+        if coverage is not None:
+            raise ValueError(f"give alpha or coverage, not both: got {alpha!r} and {coverage!r}")
+        if group is not None:
+            raise ValueError("group cannot be combined with alpha; pass coverage instead")
+        level = between("alpha", alpha, ALPHA_0, 1, closed=True)
+    else:
+        level = between("coverage", DEFAULT_COVERAGE if coverage is None else coverage, 0, 1)
+        coverage, groups = level, None if group is None else read_groups([group])
+
+    def evaluate(Z: Array) -> Array:
+        """Return the scaled prediction, lower and upper bound (3, n) at scaled rows."""
+        planes = fitted.planes(Z)
+        if calibration is None:
+            bounds = planes(level)
+        else:
+            of_rows = None if groups is None else np.repeat(groups, len(Z))
+            bounds = calibration.intervals(fitted.family(planes), level, of_rows)
+        return np.stack([planes.output(fitted.alphas), *bounds])
+
+    if background is not None:
+        places = input_places(units.names, together)
+        return explain_inputs(evaluate, units, X[0], background, places, coverage)
+    values, is_margin, cuts = evaluate(X)[:, 0], False, [(level, 0.0)] * 2
+    if calibration is not None:
+        is_margin = fitted.margins is not None
+        cuts = _cuts(calibration, level, groups and groups[0], fitted.planes(X).alpha_min)
+    # the rules of one system, and of several systems those of one of them, with the planes and
+    # margins of all, so that prediction and interval are means over the systems
+    k, several, alphas = system or 0, len(fitted.systems) > 1, fitted.alphas
+    params, Z = pick_system(fitted, k).params, fitted.inputs(X, k)
+    scaler, widest = units.scaler.without_transform(), float(np.min(alphas))
+    said = scaler.inverse_y(consequents(params, Z)[0])
+
+    def part(name: str, value: float, weights: Array, margin: float, alpha: float) -> Part:
+        if several and np.isfinite(value):
+            value = float(weights @ said) + margin
+        return Part(name, value, weights, margin, alpha, firings(params, Z, alpha)[:, 0])
+
+    learned = scaler.inverse_bounds(values).tolist()
+    weights = output_weights(params, Z, alphas)[0]
+    parts = [part("prediction", learned[0], weights, 0.0, widest)]
+    for side, name in enumerate(("lower end", "upper end")):
+        plane, beyond = cuts[side]
+        margin = (-1, 1)[side] * beyond * scaler.y_std or 0.0  # no -0.0
+        if is_margin:
+            plane, margin = widest, learned[side + 1] - learned[0]
+        else:
+            weights = end_weights(params, Z, plane)[side, 0]
+        parts.append(part(name, learned[side + 1], weights, margin, plane))
+    if several:
+        values = np.array([(part.value - scaler.y_mean) / scaler.y_std for part in parts])
+    rules = sorted(read_rules(fitted, units, system=k), key=lambda rule: rule.number)
+    row = (X[0] * scaler.x_std + scaler.x_mean).tolist()
+    prediction, lower, upper = units.scaler.inverse_bounds(values).tolist()
+    return RuleExplanation(
+        prediction=prediction,
+        lower=lower,
+        upper=upper,
+        coverage=coverage,
+        units=units,
+        consequents=said,
+        parts=(parts[0], parts[1], parts[2]),
+        alphas=np.asarray(alphas, dtype=float),
+        inputs=dict(zip(units.names, row, strict=True)),
+        conditions=[rule.condition(SHOWN) for rule in rules],
+        is_margin=is_margin,
+        system=system if several else None,
+    )
+
+
+def _cuts(
+    calibration: Calibration, coverage: float, group: Any, lowest: float
+) -> list[tuple[float, float]]:
+    """Return the plane and the margin beyond it of both bounds.
+
+    A bound beyond the planes is that of the `lowest` plane with a margin. An open bound has an
+    infinite margin and, for comparison, the plane of the other bound.
+    """
+    (row,) = (row for row in calibration.report(coverage) if row.group == group)
+    planes, margins = (np.broadcast_to(value, 2) for value in (row.alpha, row.margin))
+    planes = np.where(np.isinf(margins), planes[::-1], planes)
+    planes = np.where(np.isnan(planes), lowest, planes)
+    return list(zip(planes.tolist(), margins.tolist(), strict=True))
+
+
+# ------------------------------------------------------------------------------- by inputs
+
+Places = dict[str, IntArray]  # columns of each input
+
+
+@dataclass(frozen=True, repr=False)
+class InputExplanation(Explanation):
+    """A prediction and the width of its interval by the inputs.
+
+    `contributions` add up to `prediction` - `baseline`, the mean prediction over the background
+    rows, and `width_contributions` to the width of the interval minus `mean_width`; exactly, up
+    to rounding. Widths are NaN if the interval is open. See `walk_inputs` for the method.
+    """
+
+    inputs: dict[str, str]  # the row, as text
+    baseline: float
+    contributions: Array  # (G,), one for each input
+    errors: Array  # (G,): standard errors
+    mean_width: float
+    width_contributions: Array
+    width_errors: Array
+    n_background: int
+    n_evaluations: int
+
+    def table(self) -> list[dict[str, Any]]:
+        """Return a dict for each input, the largest contribution first."""
+        names = list(self.inputs)
+        return [
+            {
+                "input": names[g],
+                "value": self.inputs[names[g]],
+                "contribution": float(self.contributions[g]),
+                "error": float(self.errors[g]),
+                "width contribution": float(self.width_contributions[g]),
+                "width error": float(self.width_errors[g]),
+            }
+            for g in np.argsort(-np.abs(self.contributions), kind="stable").tolist()
+        ]
+
+    def cells(self) -> list[dict[str, str]]:
+        """Return contributions with their standard errors as text; the last row is the sum."""
+        text, rows = self.units.output, self.table()
+
+        def signed(key: str, rows: list[dict[str, Any]]) -> str:
+            total = float(sum(row[key] for row in rows))
+            return "+" * (total >= 0) + text(total)
+
+        def line(name: str, rows: list[dict[str, Any]]) -> dict[str, str]:
+            one = rows[0] if name == rows[0]["input"] else None
+            return {
+                "input": name,
+                "value": one["value"] if one else "",
+                "adds": signed("contribution", rows),
+                "+-": text(one["error"]) if one else "",
+                "widens": signed("width contribution", rows),
+                "+- ": text(one["width error"]) if one else "",
+            }
+
+        lines = [line(row["input"], [row]) for row in rows[:_INPUTS]]
+        if rest := rows[_INPUTS:]:
+            lines.append(line(count(len(rest), "other input"), rest))
+        return [*lines, line("sum of all", rows)]
+
+    def notes(self) -> tuple[list[str], list[str]]:
+        """Return what the contributions start from, and how to read them."""
+        start = (
+            f"the mean prediction over {self.n_background} training rows is "
+            f"{self.units.output(self.baseline)}, the mean width of their intervals "
+            f"{self.units.output(self.mean_width)}"
+        )
+        legend = (
+            "'adds': how far the value of an input moves the prediction away from that mean; "
+            "'widens': the same for the width; '+-': standard errors. The sums are exact. "
+            f"(Shapley values, estimated with {self.n_evaluations:,} evaluations.)"
+        )
+        return [self._title(), start], [legend]
+
+
+def input_places(names: Sequence[str], together: Mapping[str, Sequence[Any]] | None) -> Places:
+    """Return the columns of each input.
+
+    Args:
+        names: names of the columns.
+        together: inputs that have several columns, such as the one-hot columns of a category, by
+            names or numbers; every other column is an input of its own.
+
+    >>> input_places(["age", "red", "green"], {"colour": ["red", "green"]})
+    {'age': array([0]), 'colour': array([1, 2])}
+    """
+    owners = list(names)
+    for owner, columns in (together or {}).items():
+        if owner in names and not {owner, names.index(owner)} & set(columns):
+            raise ValueError(f"together must not name an input {owner!r}: a column has that name")
+        for column in columns:
+            m = names.index(column) if column in names else column
+            m = whole(f"each column in together[{owner!r}]", m, 0, len(names) - 1)
+            if owners[m] != names[m]:
+                raise ValueError(f"together has {names[m]!r} in {owners[m]!r} and in {owner!r}")
+            owners[m] = owner
+    return {owner: np.flatnonzero(np.array(owners) == owner) for owner in dict.fromkeys(owners)}
+
+
+def explain_inputs(
+    evaluate: Callable[[Array], Array],
+    units: Units,
+    x: Array,
+    background: Array,
+    places: Places,
+    coverage: float | None,
+) -> InputExplanation:
+    """Return the explanation of a row by its inputs.
+
+    Args:
+        evaluate: returns scaled prediction and bounds (3, n) at scaled rows (n, M).
+        units: names and scales.
+        x: the scaled row (M,).
+        background: scaled rows (B, M); of more than `BACKGROUND`, some are drawn.
+        places: the columns of each input.
+        coverage: the level, if it is known.
+    """
+    n_evaluations = 1  # x, below
+
+    def outputs(Z: Array) -> Array:
+        """Return the prediction and the width of the interval (n, 2) in units of the target."""
+        nonlocal n_evaluations
+        n_evaluations += len(Z)
+        y_hat, lower, upper = units.scaler.inverse_bounds(evaluate(Z))
+        is_open = np.isinf(lower) | np.isinf(upper)
+        return np.stack([y_hat, np.where(is_open, np.nan, upper - np.where(is_open, 0, lower))], 1)
+
+    background = draw_background(background, 0)
+    found, errors, mean = walk_inputs(outputs, x, background, list(places.values()))
+    row = x * units.scaler.x_std + units.scaler.x_mean
+    inputs, is_flag = {}, two_valued(units.seen)
+    for name, columns in places.items():
+        texts = [units.input(m, row[m]) for m in columns]
+        if len(columns) > 1:  # of the columns of 0 and 1, those that are on
+            texts = [
+                units.names[m].removeprefix(f"{name} = ") if is_flag[m] else text
+                for m, text in zip(columns, texts, strict=True)
+                if not is_flag[m] or abs(row[m]) > 1e-9
+            ]
+        inputs[name] = ", ".join(texts)
+    prediction, lower, upper = units.scaler.inverse_bounds(evaluate(x[None])[:, 0]).tolist()
+    return InputExplanation(
+        prediction=prediction,
+        lower=lower,
+        upper=upper,
+        coverage=coverage,
+        units=units,
+        inputs=inputs,
+        baseline=float(mean[0]),
+        contributions=found[:, 0],
+        errors=errors[:, 0],
+        mean_width=float(mean[1]),
+        width_contributions=found[:, 1],
+        width_errors=errors[:, 1],
+        n_background=len(background),
+        n_evaluations=n_evaluations,
+    )
+
+
+def walk_inputs(
+    outputs: Callable[[Array], Array], x: Array, background: Array, places: Sequence[IntArray]
+) -> tuple[Array, Array, Array]:
+    """Return contributions (G, K) of the inputs, their standard errors (G, K), and the means (K,).
+
+    A walk starts at a background row and changes one input after the other, in random order, to
+    its value in `x`; the change of the output in that step is credited to the input. The mean over
+    many walks estimates the Shapley values (Strumbelj and Kononenko 2014). Each order is walked
+    forwards and backwards (antithetic sampling; Mitchell et al. 2022). The steps of a walk add up
+    to the difference between its ends, so the contributions add up to the output at `x` minus the
+    mean over the background. If walks cannot start from every background row, the difference that
+    remains is divided in proportion to squared errors.
+
+    Standard errors are those of the mean over starting rows: they include that the background is a
+    sample. Walks pass through rows that mix `x` and a training row; such a row may not exist.
+
+    Args:
+        outputs: returns K outputs (n, K) at rows (n, M).
+        x: the row (M,).
+        background: rows (B, M), at least two.
+        places: the columns of each of G inputs; inputs with several columns change together.
+    """
+    B, G = len(background), len(places)
+    steps = 2 * (G - 1)  # new rows for a pair of walks
+    n_pairs = (EVALUATIONS - 2 - B) // steps if steps else B
+    if B < 2:
+        raise ValueError(f"background must have at least 2 rows, got {B}")
+    if n_pairs < 2:
+        raise ValueError(
+            f"explain by inputs takes at most {(EVALUATIONS - 2 - B) // 4 + 1} inputs, got {G}: "
+            "join columns by together=, or explain the rules of one system by system=0"
+        )
+    start, end = outputs(background), outputs(x[None])[0]  # (B, K), (K,)
+    # every row equally often, or rows spread evenly over the outputs
+    used = np.argsort(start[:, 0], kind="stable")
+    used = used[((np.arange(min(n_pairs, B)) + 0.5) * B / min(n_pairs, B)).astype(int)]
+    rows = np.tile(used, max(n_pairs // B, 1)).repeat(2)  # (W,), forwards and backwards
+    rng = np.random.default_rng(0)  # the same row has the same explanation
+    order = np.array([rng.permutation(G) for _ in rows[::2]]).repeat(2, axis=0)  # (W, G)
+    order[1::2] = order[1::2, ::-1]
+    when = np.argsort(order, axis=1)  # (W, G): in which step an input changes
+    input_of = np.empty(len(x), dtype=int)
+    for g, columns in enumerate(places):
+        input_of[columns] = g
+    changed = when[:, None, :] <= np.arange(G - 1)[:, None]  # (W, G - 1, G)
+    mixed = np.where(changed[:, :, input_of], x, background[rows][:, None])  # (W, G - 1, M)
+    path = np.empty((len(rows), G + 1, len(end)))
+    path[:, 0], path[:, -1] = start[rows], end
+    if G > 1:
+        path[:, 1:-1] = outputs(mixed.reshape(-1, len(x))).reshape(len(rows), G - 1, -1)
+    gains = np.take_along_axis(np.diff(path, axis=1), when[:, :, None], axis=1)  # (W, G, K)
+    by_row = gains.reshape(-1, len(used), 2, G, len(end)).mean(axis=(0, 2))
+    found, errors = by_row.mean(axis=0), by_row.std(axis=0, ddof=1) / np.sqrt(len(used))
+    left, shares = end - start.mean(axis=0) - found.sum(axis=0), errors**2
+    shares = np.where(shares.sum(axis=0) > 0, shares, 1.0)
+    return found + left * shares / shares.sum(axis=0), errors, start.mean(axis=0)

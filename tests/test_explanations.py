@@ -1,0 +1,465 @@
+"""Explanations: all sums are exact, and contributions are Shapley values of the prediction."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from planted_system import planted, two_rules
+
+from gt2lite import GT2Regressor
+from gt2lite.explanations import EVALUATIONS, input_places, walk_inputs
+from gt2lite.memberships import kappa_of, log_firing
+from gt2lite.system import Planes, constrain
+
+# calibrations are odd here, on purpose
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::gt2lite.regressor.NarrowEnvelopeWarning"),
+    pytest.mark.filterwarnings("ignore::gt2lite.regressor.MissedLevelWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Rows in mixed units."""
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(900, 3))
+    y = 1e4 + 500 * (z[:, 0] + np.sin(2 * z[:, 1]) + 0.3 * rng.normal(size=900))
+    return z * [1.0, 100.0, 1e-3] + [0.0, 5000.0, 1.0], y
+
+
+@pytest.fixture(scope="module")
+def fitted(data):
+    X, y = data
+    return GT2Regressor(n_rules=4, epochs=40, learning_rate=0.02).fit(X[:500], y[:500])
+
+
+# -------------------------------------------------------------------------------- by rules
+
+
+def check_sums(reg, x, coverage=None, *, group=None, **options):
+    """Return an explanation, after a check that every part of it adds up to its value."""
+    why = reg.explain(x, coverage, group=group, **options)
+    groups = None if group is None else [group]
+    lower, upper = reg.predict_interval(x[None], coverage, groups=groups, **options)
+    expected = float(reg.predict(x[None])[0]), float(lower[0]), float(upper[0])
+    assert (why.prediction, why.lower, why.upper) == expected
+    for part, value in zip(why.parts, expected, strict=True):
+        assert part.value == value
+        assert_allclose(part.weights @ why.consequents + part.margin, value, rtol=1e-10)
+        assert_allclose(part.weights.sum(), 1, rtol=1e-10)
+        assert (part.weights >= 0).all()
+        assert (part.fires[0] <= part.fires[1]).all()
+    return why
+
+
+@pytest.mark.parametrize("alpha", [0.01, 0.2, 1.0])
+def test_sums_are_exact_in_a_plane(data, fitted, alpha):
+    for x in data[0][::90]:
+        check_sums(fitted, x, alpha=alpha)
+
+
+@pytest.mark.parametrize("method", ["table", "search", "exact", "conformal"])
+def test_sums_are_exact_for_every_method(data, fitted, method):
+    X, y = data
+    fitted.calibrate(X[500:700], y[500:700], method)
+    for coverage in (0.3, 0.8):
+        why = check_sums(fitted, X[800], coverage)
+        assert why.lower_end.alpha == why.upper_end.alpha
+
+
+def test_a_calibration_beyond_the_planes_adds_a_margin(data, fitted):
+    X, y = data
+    noise = 20 * np.std(y) * np.random.default_rng(0).normal(size=200)  # no plane covers these
+    reg = fitted.calibrate(X[500:700], y[500:700] + noise, "conformal")
+    why = check_sums(reg, X[0], 0.9)
+    (row,) = reg.calibration_report(0.9)
+    assert np.isnan(row.alpha)
+    assert_allclose([why.lower_end.margin, why.upper_end.margin], [-row.margin, row.margin])
+    assert why.lower_end.alpha == Planes(reg.params_, np.zeros((1, 3))).alpha_min
+    assert why.estimate.margin == 0
+    assert re.findall(r"([+-]) \S+ \(margin: ", str(why)) == ["-", "+"]
+    assert "margin" not in str(reg.explain(X[0], alpha=0.5))
+
+
+def test_each_bound_may_have_its_own_plane(data, fitted):
+    X, y = data
+    fitted.calibrate(X[500:700], y[500:700] + 50, "conformal", sides="each")
+    why = check_sums(fitted, X[3], 0.8)
+    assert_allclose([why.lower_end.alpha, why.upper_end.alpha], fitted.calibrator_.alpha(0.8))
+    assert why.lower_end.alpha != why.upper_end.alpha
+    assert str(why).count("fires at") == 2
+
+
+def test_a_one_sided_interval_is_open_on_the_other_side(data, fitted):
+    X, y = data
+    why = fitted.calibrate(X[500:700], y[500:700], sides="upper").explain(X[3], 0.8)
+    assert why.lower == -np.inf
+    assert "lower end: none" in str(why)
+    assert_allclose(why.upper_end.weights @ why.consequents, why.upper, rtol=1e-10)
+    assert why.lower_end.alpha == why.upper_end.alpha < 1  # shown for comparison
+
+
+@pytest.mark.parametrize("sides", ["both", "each"])
+def test_each_group_has_its_own_plane(data, fitted, sides):
+    X, y = data
+    groups = np.where(np.arange(200) % 2, "odd", "even")
+    wild = y[500:700] + np.where(groups == "odd", 900, 0) * np.sin(np.arange(200))
+    fitted.calibrate(X[500:700], wild, "conformal", groups=groups, sides=sides)
+    planes = {check_sums(fitted, X[3], 0.7, group=name).lower_end.alpha for name in ("odd", "even")}
+    assert len(planes) == 2
+    for group in (None, "neither"):
+        with pytest.raises(ValueError, match="group"):
+            fitted.explain(X[3], 0.7, group=group)
+
+
+def test_bounds_take_the_firing_strength_of_the_plane_that_pulls_them_outwards(fitted, data):
+    why = fitted.explain(data[0][5], alpha=0.2)
+    Z = fitted.scaler_.transform_X(data[0][5:6])
+    theta = constrain(fitted.params_)[:4]
+    fires = np.exp([f[0] for f in log_firing(Z, *theta, kappa_of(0.2))])
+    for part, sign in ((why.lower_end, 1), (why.upper_end, -1)):
+        assert_array_equal(part.fires, fires)
+        outside = sign * (why.consequents - part.value) < 0
+        chosen = np.where(outside, fires[1], fires[0])
+        assert_allclose(part.weights, chosen / chosen.sum(), rtol=1e-9)
+    assert why.estimate.alpha == min(fitted.recipe_.planes.alphas)
+
+
+def test_it_reads_as_a_sum():
+    # halfway between two rules of the same sets: half of 100 and half of 120
+    why = two_rules().explain([15.0], alpha=1.0, target="load")
+    lines = str(why).splitlines()
+    assert lines[0] == "load: prediction 110.0, interval 110.0 to 110.0"
+    assert lines[1] == "at x0 15.0"
+    assert lines[2] == "prediction 110.0 = 0.50 * 100.0 (rule 1) + 0.50 * 120.0 (rule 2)"
+
+
+def test_printed_sums_hold_when_many_rules_are_added_up(data):
+    X, y = data
+    reg = GT2Regressor(n_rules=12, epochs=3).fit(X[:300], y[:300])
+    why = reg.explain(X[1], alpha=0.3)
+    text = re.sub(r"\n +", " ", str(why))
+    for part in why.parts:
+        line = next(line for line in text.splitlines() if line.startswith(f"{part.name} "))
+        terms = re.findall(r"(\d\.\d\d) \* (\S+) \(", line)
+        assert 1 <= len(terms) <= 5
+        said = sum(float(w) * float(v) for w, v in terms) / sum(float(w) for w, _ in terms)
+        assert abs(said - part.value) < 0.05 * reg.scaler_.y_std
+    assert max(map(len, str(why).splitlines())) <= 100
+    assert len(why.table()) == 12
+    assert_allclose(sum(row["upper end weight"] for row in why.table()), 1)
+
+
+def test_a_row_may_be_numbers_a_labelled_row_or_a_table():
+    pd = pytest.importorskip("pandas")
+    reg = planted([[0.0, 1.0]], [[1.0, 1.0]], [[1.0, -0.5]], [0.3], names=["size", "age"])
+    frame = pd.DataFrame([[11.0, 22.0]], columns=["size", "age"])
+    row = frame.iloc[0]
+    for x in (frame, row, row[["age", "size"]], [11.0, 22.0], np.array([11.0, 22.0])):
+        assert reg.explain(x, alpha=0.1).prediction == reg.predict(frame)[0]
+    with pytest.raises(ValueError, match=r"size, year.*size, age"):
+        reg.explain(row.rename({"age": "year"}), alpha=0.1)
+
+
+def test_columns_that_share_a_name_are_explained_in_their_order_or_refused():
+    pd = pytest.importorskip("pandas")
+    names = ["size", "age", "size"]
+    reg = planted([[0.0] * 3], [[1.0] * 3], [[1.0, -0.5, 3.0]], [0.3], names=names)
+    row = pd.Series([11.0, 22.0, 13.0], index=names)
+    why = reg.explain(row, alpha=0.1)
+    assert why.prediction == reg.predict(row.to_frame().T)[0]
+    assert list(why.inputs.values()) == [11.0, 22.0, 13.0]
+    with pytest.raises(ValueError, match=r"size.*rename"):
+        reg.explain(row.iloc[[1, 0, 2]], alpha=0.1)
+
+
+def test_rules_and_explanations_name_a_rule_in_the_same_words(data, fitted):
+    why = fitted.explain(data[0][3], alpha=0.1)
+    for rule in fitted.rules(data[0][500:]):
+        assert why.conditions[rule.number - 1] == rule.condition(5)
+
+
+def test_it_is_computed_whatever_numpy_does_about_underflow(data, fitted):
+    x = data[0].mean(axis=0) + 60 * data[0].std(axis=0)
+    expected = fitted.explain(x, alpha=0.1)
+    with np.errstate(all="raise"):
+        assert str(fitted.explain(x, alpha=0.1)) == str(expected)
+        fitted.rules(data[0])
+
+
+@pytest.mark.parametrize(
+    ("x", "options", "message"),
+    [
+        ([1.0, 2.0], {"alpha": 0.1}, "x must be a 1-D array of length 1"),
+        (["a"], {"alpha": 0.1}, "x must hold numbers"),
+        ([np.nan], {"alpha": 0.1}, "x contains NaN"),
+        ([[1.0], [2.0]], {"alpha": 0.1}, "one row, got 2"),
+        (np.ones((3, 1)), {"alpha": 0.1}, "one row, got 3"),
+        ([1.0], {"alpha": 0.001}, "alpha"),
+        ([1.0], {"alpha": 0.1, "coverage": 0.9}, "alpha or coverage"),
+        ([1.0], {"alpha": 0.1, "group": "a"}, "group"),
+    ],
+)
+def test_bad_arguments_of_explain_are_named(x, options, message):
+    with pytest.raises(ValueError, match=message):
+        two_rules().explain(x, **options)
+
+
+def test_a_level_needs_a_calibration_and_must_be_one_number(data, fitted):
+    with pytest.raises(RuntimeError, match="calibrate"):
+        two_rules().explain([1.0])
+    X, y = data
+    fitted.calibrate(X[500:700], y[500:700], "conformal")
+    assert fitted.explain(X[0]).coverage == 0.9
+    with pytest.raises(ValueError, match="coverage"):
+        fitted.explain(X[0], coverage=[0.5, 0.9])
+    with pytest.raises(ValueError, match="group"):
+        fitted.explain(X[0], group="a")
+
+
+# ------------------------------------------------------------------------------- by inputs
+
+
+def walk(f, x, background, places=None):
+    """Return contributions, errors, the mean and the number of rows that `f` is evaluated on."""
+    rows = []
+
+    def outputs(Z):
+        rows.append(len(Z))
+        return f(Z)[:, None]
+
+    places = [np.array([m]) for m in range(len(x))] if places is None else places
+    found = walk_inputs(outputs, x, background, places)
+    return *(value[..., 0] for value in found), sum(rows)
+
+
+def additive(Z):
+    return np.sin(Z[:, 0]) + Z[:, 1] ** 2 + 0 * Z[:, 2] + 3 * Z[:, 3]
+
+
+def test_effects_of_an_additive_function_are_its_terms():
+    rng = np.random.default_rng(0)
+    x, background = np.array([1.0, 2.0, 3.0, -1.0]), rng.normal(size=(100, 4))
+    found, errors, *_ = walk(additive, x, background)
+    z = background.T
+    means = [np.sin(z[0]).mean(), (z[1] ** 2).mean(), 0.0, 3 * z[3].mean()]
+    assert_allclose(found, np.array([np.sin(1.0), 4.0, 0.0, -3.0]) - means, atol=1e-12)
+    population = np.array([np.sin(1.0), 3.0, 0.0, -3.0])  # E sin(z) = 0, E z^2 = 1
+    assert (np.abs(found - population) <= 3 * errors).all()
+    assert found[2] == errors[2] == 0  # the unused input
+
+
+def test_effects_are_shapley_values_within_their_sampling_error():
+    def f(Z):
+        return Z[:, 0] * Z[:, 1] + np.maximum(Z[:, 2], Z[:, 3]) * Z[:, 0] + Z[:, 4]
+
+    rng = np.random.default_rng(1)
+    x, background = rng.normal(size=5) + 1, rng.normal(size=(30, 5))
+    exact = np.zeros(5)  # by all orders
+    for order in itertools.permutations(range(5)):
+        Z = background.copy()
+        before = f(Z).mean()
+        for m in order:
+            Z[:, m] = x[m]
+            exact[m] += (f(Z).mean() - before) / 120
+            before = f(Z).mean()
+    found, errors, *_ = walk(f, x, background)
+    assert (np.abs(found - exact) <= 2 * errors + 1e-12).all()
+    assert np.abs(found - exact).max() < 0.05 * np.abs(exact).max()
+
+
+@pytest.mark.parametrize("G", [1, 2, 4, 11, 40, 200, 475])
+def test_sums_are_exact_and_evaluations_bounded_for_any_number_of_inputs(G):
+    rng = np.random.default_rng(G)
+    x, background = rng.normal(size=G), rng.normal(size=(100, G))
+    slopes = rng.normal(size=G) * (np.arange(G) % 3 != 1)  # every third input is unused
+
+    def f(Z):
+        return np.exp(0.1 * Z @ slopes) + (Z @ slopes) ** 2
+
+    found, errors, mean, n_rows = walk(f, x, background)
+    assert_allclose(found.sum(), f(x[None])[0] - f(background).mean(), atol=1e-9)
+    assert mean == pytest.approx(f(background).mean())
+    assert n_rows < EVALUATIONS
+    assert np.abs(found[slopes == 0]).max(initial=0) < 1e-9 and np.isfinite(errors).all()
+
+
+def test_too_many_inputs_and_too_few_rows_are_refused():
+    with pytest.raises(ValueError, match=r"475 inputs, got 476.*together"):
+        walk(lambda Z: Z[:, 0], np.ones(476), np.zeros((100, 476)))
+    with pytest.raises(ValueError, match="at least 2 rows"):
+        walk(lambda Z: Z[:, 0], np.ones(3), np.zeros((1, 3)))
+
+
+def test_columns_of_one_input_change_together():
+    rng = np.random.default_rng(0)
+    colour = np.eye(3)[rng.integers(3, size=50)]
+    background = np.column_stack([rng.normal(size=50), colour])
+
+    def f(Z):
+        assert_array_equal(Z[:, 1:].sum(axis=1), 1)  # no row is of two colours, or of none
+        return Z[:, 0] * (1 + Z[:, 1]) + 2 * Z[:, 3]
+
+    places = input_places(["size", "red", "green", "blue"], {"colour": ["red", 2, "blue"]})
+    assert list(places) == ["size", "colour"]
+    found, *_ = walk(f, np.array([1.0, 0, 0, 1.0]), background, list(places.values()))
+    assert len(found) == 2
+
+
+@pytest.mark.parametrize(
+    "together", [{"a": ["x7"]}, {"a": [9]}, {"a": [0], "b": [0]}, {"a": ["x0", "x0"]}, {"x1": [0]}]
+)
+def test_bad_columns_of_inputs_are_named(together):
+    with pytest.raises(ValueError, match="together"):
+        input_places(["x0", "x1"], together)
+
+
+ENSEMBLE = {"n_rules": 3, "epochs": 5, "learning_rate": 0.02, "n_systems": 2}
+
+
+@pytest.fixture(scope="module")
+def ensembles(data):
+    """Two systems each, of several kinds."""
+    X, y = data
+    kinds = {"planes": {}, "margins": {"margins": 0.5}, "log": {"target_transform": "log"}}
+    kinds["ranks"] = {"inputs": "ranks", "margins": 0.0}
+    return {
+        kind: GT2Regressor(**ENSEMBLE, **options).fit_calibrate(X[:600], y[:600])
+        for kind, options in kinds.items()
+    }
+
+
+@pytest.mark.parametrize("kind", ["planes", "margins", "log", "ranks"])
+def test_several_systems_are_explained_by_inputs_in_units_of_the_target(data, ensembles, kind):
+    reg, x = ensembles[kind], data[0][700]
+    background = data[0][:80]
+    why = reg.explain(x, 0.8, background=background)
+    lower, upper = reg.predict_interval(x[None], 0.8)
+    assert (why.prediction, why.lower, why.upper) == (reg.predict(x[None])[0], lower[0], upper[0])
+    assert why.baseline == pytest.approx(reg.predict(background).mean(), rel=1e-12)
+    assert why.baseline + why.contributions.sum() == pytest.approx(why.prediction, abs=1e-9)
+    widths = np.subtract(*reg.predict_interval(background, 0.8)[::-1])
+    total = widths.mean() + why.width_contributions.sum()
+    assert total == pytest.approx(why.upper - why.lower, abs=1e-9)
+    assert why.n_evaluations <= EVALUATIONS
+    assert why.table()[0]["input"] == "x0"  # the strongest
+
+
+@pytest.mark.parametrize("kind", ["planes", "margins", "log", "ranks"])
+def test_rules_of_each_system_explain_parts_whose_means_are_the_whole(data, ensembles, kind):
+    reg, x = ensembles[kind], data[0][700]
+    members = [reg.explain(x, 0.8, system=k) for k in range(2)]
+    for why in members:
+        for part in why.parts:
+            assert_allclose(part.weights @ why.consequents + part.margin, part.value, rtol=1e-10)
+    expected = reg.predict(x[None]), *reg.predict_interval(x[None], 0.8)
+    if kind == "log":
+        expected = np.log(expected)
+    for i, value in enumerate(expected):
+        assert np.mean([why.parts[i].value for why in members]) == pytest.approx(value[0])
+
+
+def test_the_same_seed_gives_the_same_numbers(data, ensembles):
+    X, y = data
+    first = ensembles["planes"].explain(X[700])
+    again = GT2Regressor(**ENSEMBLE).fit_calibrate(X[:600], y[:600]).explain(X[700])
+    assert str(first) == str(again)
+    assert_array_equal(first.contributions, again.contributions)
+
+
+def test_a_log_target_of_one_system_is_in_units_of_the_target(data):
+    X, y = data
+    reg = GT2Regressor(n_rules=3, epochs=5, target_transform="log").fit_calibrate(X[:600], y[:600])
+    why = reg.explain(X[700], target="price")
+    lower, upper = reg.predict_interval(X[700:701])
+    assert (why.prediction, why.lower, why.upper) == (reg.predict(X[700:701])[0], *lower, *upper)
+    assert why.estimate.weights @ why.consequents == pytest.approx(np.log(why.prediction))
+    assert str(why).startswith("price: ") and "(log(price)) = " in str(why)
+
+
+def test_a_one_sided_interval_has_no_width_to_explain(data):
+    X, y = data
+    reg = GT2Regressor(**ENSEMBLE).fit_calibrate(X[:600], y[:600], sides="upper")
+    why = reg.explain(X[700])
+    assert np.isnan(why.width_contributions).all() and np.isfinite(why.contributions).all()
+    assert "nan" in str(why)
+
+
+def test_a_loaded_estimator_has_the_same_rules_and_needs_a_background(data, ensembles, tmp_path):
+    reg, X = ensembles["planes"], data[0]
+    reg.save(tmp_path / "model.json")
+    loaded = GT2Regressor.load(tmp_path / "model.json")
+    assert str(loaded.rules(X)) == str(reg.rules(X))
+    with pytest.raises(ValueError, match="background"):
+        loaded.explain(X[700])
+    found, expected = (one.explain(X[700], background=X[:50]) for one in (loaded, reg))
+    assert_array_equal(found.contributions, expected.contributions)
+    assert loaded.explain(X[700], system=1).prediction == reg.explain(X[700], system=1).prediction
+
+
+def test_tables_escape_names_and_frames_hold_all_numbers(data):
+    pd = pytest.importorskip("pandas")
+    X = pd.DataFrame(data[0], columns=["<b>", "a", "c"])
+    reg = GT2Regressor(**ENSEMBLE).fit_calibrate(X[:600], data[1][:600])
+    for options in ({}, {"system": 0}, {"together": {"<i>": ["a", "c"]}}):
+        why = reg.explain(X.iloc[700], **options)
+        html = why._repr_html_()
+        assert "<b>" not in html and "<i>" not in html and "&lt;b&gt;" in html
+    assert list(why.to_frame().index) == [row["input"] for row in why.table()]
+    assert why.to_frame()["contribution"].sum() == pytest.approx(why.prediction - why.baseline)
+    with pytest.raises(ValueError, match="system"):
+        reg.explain(X.iloc[700], system=0, background=X)
+
+
+@pytest.mark.filterwarnings("ignore:column:UserWarning")  # rows outside the training range
+def test_columns_that_the_estimator_encodes_change_together(data):
+    pd = pytest.importorskip("pandas")
+    X, y = data
+    frame = pd.DataFrame({"size": X[:, 0], "city": ["Oslo", "Rome", "Bern"] * 300})
+    frame.loc[::7, "size"] = np.nan
+    reg = GT2Regressor(**ENSEMBLE, columns="auto").fit_calibrate(frame[:600], y[:600])
+    why = reg.explain(frame.iloc[701])
+    assert why.inputs.keys() == {"size", "city"} and why.inputs["city"] == frame["city"][701]
+    assert why.prediction == reg.predict(frame[701:702])[0]
+    assert why.baseline + why.contributions.sum() == pytest.approx(why.prediction, abs=1e-9)
+    assert len(reg.readable(frame, y, n_rules=2).rules(frame)) == 2
+
+
+# -------------------------------------------------------------------------------- readable
+
+
+def test_a_readable_system_imitates_the_ensemble_and_says_how_well(data, ensembles):
+    X, y = data
+    small = ensembles["log"].readable(X, y, n_rules=3)
+    assert len(small.systems_) == 1 and len(small.rules(X)) == 3
+    agreement, loss, n_rows = small.fidelity_
+    assert 0.9 < agreement <= 1 and -0.2 < loss < 0.5 and n_rows == 180
+    assert (small.predict_interval(X)[0] > 0).all()  # a log target, too
+    assert f"{agreement:.3f}" in str(small.fidelity_)
+    again = ensembles["log"].readable(X, y, n_rules=3)
+    assert again.fidelity_ == small.fidelity_
+    assert not hasattr(small.fit(X, y), "fidelity_")
+
+
+def test_a_system_that_cannot_follow_says_so(data, ensembles):
+    X, y = data
+    followed = ensembles["planes"].readable(X, n_rules=4).fidelity_
+    shuffled = np.random.default_rng(0).permutation(y)
+    assert ensembles["planes"].readable(X, shuffled, n_rules=4).fidelity_ != followed
+    wave = GT2Regressor(n_rules=20, epochs=150, learning_rate=0.03, start="joint", n_systems=2)
+    Z = np.linspace(0, 1, 600)[:, None]
+    wave.fit_calibrate(Z, np.sin(25 * Z[:, 0]))
+    assert wave.readable(Z, n_rules=1).fidelity_.agreement < 0.5
+
+
+def test_readable_refuses_few_rows_and_open_intervals(data, ensembles):
+    X, y = data
+    with pytest.raises(ValueError, match="100 rows, got 99"):
+        ensembles["planes"].readable(X[:99])
+    reg = GT2Regressor(**ENSEMBLE).fit_calibrate(X[:600], y[:600], sides="upper")
+    with pytest.raises(ValueError, match="sides"):
+        reg.readable(X)
