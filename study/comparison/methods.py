@@ -69,7 +69,7 @@ class Method:
     forms: tuple[str, ...] = ("",)
     is_fuzzy: bool = True
     in_study: bool = True  # whether `study.comparison.run` includes it
-    most_seeds: int = 5  # fewer for those that take long
+    n_seeds: tuple[int, int] = (5, 3)  # on data sets of few rows and of many
 
 
 def gt2(case: Case, effort: float = 1.0, *, objective: str = "dual") -> Result:
@@ -243,7 +243,7 @@ _PLANE = "a plane, chosen by `conformal`"
 _LOOKUP = "a look at a sorted list"
 _MARGIN = "the two and one margin for all rows"
 _BY_STD = "the mean and a margin in proportion to the standard deviation"
-_competitor = functools.partial(Method, is_fuzzy=False)
+_competitor = functools.partial(Method, is_fuzzy=False, n_seeds=(2, 2))
 
 METHODS = {
     "paper": Method(
@@ -302,7 +302,6 @@ METHODS = {
         _MARGIN,
         "two more trainings",
         competitors.boosted_quantiles,
-        most_seeds=2,
     ),
     "gb_split": _competitor(
         "boosted mean",
@@ -338,7 +337,6 @@ METHODS = {
         _BY_STD,
         _LOOKUP,
         competitors.ngboost,
-        most_seeds=2,
     ),
     "gaussian_process": _competitor(
         "Gaussian process",
@@ -346,7 +344,6 @@ METHODS = {
         _BY_STD,
         _LOOKUP,
         competitors.gaussian_process,
-        most_seeds=3,
     ),
     "forest": _competitor(
         "quantile forest",
