@@ -145,6 +145,8 @@ class GT2Regressor(Stateful, Regressor):
         patience: epochs in a row without an improvement after which training stops, if `keep` is
             "validation" or "best". None never stops early. A "cosine" schedule is planned for all
             `epochs`, so that a training stopped early lacks the small steps at its end.
+        precision: "double", or "single" for training in single precision: up to twice as fast.
+            Parameters, and everything that is computed with them, are in double precision.
         n_systems: number of systems, trained from different starts; planes and outputs are means
             over all of them.
         choose: whether training rows decide on the number of rules, the initial width of sets,
@@ -159,8 +161,6 @@ class GT2Regressor(Stateful, Regressor):
             log(y), and no bound is negative. An interval of log(y) covers if and only if its
             exponential does, so levels and guarantee carry over. The prediction is closer to the
             median of y than to its mean; rules are about log(y).
-        precision: "double", or "single" for training in single precision: up to twice as fast.
-            Parameters, and everything that is computed with them, are in double precision.
         clip_inputs: whether inputs outside the range of the training rows are moved to its edge.
             Consequents are linear, so far outside that range a system may predict anything.
         columns: None for tables of numbers; gaps, text and dates are refused. "auto", the default
@@ -244,12 +244,12 @@ class GT2Regressor(Stateful, Regressor):
         sigma_scale: float = 1.0,
         validation: float = 0.2,
         patience: int | None = None,
+        precision: str = "double",
         n_systems: int = 1,
         choose: bool = False,
         inputs: str = "scaled",
         margins: float | None = None,
         target_transform: str | None = None,
-        precision: str = "double",
         clip_inputs: bool = False,
         columns: str | None = None,
         n_jobs: int | None = None,
@@ -273,12 +273,12 @@ class GT2Regressor(Stateful, Regressor):
         self.sigma_scale = sigma_scale
         self.validation = validation
         self.patience = patience
+        self.precision = precision
         self.n_systems = n_systems
         self.choose = choose
         self.inputs = inputs
         self.margins = margins
         self.target_transform = target_transform
-        self.precision = precision
         self.clip_inputs = clip_inputs
         self.columns = columns
         self.n_jobs = n_jobs
@@ -840,7 +840,8 @@ class GT2Regressor(Stateful, Regressor):
         return self.scaler_.transform_X(values)
 
     def _planes(self, X: Any) -> Planes | MeanPlanes:
-        scaled, fitted = self._scaled(X), self._fitted()
+        scaled = self._scaled(X)  # which checks that it is fitted
+        fitted = self._fitted()
         if fitted.limits is not None:
             _warn_if_clipped(scaled, fitted.limits, self._names or input_names(self))
         return fitted.planes(scaled, keep=False)
