@@ -271,6 +271,7 @@ METHODS = {
         _LOOKUP,
         strong,
         ("", "planes", *POWERS),
+        n_seeds=(2, 2),
     ),
     "head": Method(
         "GT2-FLS head",
@@ -279,6 +280,7 @@ METHODS = {
         _LOOKUP,
         head,
         ("", *POWERS),
+        n_seeds=(2, 1),
     ),
     "it2": Method(
         "IT2-FLS per level",
