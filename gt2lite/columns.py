@@ -17,7 +17,6 @@ as one of them then.
 
 from __future__ import annotations
 
-import math
 import re
 import warnings
 from collections import Counter
@@ -67,7 +66,7 @@ _COUNTS_THINGS = re.compile(r"(?:^|[\W_])(no|nr|num|number)[\W_]*of(?:$|[\W_])")
 _CAMEL = re.compile(r"[a-z](Id|ID|Nr)$")
 _DECORATION = re.compile(r"^[€$£]\s*|\s*[%€$£]$")
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
-_LEADING_ZERO = re.compile(r"0\d+", re.ASCII)
+CODE = re.compile(r"0\d+", re.ASCII)  # digits with leading zeros
 
 
 class TableError(ValueError):
@@ -217,7 +216,7 @@ def find_kind(values: Series) -> tuple[str, str | None]:
         if {str(v).lower() for v in present.unique()[:50]} <= _YES | _NO:
             return "yes/no", None
         hard = present[~present.str.lower().isin(SOFT_MARKS)]
-        coded = hard.map(lambda v: _LEADING_ZERO.fullmatch(v) is not None).any()
+        coded = hard.map(lambda v: CODE.fullmatch(v) is not None).any()
         if len(hard) and not coded and as_numbers(hard).notna().mean() >= MOSTLY:
             return "number", None
         if len(hard) and (date_format := _find_date_format(hard)):
@@ -273,6 +272,8 @@ def find_identifier(name: str, values: Series, kind: str) -> tuple[str, str] | N
     points out that every value differs), and numbers that rise by design, such as years, one row
     each, or ranks, are left out. `specify` has `keep` and `drop` for both.
     """
+    from scipy.stats import poisson  # which comes with the extra for reports
+
     present = as_text(values).dropna() if is_textual(values) else values.dropna()
     n, n_unique = len(present), present.nunique()
     if n < 3:
@@ -292,7 +293,7 @@ def find_identifier(name: str, values: Series, kind: str) -> tuple[str, str] | N
     step = np.gcd.reduce(steps) if len(steps) else 1
     n_possible = float(steps.sum() / step + 1)
     pairs = sum(count * (count - 1) / 2 for count in Counter(numbers.tolist()).values())
-    if nearly and _poisson_tail(pairs, n * (n - 1) / 2 / n_possible) < SURPRISE:
+    if nearly and poisson.cdf(pairs, n * (n - 1) / 2 / n_possible) < SURPRISE:
         return sort, "whole numbers that hardly coincide, as numbers of rows do"
     plain = name.lower()
     if n_unique <= 20 or _COUNTS_THINGS.search(plain):
@@ -304,18 +305,6 @@ def find_identifier(name: str, values: Series, kind: str) -> tuple[str, str] | N
     ):
         return sort, "whole numbers, and its name suggests it"
     return None
-
-
-def _poisson_tail(k: float, mean: float) -> float:
-    """Return the probability of at most `k` events, fewer than the `mean` that is expected.
-
-    >>> round(_poisson_tail(0, 2.0), 4)
-    0.1353
-    """
-    if k >= mean:
-        return 1.0  # more than expected: not of interest
-    logs = [i * math.log(mean) - mean - math.lgamma(i + 1) for i in range(int(k) + 1)]
-    return sum(map(math.exp, logs))
 
 
 # ------------------------------------------------------------------- specification
@@ -407,7 +396,7 @@ class Column:
         if not gap.all():
             notes.append(
                 f"{(~gap).sum():,} value(s) such as {text[~gap].iloc[0]!r} cannot be read as "
-                f"{self.kind}{self._written()} and count as missing"
+                f"{self.kind}{_written(self.date_format)} and count as missing"
             )
         if gap.any() and not self.flag:
             notes.append(f"{gap.sum():,} missing value(s) filled")
@@ -435,15 +424,14 @@ class Column:
         notes = [f"column {self.name!r}: {note}" for note in notes]
         return notes, [f"{self.name}: {flag}" if flag else "" for flag in flags]
 
-    def _written(self) -> str:
-        """Return the format of dates in words."""
-        return "" if self.date_format is None else f" (written as {_show(self.date_format)})"
 
-
-def _show(date_format: str) -> str:
+def _written(date_format: str | None) -> str:
+    """Return the format of dates in words; dates that are not text have none."""
+    if date_format is None:
+        return ""
     for code, letters in _SHOWN.items():
         date_format = date_format.replace(code, letters)
-    return date_format
+    return f" (written as {date_format})"
 
 
 class Encoded(NamedTuple):
@@ -699,7 +687,7 @@ def _learn_dates(dates: Series, date_format: str | None, is_time: bool) -> Learn
     parts: list[str] = [part for part in DATE_PARTS if len(set(date_part(present, part))) > 1]
     if is_time:  # days go on beyond the training rows, and so may months
         parts = [part for part in parts if np.ptp(days) >= DATE_SPANS.get(part, np.inf)]
-    written = "" if date_format is None else f" (written as {_show(date_format)})"
+    written = _written(date_format)
     if not parts:
         return {}, f"the order in time{written}" if is_time else "dropped: constant"
     words = f"date{written}: {', '.join(parts)}"

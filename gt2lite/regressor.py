@@ -45,7 +45,16 @@ from gt2lite.datasets import SCALERS, Scaler, check_target
 from gt2lite.explanations import Explanation, draw_background, explain_row
 from gt2lite.memberships import ALPHA_0
 from gt2lite.metrics import interval_score
-from gt2lite.rules import Rules, Units, input_names, middle, one_row, read_rules, rule_weights
+from gt2lite.rules import (
+    Rules,
+    Units,
+    frame_of,
+    input_names,
+    middle,
+    one_row,
+    read_rules,
+    rule_weights,
+)
 from gt2lite.selection import (
     MOST_STEPS,
     Candidate,
@@ -1037,7 +1046,7 @@ def interval_frame(
             columns |= dict(zip(names, bounds, strict=True))
     if hasattr(X, "columns") and not hasattr(X, "iloc"):  # polars: frames without an index
         return type(X)(columns)
-    return _pandas().DataFrame(columns, index=X.index if hasattr(X, "iloc") else None)
+    return frame_of(columns, index=X.index if hasattr(X, "iloc") else None)
 
 
 def bound_names(level: float) -> tuple[str, str]:
@@ -1068,15 +1077,4 @@ def _report_frame(reports: Mapping[float, Sequence[ReportRow]]) -> Any:
                 lower, upper = np.broadcast_to(plain.pop(name), 2)
                 plain |= {f"lower_{name}": lower, f"upper_{name}": upper}
             rows.append(plain)
-    return _pandas().DataFrame(rows)
-
-
-def _pandas() -> Any:
-    try:
-        import pandas
-    except ImportError as error:
-        raise ImportError(
-            "as_frame=True needs pandas, which is not installed: pip install pandas, or use the "
-            "arrays"
-        ) from error
-    return pandas
+    return frame_of(rows)

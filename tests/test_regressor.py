@@ -46,7 +46,7 @@ def test_settings_and_defaults_are_those_of_the_recipe_and_a_few_more():
     types = typing.get_type_hints(GT2Regressor.__init__)
     assert types["n_rules"] is int and types["epochs"] == int | None
     described = re.findall(r"^    (\w+): ", inspect.getdoc(GT2Regressor), flags=re.MULTILINE)
-    assert described[: len(wanted)] == list(wanted)
+    assert described[: len(wanted)] == list(parameters)
 
 
 @pytest.mark.parametrize("name", [f.name for f in fields(Recipe) if f.name != "epochs"])

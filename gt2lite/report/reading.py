@@ -12,6 +12,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import itertools
 import os
 import re
 import zlib
@@ -22,6 +23,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from gt2lite.columns import (
+    CODE,
     SOFT_MARKS,
     Frame,
     TableError,
@@ -56,7 +58,6 @@ _CELL = {  # numbers by decimal mark, also with a mark between groups of three d
 }
 _OTHER = {".": ",", ",": "."}
 _NAMES_OF_MARKS = {".": "point", ",": "comma"}
-_CODE = re.compile(r"0\d+", re.ASCII)
 
 
 class Table(NamedTuple):
@@ -115,10 +116,20 @@ def _read_file(path: Path, target: str | None, sheet: str | None) -> tuple[Frame
         raise TableError(f"there is no file {str(path)!r}: check name and folder")
     suffixes = [suffix.lower() for suffix in path.suffixes]
     last = suffixes[-1] if suffixes else ""
-    if last in _EXCEL:
-        return _choose_sheet(_with_pandas(pd.read_excel, path, "openpyxl"), path, target, sheet)
-    if last in _PARQUET:
-        return _with_pandas(pd.read_parquet, path, "pyarrow"), ["A Parquet file"]
+    if last in (*_EXCEL, *_PARQUET):
+        try:
+            if last in _PARQUET:
+                return pd.read_parquet(path), ["A Parquet file"]
+            sheets = pd.read_excel(path, sheet_name=None, keep_default_na=False, na_values=MISSING)
+        except ImportError as error:
+            needed = "openpyxl" if last in _EXCEL else "pyarrow"
+            raise TableError(
+                f"{path.name} needs {needed}, which is not installed: pip install {needed}, "
+                "or save the table as CSV"
+            ) from error
+        except Exception as error:
+            raise TableError(f"{path.name} cannot be read: {error}") from error
+        return _choose_sheet(sheets, path, target, sheet)
     is_gzip = last == ".gz"
     if is_gzip:
         last = suffixes[-2] if len(suffixes) > 1 else ".csv"
@@ -137,21 +148,6 @@ def _read_file(path: Path, target: str | None, sheet: str | None) -> tuple[Frame
             f"{path.name} has more than {MOST_BYTES // 2**20} MB of text: keep fewer rows"
         )
     return read_csv(content, path.name)
-
-
-def _with_pandas(reader: Any, path: Path, needed: str) -> Any:
-    options: dict[str, Any] = {}
-    if reader is pd.read_excel:
-        options = {"sheet_name": None, "keep_default_na": False, "na_values": MISSING}
-    try:
-        return reader(path, **options)
-    except ImportError as error:
-        raise TableError(
-            f"{path.name} needs {needed}, which is not installed: pip install {needed}, "
-            "or save the table as CSV"
-        ) from error
-    except Exception as error:
-        raise TableError(f"{path.name} cannot be read: {error}") from error
 
 
 def _choose_sheet(
@@ -192,7 +188,8 @@ def read_csv(content: bytes, name: str = "the file") -> tuple[Frame, list[str]]:
         raise TableError(f"{name} has {width:,} columns, more than {MOST_COLUMNS:,}: select some")
     try:
         decimal, doubt = _decimal(_parse(sample, separator), separator)
-        layout = _lay_out(text, separator, width, name)
+        quoted = all(line.startswith('"') for line in sample)
+        layout = _lay_out(text, separator, width, quoted, name)
         frame = pd.read_csv(
             layout.rows,
             sep=separator,
@@ -201,7 +198,6 @@ def read_csv(content: bytes, name: str = "the file") -> tuple[Frame, list[str]]:
             names=range(width),
             index_col=False,
             dtype=dict.fromkeys(layout.codes, str),
-            skipinitialspace=True,
             keep_default_na=False,
             na_values=MISSING,
             low_memory=False,
@@ -258,92 +254,84 @@ def _separator(lines: list[str]) -> tuple[str, int]:
 
 
 class _Layout(NamedTuple):
-    rows: Any  # a stream of the rows below the header
+    rows: Any  # a stream of the rows below the header, all of the same number of cells
     n_rows: int
     names: list[str]  # of columns; none without a header
     codes: list[int]  # columns that have digits with leading zeros
     repairs: list[str]  # in words
 
 
-def _lay_out(text: str, separator: str, width: int, name: str) -> _Layout:
+def _lay_out(text: str, separator: str, width: int, quoted: bool, name: str) -> _Layout:
     """Return the rows of a table, all of which have `width` cells, and the names of columns.
 
     Empty cells beyond the last column are ignored, and a header that lacks the name of the first
-    column, as R writes it, gets one.
+    column, as R writes it, gets one: if commas separate, only in a file where all lines are
+    `quoted`, since they may be decimal commas.
 
     Raises:
         TableError: a row has too few or too many cells.
     """
     stream = io.StringIO(text, newline="\n")
     reader = csv.reader(stream, delimiter=separator, skipinitialspace=True)
-    above: list[list[str]] = []  # lines above the first one of full width
-    start, begun, first = 0, 0, [""]
-    for first in reader:
+    rows = ((reader.line_num, row) for row in reader if len(row) > 1 or any(row))
+    above: list[tuple[int, list[str]]] = []  # lines above the first one of full width
+    for place, first in rows:
         if len(first) >= width and any(first):
             break
         if any(first):
-            above.append(first)
-        start, begun = stream.tell(), reader.line_num
-    below = text[stream.tell() :].split("\n")
-    has_header = _has_header([first, *_parse(below[:200], separator)])
-    short = not has_header and bool(above) and len(above[-1]) == width - 1
-    short = short and not any(map(_is_number, above[-1]))
-    if has_header and any(first[width:]):
-        raise TableError(
-            f"{name}, line {reader.line_num}: {len(first)} names, and most lines have {width} cells"
-        )
-    quoted = all(line.startswith('"') for line in below if line)
-    if has_header:
-        start, begun = stream.tell(), reader.line_num
-    stream.seek(start)
-    reader = csv.reader(stream, delimiter=separator, skipinitialspace=True)
+            above.append((place, first))
+    else:
+        raise TableError(f"{name} has no line with {width} cells")
+    some = list(itertools.islice(rows, 200))
+    names, repairs = [], []
+    short = False  # whether the header may lack a name
+    if _has_header([first, *(row for _, row in some)]):
+        names = first[:width]
+        if any(first[width:]):
+            raise TableError(
+                f"{name}, line {place}: {len(first)} names, and most lines have {width} cells"
+            )
+    else:
+        some.insert(0, (place, first))
+        short = bool(above) and len(above[-1][1]) == width - 1
+        short = short and not any(map(_is_number, above[-1][1]))
     codes: set[int] = set()
     n_rows, n_long, last_empty = 0, 0, True
-    for row in reader:
-        if _is_blank(row):
-            continue
+    clean = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="")
+    writer = csv.writer(clean, delimiter=separator, lineterminator="\n")
+    for line, row in itertools.chain(some, rows):
         if len(row) < width or any(row[width:]):
             raise TableError(
-                f"{name}, line {begun + reader.line_num}: {len(row)} cells, and the table has "
-                f"{width} columns; the line is cut, or a cell with a separator lacks quotes"
+                f"{name}, line {line}: {len(row)} cells, and the table has {width} columns; the "
+                "line is cut, or a cell with a separator lacks quotes"
             )
         n_rows, n_long = n_rows + 1, n_long + (len(row) > width)
         last_empty = last_empty and not row[width - 1]
-        codes.update(
-            j for j, cell in enumerate(row[:width]) if cell[:1] == "0" and _CODE.fullmatch(cell)
-        )
-    repairs = []
-    names = first[:width] if has_header else []
-    if short and last_empty:
-        names = [*above.pop(), ""]
-        repairs.append("Every line ends with a separator.")
-    elif short and (separator != "," or quoted):
-        names = ["row name", *above.pop()]
-        repairs.append(
-            "The header has one name less than there are columns: the first is called 'row name'."
-        )
-    elif short:
-        raise TableError(
-            f"{name}, line {begun}: the header has {width - 1} names, and the table has {width} "
-            "columns; if numbers have a decimal comma, separate cells by semicolons"
-        )
+        codes.update(j for j, c in enumerate(row[:width]) if c[:1] == "0" and CODE.fullmatch(c))
+        writer.writerow(row[:width])
+    clean.seek(0)
+    if short:
+        place, found = above.pop()
+        if last_empty:
+            names = [*found, ""]
+            repairs.append("Every line ends with a separator.")
+        elif separator != "," or quoted:
+            names = ["row name", *found]
+            repairs.append(
+                "The header has one name less than there are columns: the first is called "
+                "'row name'."
+            )
+        else:
+            raise TableError(
+                f"{name}, line {place}: the header has {width - 1} names, and the table has "
+                f"{width} columns; if numbers have a decimal comma, separate cells by semicolons"
+            )
     if above:
         repairs.append(f"{len(above)} line(s) above the table were left out.")
     if n_long:
         repairs.append(f"Empty cells beyond the last column were ignored in {n_long:,} line(s).")
-        stream.seek(start)
-        clean = io.StringIO()
-        writer = csv.writer(clean, delimiter=separator, lineterminator="\n")
-        again = csv.reader(stream, delimiter=separator, skipinitialspace=True)
-        writer.writerows(row[:width] for row in again if not _is_blank(row))
-        stream, start = clean, 0
-    stream.seek(start)
     names = [cell.strip() or f"Unnamed: {j}" for j, cell in enumerate(names)]
-    return _Layout(stream, n_rows, names, sorted(codes), repairs)
-
-
-def _is_blank(row: list[str]) -> bool:
-    return len(row) < 2 and not any(row)
+    return _Layout(clean, n_rows, names, sorted(codes), repairs)
 
 
 def _is_number(cell: str) -> bool:
@@ -420,7 +408,7 @@ def _translate(frame: Frame, decimal: str | None = None) -> tuple[Frame, list[st
         numbers = numbers.where(numbers.notna(), None)
         hard = cells[cells.notna() & ~cells.str.lower().isin(SOFT_MARKS)]
         share = numbers[hard.index].notna().mean() if len(hard) else 0.0
-        coded = hard.map(lambda cell: _CODE.fullmatch(cell) is not None).any()
+        coded = hard.map(lambda cell: CODE.fullmatch(cell) is not None).any()
         if share == 1 and not coded:
             result[name] = as_numbers(numbers)
             continue
