@@ -120,8 +120,8 @@ class CVPlusRegressor(Stateful, Regressor):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Array:
         """Return the prediction (N,) for inputs `X` (N, M): the mean over the systems."""
-        values = match_table(X, self)
-        return np.mean([system.predict(values) for system in self.systems_], axis=0)
+        match_table(X, self)
+        return np.mean([system.predict(X) for system in self.systems_], axis=0)
 
     def predict_interval(
         self,

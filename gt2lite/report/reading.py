@@ -364,10 +364,11 @@ def _decimal(rows: list[list[str]], separator: str) -> tuple[str, list[str]]:
     """
     cells = [cell.strip() for row in rows for cell in row if "," in cell or "." in cell]
     fits = {mark: {c for c in cells if pattern.fullmatch(c)} for mark, pattern in _CELL.items()}
-    decided = Counter(mark for mark in _CELL for c in cells if c in fits[mark] - fits[_OTHER[mark]])
-    if decided:
-        return max(_CELL, key=lambda mark: decided[mark]), []
     either = sorted(fits["."] & fits[","])
+    clear = {mark: found.difference(either) for mark, found in fits.items()}
+    decided = {mark: sum(cell in found for cell in cells) for mark, found in clear.items()}
+    if any(decided.values()):
+        return max(_CELL, key=lambda mark: decided[mark]), []
     with_comma = [cell for cell in either if "," in cell]
     decimal = "," if with_comma and separator == ";" else "."
     if not either or (separator == "," and not with_comma):
