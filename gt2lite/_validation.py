@@ -160,39 +160,31 @@ def numbers(name: str, value: Any) -> Array:
         raise kind(f"{name} must hold numbers only: {error}") from None
 
 
-_NO_NUMBERS = {
-    "M": "dates: convert them to numbers first, such as days since a start",
-    "m": "time spans: convert them to numbers first, such as seconds",
-    "S": "text: convert it to numbers first",
-    "U": "text: convert it to numbers first",
-    "V": "records: pass a plain 2-D array",
-    "masked": "masked: fill it or drop its row",
+_TEXT = (str, bytes, bytearray, memoryview, UserString)  # float() would read them
+_KINDS = {"M": "dates", "m": "time spans", "S": "text", "U": "text", "V": "records"}  # of dtypes
+_WAYS_OUT = {
+    "text": "convert it to numbers first, such as a column of 0 and 1 for each value",
+    "dates": "convert them to numbers first, such as days since a start",
+    "time spans": "convert them to numbers first, such as seconds",
+    "objects": "convert them to numbers or drop the column",
+    "records": "pass a plain 2-D array",
+    "masked": "fill it or drop its row",
 }
 
 
-_TEXT = (str, bytes, bytearray, memoryview, UserString)  # float() would read them
-
-
 def _refuse_non_numbers(name: str, array: NDArray[Any]) -> None:
-    kind = array.dtype.kind
-    if kind in _NO_NUMBERS:
-        raise ValueError(f"{name} must hold numbers only, got {_NO_NUMBERS[kind]}")
-    if kind != "O":
+    if kind := _KINDS.get(array.dtype.kind):
+        raise ValueError(f"{name} must hold numbers only, got {kind}: {_WAYS_OUT[kind]}")
+    if array.dtype.kind != "O":
         return
     for where, item in np.ndenumerate(array):
-        found: str = np.asarray(item).dtype.kind if isinstance(item, np.generic) else ""
         if isinstance(item, (complex, np.complexfloating)):
             raise ValueError(f"Complex data not supported: {name} must hold real numbers")
-        if isinstance(item, _TEXT):
-            found = "U"
-        elif isinstance(item, (date, timedelta)):  # a datetime is a date
-            found = "m" if isinstance(item, timedelta) else "M"
-        elif item is np.ma.masked:
-            found = "masked"
-        if found in _NO_NUMBERS:
+        kind = "masked" if item is np.ma.masked else _kind(item)
+        if kind in ("text", "dates", "time spans", "masked"):
             raise ValueError(
                 f"{name} must hold numbers only, got {item!r} at index {_index(where)}, "
-                f"which is {_NO_NUMBERS[found]}"
+                f"which is {kind}: {_WAYS_OUT[kind]}"
             )
 
 
@@ -402,14 +394,6 @@ def _column_trouble(X: Any) -> str | None:
     return f"column {first} {words} (likewise: {shown})"
 
 
-_WAYS_OUT = {
-    "text": "convert it to numbers first, such as a column of 0 and 1 for each value",
-    "dates": "convert them to numbers first, such as days since a start",
-    "time spans": "convert them to numbers first, such as seconds",
-    "objects": "convert them to numbers or drop the column",
-}
-
-
 def _trouble(items: Iterable[Any]) -> str | None:
     """Return why a column is not numeric, with the first such row, counted from 0; else None.
 
@@ -422,7 +406,7 @@ def _trouble(items: Iterable[Any]) -> str | None:
     for i, item in enumerate(items):
         if (kind := _kind(item)) != "number":
             places.setdefault(kind, []).append((i, item))
-    for kind, way in _WAYS_OUT.items():
+    for kind, way in _WAYS_OUT.items():  # the first in this order
         if kind in places:
             row, item = places[kind][0]
             shown = str(item) if kind in ("dates", "time spans") else repr(item)

@@ -146,6 +146,11 @@ class Scores:
             return (self.alpha > 0) | (self.margin <= cut.margin)
         return self.alpha >= cut.alpha
 
+    def n_between(self, cuts: tuple[Cut, Cut]) -> int:
+        """Return how many samples lie between a lower and an upper bound."""
+        lower, upper = cuts
+        return int((self.lower.covered(lower) & self.upper.covered(upper)).sum())
+
     def take(self, rows: Any) -> Scores:
         """Return the scores of some samples."""
         return Scores(self.alpha[rows], self.margin[rows], self.side[rows], self.alpha_min)
@@ -977,17 +982,19 @@ def tails_of(sides: str, tails: Any = None) -> tuple[float, float] | None:
     return float(below), float(above)
 
 
-def n_covered(scores: Scores, cuts: tuple[Cut, Cut]) -> int:
-    """Return how many samples lie between a lower and an upper bound."""
-    lower, upper = cuts
-    return int((scores.lower.covered(lower) & scores.upper.covered(upper)).sum())
-
-
 class RankedCalibration(Calibration):
     """A calibration that has for each sample where in the nested family it is first covered."""
 
     method: str  # "exact" or "conformal"
     tails: tuple[float, float] = EQUAL_TAILS  # of the misses, with sides="each"
+
+    def __post_init__(self) -> None:
+        one_of("method", self.method, RANKED)
+        one_of("sides", self.sides, SIDES)
+        below, above = read_tails(self.tails)
+        self.tails = float(below), float(above)
+        if self.sides == "both" and self.tails != EQUAL_TAILS:
+            raise ValueError(f"tails must be {EQUAL_TAILS} if sides='both', got {self.tails}")
 
     @property
     def scores(self) -> Scores:
@@ -1006,7 +1013,7 @@ class RankedCalibration(Calibration):
         return find_cuts(self.scores, coverage, self.method, self.sides, self.tails)
 
     def _n_covered(self, cuts: tuple[Cut, Cut]) -> int:
-        return n_covered(self._scores, cuts)
+        return self._scores.n_between(cuts)
 
     @property
     def _lowest(self) -> float:  # type: ignore[override]
@@ -1117,11 +1124,6 @@ class TwoSidedCalibrator(RankedCalibration):
     method: str = "conformal"
     tails: tuple[float, float] = EQUAL_TAILS
 
-    def __post_init__(self) -> None:
-        one_of("method", self.method, RANKED)
-        below, above = read_tails(self.tails)
-        self.tails = float(below), float(above)
-
 
 # ------------------------------------------------------------------------------------------- groups
 
@@ -1164,13 +1166,8 @@ class GroupCalibrator(RankedCalibration):
     tails: tuple[float, float] = EQUAL_TAILS
 
     def __post_init__(self) -> None:
-        one_of("method", self.method, RANKED)
-        one_of("sides", self.sides, SIDES)
+        super().__post_init__()
         one_of("small_groups", self.small_groups, SMALL_GROUPS)
-        below, above = read_tails(self.tails)
-        self.tails = float(below), float(above)
-        if self.sides == "both" and self.tails != EQUAL_TAILS:
-            raise ValueError(f"tails must be {EQUAL_TAILS} if sides='both', got {self.tails}")
 
     def fit(self, interval: Interval, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Learn where samples are first covered, from the calibration set.
@@ -1256,7 +1253,7 @@ class GroupCalibrator(RankedCalibration):
         except CoverageError:
             return ReportRow(label, len(scores), "nothing", np.nan, np.nan, np.nan)
         alpha, margin = self._value(cuts, 0), self._value(cuts, 1)
-        reached = n_covered(scores, cuts) / len(scores)
+        reached = scores.n_between(cuts) / len(scores)
         return ReportRow(label, len(scores), source, alpha, margin, reached)
 
     def _row_cuts(self, coverage: Any, groups: ArrayLike | None) -> tuple[Cut, Cut]:

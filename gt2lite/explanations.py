@@ -77,7 +77,8 @@ class Explanation:
 
     def to_frame(self) -> Any:
         """Return `table` as a pandas frame."""
-        return frame_of(self.table())
+        frame = frame_of(self.table())
+        return frame.set_index(frame.columns[0])
 
     def __str__(self) -> str:
         rows = self.cells()

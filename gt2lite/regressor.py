@@ -45,7 +45,16 @@ from gt2lite.datasets import SCALERS, Scaler, check_target
 from gt2lite.explanations import Explanation, draw_background, explain_row
 from gt2lite.memberships import ALPHA_0
 from gt2lite.metrics import interval_score
-from gt2lite.rules import Rules, Units, input_names, middle, one_row, read_rules, rule_weights
+from gt2lite.rules import (
+    Rules,
+    Units,
+    frame_of,
+    input_names,
+    middle,
+    one_row,
+    read_rules,
+    rule_weights,
+)
 from gt2lite.selection import (
     MOST_STEPS,
     Candidate,
@@ -136,6 +145,8 @@ class GT2Regressor(Stateful, Regressor):
         patience: epochs in a row without an improvement after which training stops, if `keep` is
             "validation" or "best". None never stops early. A "cosine" schedule is planned for all
             `epochs`, so that a training stopped early lacks the small steps at its end.
+        precision: "double", or "single" for training in single precision: up to twice as fast.
+            Parameters, and everything that is computed with them, are in double precision.
         n_systems: number of systems, trained from different starts; planes and outputs are means
             over all of them.
         choose: whether training rows decide on the number of rules, the initial width of sets,
@@ -150,8 +161,6 @@ class GT2Regressor(Stateful, Regressor):
             log(y), and no bound is negative. An interval of log(y) covers if and only if its
             exponential does, so levels and guarantee carry over. The prediction is closer to the
             median of y than to its mean; rules are about log(y).
-        precision: "double", or "single" for training in single precision: up to twice as fast.
-            Parameters, and everything that is computed with them, are in double precision.
         clip_inputs: whether inputs outside the range of the training rows are moved to its edge.
             Consequents are linear, so far outside that range a system may predict anything.
         columns: None for tables of numbers; gaps, text and dates are refused. "auto", the default
@@ -235,12 +244,12 @@ class GT2Regressor(Stateful, Regressor):
         sigma_scale: float = 1.0,
         validation: float = 0.2,
         patience: int | None = None,
+        precision: str = "double",
         n_systems: int = 1,
         choose: bool = False,
         inputs: str = "scaled",
         margins: float | None = None,
         target_transform: str | None = None,
-        precision: str = "double",
         clip_inputs: bool = False,
         columns: str | None = None,
         n_jobs: int | None = None,
@@ -264,12 +273,12 @@ class GT2Regressor(Stateful, Regressor):
         self.sigma_scale = sigma_scale
         self.validation = validation
         self.patience = patience
+        self.precision = precision
         self.n_systems = n_systems
         self.choose = choose
         self.inputs = inputs
         self.margins = margins
         self.target_transform = target_transform
-        self.precision = precision
         self.clip_inputs = clip_inputs
         self.columns = columns
         self.n_jobs = n_jobs
@@ -831,7 +840,8 @@ class GT2Regressor(Stateful, Regressor):
         return self.scaler_.transform_X(values)
 
     def _planes(self, X: Any) -> Planes | MeanPlanes:
-        fitted, scaled = self._fitted(), self._scaled(X)
+        scaled = self._scaled(X)  # which checks that it is fitted
+        fitted = self._fitted()
         if fitted.limits is not None:
             _warn_if_clipped(scaled, fitted.limits, self._names or input_names(self))
         return fitted.planes(scaled, keep=False)
@@ -1036,7 +1046,7 @@ def interval_frame(
             columns |= dict(zip(names, bounds, strict=True))
     if hasattr(X, "columns") and not hasattr(X, "iloc"):  # polars: frames without an index
         return type(X)(columns)
-    return _pandas().DataFrame(columns, index=X.index if hasattr(X, "iloc") else None)
+    return frame_of(columns, index=X.index if hasattr(X, "iloc") else None)
 
 
 def bound_names(level: float) -> tuple[str, str]:
@@ -1067,15 +1077,4 @@ def _report_frame(reports: Mapping[float, Sequence[ReportRow]]) -> Any:
                 lower, upper = np.broadcast_to(plain.pop(name), 2)
                 plain |= {f"lower_{name}": lower, f"upper_{name}": upper}
             rows.append(plain)
-    return _pandas().DataFrame(rows)
-
-
-def _pandas() -> Any:
-    try:
-        import pandas
-    except ImportError as error:
-        raise ImportError(
-            "as_frame=True needs pandas, which is not installed: pip install pandas, or use the "
-            "arrays"
-        ) from error
-    return pandas
+    return frame_of(rows)

@@ -207,16 +207,16 @@ def html_table(title: str, rows: Sequence[dict[str, str]], note: str) -> str:
     )
 
 
-def frame_of(rows: Sequence[dict[str, Any]]) -> Any:
-    """Return rows as a pandas frame, with the first entry of each as its index."""
+def frame_of(content: Any, **options: Any) -> Any:
+    """Return rows or columns as a pandas frame."""
     try:
         import pandas
     except ImportError as error:
         raise ImportError(
-            "to_frame needs pandas, which is not installed: pip install pandas, or use table()"
+            "a data frame needs pandas, which is not installed: pip install pandas, or use arrays "
+            "and table() in place of as_frame=True and to_frame()"
         ) from error
-    frame = pandas.DataFrame(rows)
-    return frame.set_index(frame.columns[0]) if rows else frame
+    return pandas.DataFrame(content, **options)
 
 
 # ------------------------------------------------------------------------------- weights
@@ -515,7 +515,7 @@ class Rules(Sequence[Rule]):
 
     def to_frame(self) -> Any:
         """Return `table` as a pandas frame."""
-        return frame_of(self.table())
+        return frame_of(self.table()).set_index("rule")
 
     def _repr_html_(self) -> str:
         return html_table(self.title, [rule.cells() for rule in self], self.legend)

@@ -37,7 +37,8 @@ def data():
 def test_settings_and_defaults_are_those_of_the_recipe_and_a_few_more():
     parameters = inspect.signature(GT2Regressor).parameters
     own = {"n_systems": 1, "choose": False, "inputs": "scaled", "margins": None}
-    own |= {"target_transform": None, "n_jobs": None, "verbose": None, "random_state": 0}
+    own |= {"target_transform": None, "clip_inputs": False, "columns": None}
+    own |= {"n_jobs": None, "verbose": None, "random_state": 0}
     wanted = asdict(Recipe()) | {"epochs": None} | own
     assert {name: p.default for name, p in parameters.items()} == wanted
     assert GT2Regressor().get_params() == wanted
@@ -45,7 +46,7 @@ def test_settings_and_defaults_are_those_of_the_recipe_and_a_few_more():
     types = typing.get_type_hints(GT2Regressor.__init__)
     assert types["n_rules"] is int and types["epochs"] == int | None
     described = re.findall(r"^    (\w+): ", inspect.getdoc(GT2Regressor), flags=re.MULTILINE)
-    assert described[: len(wanted)] == list(wanted)
+    assert described[: len(wanted)] == list(parameters)
 
 
 @pytest.mark.parametrize("name", [f.name for f in fields(Recipe) if f.name != "epochs"])
@@ -55,7 +56,7 @@ def test_every_setting_reaches_the_recipe(data, name):
         **{"smf": "scalar", "batch_size": 7, "learning_rate": 0.5, "keep": "best"},
         **{"bias_correction": "epochs", "schedule": "cosine", "weight_decay": 0.1},
         **{"averaging": 0.5, "start": "joint", "sigma_scale": 2.0, "validation": 0.4},
-        **{"patience": 3},
+        **{"patience": 3, "precision": "single"},
     }
     given = {name: others[name]} | ({"keep": "best"} if name == "patience" else {})
     reg = GT2Regressor(epochs=1, **given).fit(data[0][:20], data[1][:20])

@@ -111,31 +111,6 @@ def coverage_curves(ax: Axes, critical: Mapping[str, Array]) -> Axes:
     return labelled(ax, PLANE, COVERAGE)
 
 
-def calibration_curves(ax: Axes, tables: Mapping[str, Array], level: float) -> Axes:
-    """Draw the plane against the coverage that it has, and mark the planes for one level.
-
-    Args:
-        ax: where to draw.
-        tables: for each name the pairs (coverage, alpha), (n, 2), in rising order of coverage and,
-            for equal coverage, in falling order of alpha; straight lines join them.
-        level: the coverage to mark.
-    """
-    ax.axvline(100 * level, color=GREY, linestyle=":", linewidth=1.2)
-    for i, (name, table) in enumerate(tables.items()):
-        color, mark = nth(COLORS, i), nth(MARKS, i)
-        coverage, alpha = table.T
-        ax.plot(100 * coverage, alpha, f"{mark}-", color=color, markersize=4, label=name)
-        chosen = float(np.interp(level, coverage, alpha))
-        ax.plot(100 * level, chosen, mark, color=VERMILION, markersize=9, zorder=3)
-        ax.annotate(
-            rf"{name}: $\alpha^\star = {chosen:.2f}$", (100 * level, chosen), xytext=(-8, -4),
-            textcoords="offset points", ha="right", va="top", color=VERMILION,
-        )  # fmt: skip
-    ax.set(xlim=(0, 101), ylim=(0, 1.03))
-    ax.legend(loc="lower left")
-    return labelled(ax, COVERAGE, PLANE)
-
-
 def critical_ranks(ax: Axes, scores: Scores, levels: Sequence[float] = ()) -> Axes:
     """Draw the scores of a calibration set in rising order: their rank answers every level.
 

@@ -17,7 +17,6 @@ from gt2lite.calibration import CoverageError
 from gt2lite.memberships import ALPHA_0, kappa_of, secondary
 from gt2lite.metrics import covers, picp
 from gt2lite.plots.calibration import bin_coverage, interval_bands
-from gt2lite.plots.learning import by_epoch
 from gt2lite.plots.sets import bell
 from gt2lite.plots.style import (
     BAND,
@@ -166,7 +165,9 @@ def plot_sets(
 def plot_history(ax: Axes, reg: GT2Regressor) -> Axes:
     """Draw the mean loss of each epoch of training."""
     check_fitted(reg)
-    return by_epoch(ax, {"": np.asarray(reg.history_, dtype=float)}, "mean loss")
+    ax.plot(np.arange(1, len(reg.history_) + 1), reg.history_, color=BLUE)
+    ax.locator_params(axis="x", integer=True)
+    return labelled(ax, "epoch", "mean loss")
 
 
 def plot_rules(

@@ -54,21 +54,6 @@ def rule_sets(ax: Axes, x: Array, params: Params, alpha: float) -> Axes:
     return labelled(ax, "input $x$", "grade $u$")
 
 
-def rule_lines(ax: Axes, x: Array, params: Params) -> Axes:
-    """Draw the consequents of a system with one input, in the colours of `rule_sets`.
-
-    Args:
-        ax: where to draw.
-        x: points (n,).
-        params: a system with one input.
-    """
-    _refuse_more_inputs("rule_lines", params)
-    for p, (slope, intercept) in enumerate(zip(params["a"][:, 0], params["a0"], strict=True)):
-        color = nth(COLORS, p)
-        ax.plot(x, slope * x + intercept, color=color, linestyle=nth(LINES, p), linewidth=1.5)
-    return labelled(ax, "input $x$", "consequent $y_p$")
-
-
 def plane_bands(ax: Axes, x: Array, params: Params, alphas: Sequence[float]) -> Axes:
     """Draw the intervals of some planes of a system with one input, and its type-1 output.
 
@@ -110,38 +95,6 @@ def chosen_weights(ax: Axes, f_lower: Array, f_upper: Array, y: Array, end: str 
     ax.margins(x=0.12)
     ax.set_ylim(0, 1.1 * float(np.max(f_upper)))
     return labelled(ax, "consequent $y_p$", "weight $w_p$")
-
-
-def switch_means(ax: Axes, f_lower: Array, f_upper: Array, y: Array) -> Axes:
-    """Draw the weighted mean for every switch point, in both orders, and mark the endpoints.
-
-    Args:
-        ax: where to draw.
-        f_lower: lower firing strengths (P,).
-        f_upper: upper firing strengths (P,).
-        y: consequents (P,).
-    """
-    order = np.argsort(y)
-    lo, up, y = (np.asarray(v, dtype=float)[order] for v in (f_lower, f_upper, y))
-    switch = np.arange(y.size + 1)
-    rows = (
-        (up, lo, "upper firing first", BLUE, "o-", np.nanargmin),
-        (lo, up, "lower firing first", VERMILION, "s--", np.nanargmax),
-    )
-    for first, rest, name, color, line, best in rows:
-        means = _switched(first, rest, y)
-        ax.plot(switch, means, line, color=color, label=name)
-        at = int(best(means))
-        ax.plot(at, means[at], "o", markersize=16, markerfacecolor="none", color=color)
-        below = best is np.nanargmin
-        ax.annotate(
-            f"{means[at]:.2f}", (at, means[at]), xytext=(0, -12 if below else 12), color=color,
-            textcoords="offset points", ha="center", va="top" if below else "bottom",
-        )  # fmt: skip
-    ax.set_xticks(switch)
-    ax.margins(y=0.25)
-    ax.legend(loc="upper left")
-    return labelled(ax, "rules before the switch", "weighted mean")
 
 
 def points_along(
@@ -190,13 +143,3 @@ def _refuse_more_inputs(name: str, params: Params) -> None:
             f"{name} draws systems with one input, and this one has {n_inputs}: for an estimator "
             "there are plot_sets(ax, reg, input) and plot_rules(ax, reg, X)"
         )
-
-
-def _switched(first: Array, rest: Array, y: Array) -> Array:
-    """Return the means (P + 1,) with `first` as weights before the switch and `rest` after it."""
-    before = np.tri(y.size + 1, y.size, k=-1, dtype=bool)  # (P + 1, P)
-    w = np.where(before, first, rest)
-    total = w.sum(axis=1)
-    means = np.full(total.shape, np.nan)
-    np.divide(w @ y, total, out=means, where=total > 0)
-    return means

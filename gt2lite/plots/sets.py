@@ -8,50 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gt2lite._validation import Array
-from gt2lite.memberships import ALPHA_0, alpha_of, kappa_of, primary, secondary, secondary_grade
-from gt2lite.plots.style import BLACK, BLUE, FADE, GREY, SKY, VERMILION, labelled
+from gt2lite.memberships import ALPHA_0, kappa_of, primary, secondary, secondary_grade
+from gt2lite.plots.style import BLACK, BLUE, FADE, SKY, VERMILION, labelled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-
-def secondary_membership(
-    ax: Axes, mu: float, s_l: float, s_r: float, alpha: float | None = None
-) -> Axes:
-    """Draw the secondary membership that stands on the primary membership `mu`.
-
-    Args:
-        ax: where to draw.
-        mu: the primary membership.
-        s_l: share of the room below `mu` that the plane alpha_0 takes.
-        s_r: share of the room above `mu` that the plane alpha_0 takes.
-        alpha: a plane to mark, if any.
-    """
-    u = np.union1d(np.linspace(*_plane(mu, ALPHA_0, s_l, s_r), 401), [mu])
-    grade = secondary_grade(u, mu, s_l, s_r)
-    ax.fill_between(u, 0, grade, color=SKY, alpha=0.3, linewidth=0)
-    ax.plot(u, grade, color=BLUE, linestyle="-")
-    ax.plot([mu], [1.0], "o", color=BLACK)
-    if alpha is not None:
-        lower, upper = _plane(mu, alpha, s_l, s_r)
-        ax.plot([lower, upper], [alpha, alpha], "|-", color=VERMILION)
-        ax.annotate(
-            rf"$\alpha = {alpha:g}$", (float(upper), alpha), xytext=(6, 6),
-            textcoords="offset points", color=VERMILION,
-        )  # fmt: skip
-    ax.set(xlim=(0, 1), ylim=(0, 1.1))
-    return labelled(ax, "grade $u$", r"height $\alpha$")
-
-
-def kappa_curve(ax: Axes, alphas: Sequence[float] = ()) -> Axes:
-    """Draw kappa, the half-width of a plane, against alpha, with some planes marked."""
-    kappa = np.linspace(0, 1, 401)
-    ax.plot(alpha_of(kappa), kappa, color=BLUE, linestyle="-")
-    for alpha in alphas:
-        ax.plot([alpha, alpha, 0], [0, kappa_of(alpha), kappa_of(alpha)], ":", color=GREY)
-        ax.plot(alpha, kappa_of(alpha), "o", color=VERMILION)
-    ax.set(xlim=(0, 1.02), ylim=(0, 1.02))
-    return labelled(ax, r"plane $\alpha$", r"half-width $\kappa$")
 
 
 def alpha_planes(
@@ -69,7 +30,7 @@ def alpha_planes(
         alphas: the planes.
     """
     mu = bell(x, c, sigma)
-    shade_planes(ax, x, {alpha: _plane(mu, alpha, s_l, s_r) for alpha in sorted(alphas)})
+    shade_planes(ax, x, {alpha: plane_edges(mu, alpha, s_l, s_r) for alpha in sorted(alphas)})
     ax.plot(x, mu, color=BLACK, linestyle="-", label=r"$\mu$")
     ax.set_ylim(0, 1.02)
     ax.legend(loc="upper left")
@@ -82,16 +43,15 @@ def z_gt2_set(
 ) -> Axes:  # fmt: skip
     """Draw a general type-2 set from above: shade is the secondary membership.
 
-    Shown are the primary membership, the edges of the plane `alpha` and the place
-    `x_cut` where `secondary_membership` looks at the set from the side. The other
-    arguments are those of `alpha_planes`.
+    Shown are the primary membership, the edges of the plane `alpha` and the place `x_cut` of a
+    vertical slice. The other arguments are those of `alpha_planes`.
     """
     mu = bell(x, c, sigma)
     u = np.linspace(0, 1, 301)
     grade = secondary_grade(u[:, None], mu, s_l, s_r)  # (u, x)
     shown = np.ma.masked_less(grade, ALPHA_0)
     ax.pcolormesh(x, u, shown, cmap=FADE, vmin=0, vmax=1.6, shading="gouraud", rasterized=True)
-    lower, upper = _plane(mu, alpha, s_l, s_r)
+    lower, upper = plane_edges(mu, alpha, s_l, s_r)
     for edge, name in ((upper, rf"plane $\alpha = {alpha:g}$"), (lower, None)):
         ax.plot(x, edge, color=VERMILION, linestyle="--", label=name)
     ax.plot(x, mu, color=BLACK, linestyle="-", label=r"primary $\mu$")
@@ -115,7 +75,7 @@ def z_gt2_surface(
     for place, mu_there in zip(places, bell(places, c, sigma), strict=True):
         _slice(ax, place, mu_there, s_l, s_r, SKY, 0.25)
     _slice(ax, x_cut, bell(np.array([x_cut]), c, sigma)[0], s_l, s_r, BLUE, 0.8)
-    lower, upper = _plane(mu, alpha, s_l, s_r)
+    lower, upper = plane_edges(mu, alpha, s_l, s_r)
     ax.fill_between(x, lower, alpha, x, upper, alpha, color=VERMILION, alpha=0.45, linewidth=0)
     ax.plot(x, mu, 1.0, color=BLACK, linestyle="-")
     ax.set(zlabel=r"$\alpha$", zlim=(0, 1))
@@ -130,7 +90,7 @@ def _slice(
     ax: Any, place: float, mu: float, s_l: float, s_r: float, color: str, opacity: float
 ) -> None:
     """Draw the secondary membership at one point of the input as an upright sheet."""
-    u = np.union1d(np.linspace(*_plane(mu, ALPHA_0, s_l, s_r), 61), [mu])
+    u = np.union1d(np.linspace(*plane_edges(mu, ALPHA_0, s_l, s_r), 61), [mu])
     x, grade = np.full_like(u, place), secondary_grade(u, mu, s_l, s_r)
     ax.fill_between(x, u, 0, x, u, grade, color=color, alpha=opacity, linewidth=0)
     ax.plot(x, u, grade, color=BLUE, linestyle="-", linewidth=0.8)
@@ -152,6 +112,6 @@ def bell(x: Array, c: float, sigma: float, n_inputs: int = 1) -> Array:
     return mu
 
 
-def _plane(mu: Any, alpha: float, s_l: float, s_r: float) -> tuple[Array, Array]:
+def plane_edges(mu: Any, alpha: float, s_l: float, s_r: float) -> tuple[Array, Array]:
     """Return the lower and upper edge of the plane `alpha`, of the shape of `mu`."""
     return secondary(np.asarray(mu), kappa_of(alpha), np.asarray(s_l), np.asarray(s_r))

@@ -6,14 +6,13 @@ tell apart, and no figure relies on colour alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 try:
     import matplotlib as mpl
     from cycler import cycler
     from matplotlib.colors import LinearSegmentedColormap
-    from matplotlib.ticker import LogLocator, NullFormatter
 except ImportError as error:  # pragma: no cover
     raise ImportError(
         "gt2lite.plots draws with matplotlib, which is not installed: pip install 'gt2lite[plot]'"
@@ -21,7 +20,6 @@ except ImportError as error:  # pragma: no cover
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
 
 Look = TypeVar("Look")
 
@@ -88,19 +86,3 @@ def nth(looks: Sequence[Look], i: int) -> Look:
     's'
     """
     return looks[i % len(looks)]
-
-
-def draw_curves(ax: Axes, curves: Mapping[str, tuple[Any, Any]], **look: Any) -> None:
-    """Draw named curves (n,) over places (n,), told apart by colour, mark and line."""
-    for i, (name, (x, y)) in enumerate(curves.items()):
-        ax.plot(
-            x, y, color=nth(STRONG, i), marker=nth(MARKS, i), linestyle=nth(LINES, i), label=name,
-            **look,
-        )  # fmt: skip
-
-
-def plain_numbers(axis: Axis) -> None:
-    """Write 0.5, 1, 2 on a logarithmic axis in place of powers of ten."""
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axis.set_major_formatter(lambda value, _: f"{value:g}")
-    axis.set_minor_formatter(NullFormatter())

@@ -427,7 +427,8 @@ def gaussian_process(case: Case, effort: float = 1.0) -> Result:
 
     def density(kernel: str) -> float:
         few = kept[~held[kept]][: gp.FEW_ROWS]
-        return gp.fit(X[few], y[few], kernel).log_density(X[held], y[held])
+        mean, std = gp.fit(X[few], y[few], kernel).predict(X[held])
+        return float(np.mean(-0.5 * ((y[held] - mean) / std) ** 2 - np.log(std)))
 
     kernel, tuning = timed(lambda: max(gp.KERNELS, key=density))
     process, seconds = timed(lambda: gp.fit(X[kept], y[kept], kernel, steps=steps))
@@ -551,15 +552,11 @@ def linear(case: Case, effort: float = 1.0) -> Result:
     penalty, tuning = timed(lambda: min(PENALTIES, key=loss))
     mean, seconds = timed(lambda: RidgeCV(alphas=np.logspace(-2, 4, 13)).fit(X, y))
     models: dict[float, Any] = {}
-    times = []
 
-    def quantiles(level: float) -> dict[float, Any]:
-        return {tau: quantile(tau, penalty) for tau in taus(level)}
+    def learn(level: float) -> None:
+        models.update({tau: quantile(tau, penalty) for tau in taus(level)})
 
-    for level in LEVELS:
-        found, spent = timed(functools.partial(quantiles, level))
-        models |= found
-        times.append(spent)
+    times = [timed(functools.partial(learn, level))[1] for level in LEVELS]
     return result(
         case,
         _by_models(mean, models),

@@ -133,6 +133,7 @@ def load(name: str) -> Dataset:
     return replace(public, X=public.X.copy(), y=public.y.copy())
 
 
+@functools.cache
 def shape_of(name: str) -> tuple[int, int]:
     """Return rows and inputs of a data set without downloading it.
 

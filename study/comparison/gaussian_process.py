@@ -39,16 +39,11 @@ class GaussianProcess:
         """Return mean and standard deviation (n,) of new targets, noise included."""
         from scipy import linalg
 
-        signal, noise = np.exp(2 * self.raw[-2:])
-        cross = signal * _kernel(self.kernel, _distances(_scaled(self.raw, X), self.Z))[0]  # (n, N)
+        Z, signal, noise = _parts(self.raw, X)
+        cross = signal * _kernel(self.kernel, _distances(Z, self.Z))[0]  # (n, N)
         half = linalg.solve_triangular(self.factor, cross.T, lower=True, check_finite=False)
         variance = signal + noise - (half**2).sum(axis=0)
         return cross @ self.weights, np.sqrt(np.maximum(variance, noise))
-
-    def log_density(self, X: Array, y: Array) -> float:
-        """Return the mean logarithm of the predictive density at new targets (n,)."""
-        mean, std = self.predict(X)
-        return float(np.mean(-0.5 * ((y - mean) / std) ** 2 - np.log(std)))
 
 
 def fit(
@@ -82,18 +77,18 @@ def fit(
         bounds=bounds,
         options={"maxiter": steps},
     )
-    Z = _scaled(found.x, X)
-    signal, noise = np.exp(2 * found.x[-2:])
+    raw = np.asarray(found.x)
+    Z, signal, noise = _parts(raw, X)
     covariance = signal * _kernel(kernel, _distances(Z, Z))[0] + (noise + JITTER) * np.eye(len(y))
     factor = linalg.cholesky(covariance, lower=True, check_finite=False)
-    return GaussianProcess(kernel, found.x, Z, factor, linalg.cho_solve((factor, True), y))
+    return GaussianProcess(kernel, raw, Z, factor, linalg.cho_solve((factor, True), y))
 
 
 def loss_and_gradient(raw: Array, X: Array, y: Array, kernel: str) -> tuple[float, Array]:
     """Return the negative log marginal likelihood and its gradient (M + 2,)."""
     from scipy import linalg
 
-    Z, signal, noise = _scaled(raw, X), *np.exp(2 * raw[-2:])
+    Z, signal, noise = _parts(raw, X)
     k, slope = _kernel(kernel, _distances(Z, Z))  # (N, N) each
     try:
         covariance = signal * k + (noise + JITTER) * np.eye(len(y))
@@ -121,8 +116,10 @@ def _kernel(kernel: str, d2: Array) -> tuple[Array, Array]:
     return (1 + r + r**2 / 3) * decay, 5 / 6 * (1 + r) * decay
 
 
-def _scaled(raw: Array, X: Array) -> Array:
-    return X / np.exp(raw[:-2])
+def _parts(raw: Array, X: Array) -> tuple[Array, float, float]:
+    """Return inputs over length scales, and the variances of signal and noise."""
+    signal, noise = np.exp(2 * raw[-2:])
+    return X / np.exp(raw[:-2]), float(signal), float(noise)
 
 
 def _distances(A: Array, B: Array) -> Array:

@@ -34,6 +34,7 @@ from study.comparison.competitors import N_TIMED, boosted_mean, boosting, chosen
 from study.comparison.data import LEVELS, Case
 from study.comparison.margins import (
     GRID,
+    Family,
     Intervals,
     Prediction,
     Result,
@@ -69,7 +70,7 @@ class Method:
     forms: tuple[str, ...] = ("",)
     is_fuzzy: bool = True
     in_study: bool = True  # whether `study.comparison.run` includes it
-    most_seeds: int = 5  # fewer for those that take long
+    n_seeds: tuple[int, int] = (5, 3)  # on data sets of few rows and of many
 
 
 def gt2(case: Case, effort: float = 1.0, *, objective: str = "dual") -> Result:
@@ -110,18 +111,24 @@ def it2(case: Case, effort: float = 1.0) -> Result:
     With one plane there is no family to choose from, so that a margin calibrates it, as it does two
     quantiles.
     """
-    data, epochs = case.data, None if effort == 1 else share(effort, 100)
+    table, train_rows, scaler = case.table, case.data.split.train, case.data.scaler
+    epochs = None if effort == 1 else share(effort, 100)
     systems, seconds = {}, []
     for level in LEVELS:
         reg = GT2Regressor(alphas=(ALPHA_0,), coverage=level, epochs=epochs, random_state=case.seed)
-        systems[level], spent = timed(functools.partial(reg.fit, data.X_train, data.y_train))
+        learn = functools.partial(reg.fit, table.X[train_rows], table.y[train_rows])
+        systems[level], spent = timed(learn)
         seconds.append(spent)
 
-    def predict(X: Array) -> Prediction:
-        y_hat = np.array([systems[level].predict(X) for level in LEVELS])
-        return Prediction(
-            y_hat, lambda level: between(*systems[level].predict_interval(X, alpha=ALPHA_0))
-        )
+    def predict(Z: Array) -> Prediction:
+        X = Z * scaler.x_std + scaler.x_mean  # in the data's own units, as a user would
+        y_hat = np.array([scaler.transform_y(systems[level].predict(X)) for level in LEVELS])
+
+        def family(level: float) -> Family:
+            bounds = systems[level].predict_interval(X, alpha=ALPHA_0)
+            return between(*(scaler.transform_y(bound) for bound in bounds))
+
+        return Prediction(y_hat, family)
 
     return competitors.result(
         case, predict, every_level=False, first_seconds=seconds[0], further_seconds=seconds[1]
@@ -243,7 +250,7 @@ _PLANE = "a plane, chosen by `conformal`"
 _LOOKUP = "a look at a sorted list"
 _MARGIN = "the two and one margin for all rows"
 _BY_STD = "the mean and a margin in proportion to the standard deviation"
-_competitor = functools.partial(Method, is_fuzzy=False)
+_competitor = functools.partial(Method, is_fuzzy=False, n_seeds=(2, 2))
 
 METHODS = {
     "paper": Method(
@@ -264,6 +271,7 @@ METHODS = {
         _LOOKUP,
         strong,
         ("", "planes", *POWERS),
+        n_seeds=(2, 2),
     ),
     "head": Method(
         "GT2-FLS head",
@@ -272,6 +280,7 @@ METHODS = {
         _LOOKUP,
         head,
         ("", *POWERS),
+        n_seeds=(2, 1),
     ),
     "it2": Method(
         "IT2-FLS per level",
@@ -302,7 +311,6 @@ METHODS = {
         _MARGIN,
         "two more trainings",
         competitors.boosted_quantiles,
-        most_seeds=2,
     ),
     "gb_split": _competitor(
         "boosted mean",
@@ -338,7 +346,6 @@ METHODS = {
         _BY_STD,
         _LOOKUP,
         competitors.ngboost,
-        most_seeds=2,
     ),
     "gaussian_process": _competitor(
         "Gaussian process",
@@ -346,7 +353,6 @@ METHODS = {
         _BY_STD,
         _LOOKUP,
         competitors.gaussian_process,
-        most_seeds=3,
     ),
     "forest": _competitor(
         "quantile forest",

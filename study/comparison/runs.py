@@ -24,13 +24,11 @@ from study.comparison.margins import Intervals, Result
 from study.comparison.methods import IN_STUDY, METHODS, TITLES
 from study.execution import run_all
 
-SEEDS = (0, 1, 2, 3, 4)
-
 MOST_ROWS = 5000
 """Training rows beyond this number are left out, so that the study ends within two hours."""
 
-SMALL, FEWER_SEEDS = 2000, 3
-"""Data sets with more rows than the first get only as many seeds as the second."""
+SMALL = 2000
+"""Data sets with more rows than this get fewer seeds, see `Method.n_seeds`."""
 
 FILES = ("comparison", "conditional", "comparison_settings")
 """Files of `data/results/` that `run` writes."""
@@ -132,30 +130,27 @@ def _bins(case: Case, lower: Array, upper: Array) -> dict[str, pd.DataFrame]:
     return {kind: coverage_by(bins, data.y_test, lower, upper) for kind, bins in labels.items()}
 
 
-def seeds_of(dataset: str) -> tuple[int, ...]:
-    """Return the seeds of a data set: fewer if it has many rows.
+def seeds_of(dataset: str, method: str = "strong") -> tuple[int, ...]:
+    """Return the seeds of a method on a data set: fewer if it has many rows or takes long.
 
-    >>> seeds_of("concrete"), seeds_of("pp")
-    ((0, 1, 2, 3, 4), (0, 1, 2))
+    >>> seeds_of("concrete", "paper"), seeds_of("pp", "paper"), seeds_of("pp", "strong")
+    ((0, 1, 2, 3, 4), (0, 1, 2), (0, 1))
     """
-    return SEEDS if shape_of(dataset)[0] <= SMALL else SEEDS[:FEWER_SEEDS]
+    return tuple(range(METHODS[method].n_seeds[shape_of(dataset)[0] > SMALL]))
 
 
 def settings(methods: Sequence[str] = IN_STUDY) -> list[dict[str, Any]]:
-    """Return the arguments of all runs: every data set, and Parkinson by patient.
-
-    Development sets come first. Methods that take long have fewer seeds.
+    """Return the arguments of all runs: every data set, and one seed of Parkinson by patient.
 
     >>> len(settings(["paper"]))
-    91
+    89
     """
     cases = [(dataset, "random") for dataset in ALL] + [("pm", "by_group")]
     return [
         {"dataset": d, "split": split, "seed": s, "method": m, "most_rows": MOST_ROWS}
         for d, split in cases
-        for s in seeds_of(d)
         for m in methods
-        if s < METHODS[m].most_seeds
+        for s in seeds_of(d, m)[: 1 if split == "by_group" else None]
     ]
 
 

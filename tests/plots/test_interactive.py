@@ -21,6 +21,7 @@ from gt2lite.memberships import kappa_of, secondary
 from gt2lite.reduction import type_reduce
 from gt2lite.system import Planes
 from gt2lite.training import init_params
+from study import play
 
 FIRINGS = np.array([0.2, 0.4, 0.0, 0.1]), np.array([0.6, 0.8, 0.9, 0.5])
 CONSEQUENTS = np.array([4.0, 2.0, 1.0, 3.0])
@@ -47,9 +48,9 @@ def elements(sample):
         plots.alpha_slider(*sample, y_name="power < 1", n_shown=20),
         plots.set_3d(0.5, 2.0, 0.6, 0.4),
         plots.switch_point(*FIRINGS, CONSEQUENTS),
-        plots.calibration_play(X, KAPPAS, LOWER, UPPER, MEAN, SD),
-        plots.switch_drag(*FIRINGS, CONSEQUENTS),
-        plots.rank_play(),
+        play.calibration_play(X, KAPPAS, LOWER, UPPER, MEAN, SD),
+        play.switch_drag(*FIRINGS, CONSEQUENTS),
+        play.rank_play(),
     )
     return dict(zip(KINDS, made, strict=True))
 
@@ -95,8 +96,8 @@ def test_rules_are_in_the_order_of_their_consequents(elements, kind):
     ("call", "match"),
     [
         (lambda: plots.switch_point([0.7], [0.6], [1.0]), "f_lower"),
-        (lambda: plots.calibration_play(X, KAPPAS, UPPER, LOWER, MEAN, SD), "nested"),
-        (lambda: plots.calibration_play(X, KAPPAS, LOWER, UPPER[1:], MEAN, SD), "upper.*shape"),
+        (lambda: play.calibration_play(X, KAPPAS, UPPER, LOWER, MEAN, SD), "nested"),
+        (lambda: play.calibration_play(X, KAPPAS, LOWER, UPPER[1:], MEAN, SD), "upper.*shape"),
     ],
 )
 def test_wrong_arguments_are_refused(call, match):

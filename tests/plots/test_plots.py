@@ -21,6 +21,7 @@ from gt2lite.losses import pinball  # noqa: E402
 from gt2lite.memberships import ALPHA_0, alpha_of, kappa_of  # noqa: E402
 from gt2lite.plots.calibration import staircase  # noqa: E402
 from gt2lite.reduction import enumerate_weights  # noqa: E402
+from study import figures  # noqa: E402
 
 X = np.linspace(-3, 3, 31)
 SET = {"c": 0.0, "sigma": 1.0, "s_l": 0.6, "s_r": 0.4}
@@ -59,49 +60,49 @@ STRIPS = {"ours": np.array([1.0, 3.0]), "theirs": np.array([4.0, 8.0])}
 VALUES = [np.arange(5.0), np.ones(5)]
 
 BOTH_LABELLED = [
-    ("secondary_membership", 0.7, 0.6, 0.4, 0.3),
-    ("secondary_membership", 1.0, 0.6, 0.4, 0.3),  # at the centre
-    ("kappa_curve", [0.01, 1.0]),
-    ("rule_sets", X, SYSTEM, 0.01),
-    ("rule_lines", X, SYSTEM),
-    ("plane_bands", X, SYSTEM, [0.01, 0.5]),
-    ("chosen_weights", *FIRINGS),
-    ("switch_means", *FIRINGS),
-    ("points_along", X, X, {"curve": (X, X**2)}),
-    ("bands_along", X, BANDS, X),
-    ("accuracy_losses", X),
-    ("pinball_losses", X, [0.1, 0.9]),
-    ("pinball_risk", Y, Y, [0.1, 0.9]),
-    ("start_sets", X, C, SIGMA, 4, (0, 1)),
-    ("sets_moved", (C, SIGMA), (C + 1, SIGMA)),
-    ("rules_along", X, FAN, (-abs(X), abs(X)), (X, X)),
-    ("by_epoch", {"a": X, "b": -X}, "loss"),
-    ("calibration_curves", {"one": TABLE.table}, 0.6),
-    ("coverage_curves", {"one": CRITICAL}),
-    ("critical_ranks", SCORES, [0.5]),
-    ("target_histogram", np.array([0.0, 1.0, 1.0]), "grade"),
-    ("target_histogram", np.zeros(3), "grade"),
-    ("firing_ranges", [4, 11], {"a": VALUES}, "firing"),
-    ("log_curves", X, {"a": np.exp(X)}, "x", "y"),
-    ("level_costs", {"retrain": [1.2, 2.4]}, "cost"),
+    (figures.secondary_membership, 0.7, 0.6, 0.4, 0.3),
+    (figures.secondary_membership, 1.0, 0.6, 0.4, 0.3),  # at the centre
+    (figures.kappa_curve, [0.01, 1.0]),
+    (plots.rule_sets, X, SYSTEM, 0.01),
+    (figures.rule_lines, X, SYSTEM),
+    (plots.plane_bands, X, SYSTEM, [0.01, 0.5]),
+    (plots.chosen_weights, *FIRINGS),
+    (figures.switch_means, *FIRINGS),
+    (plots.points_along, X, X, {"curve": (X, X**2)}),
+    (plots.bands_along, X, BANDS, X),
+    (figures.accuracy_losses, X),
+    (figures.pinball_losses, X, [0.1, 0.9]),
+    (figures.pinball_risk, Y, Y, [0.1, 0.9]),
+    (figures.start_sets, X, C, SIGMA, 4, (0, 1)),
+    (figures.sets_moved, (C, SIGMA), (C + 1, SIGMA)),
+    (figures.rules_along, X, FAN, (-abs(X), abs(X)), (X, X)),
+    (figures.by_epoch, {"a": X, "b": -X}, "loss"),
+    (figures.calibration_curves, {"one": TABLE.table}, 0.6),
+    (plots.coverage_curves, {"one": CRITICAL}),
+    (plots.critical_ranks, SCORES, [0.5]),
+    (figures.target_histogram, np.array([0.0, 1.0, 1.0]), "grade"),
+    (figures.target_histogram, np.zeros(3), "grade"),
+    (figures.firing_ranges, [4, 11], {"a": VALUES}, "firing"),
+    (figures.log_curves, X, {"a": np.exp(X)}, "x", "y"),
+    (figures.level_costs, {"retrain": [1.2, 2.4]}, "cost"),
 ]
 ROWS_NAMED = [  # the names of rows are ticks: the vertical axis needs no label
-    ("forest", FOREST, "value"),
-    ("forest", {}, "value"),
-    ("paired_dots", DOTS, "value"),
-    ("paired_dots", {}, "value"),
-    ("strips", STRIPS, "value"),
+    (figures.forest, FOREST, "value"),
+    (figures.forest, {}, "value"),
+    (figures.paired_dots, DOTS, "value"),
+    (figures.paired_dots, {}, "value"),
+    (figures.strips, STRIPS, "value"),
 ]
 
 
-@pytest.mark.parametrize(("name", "arguments"), [(n, a) for n, *a in BOTH_LABELLED])
-def test_a_figure_returns_its_axes_with_both_labelled_and_no_title(ax, check_axes, name, arguments):
-    check_axes(getattr(plots, name)(ax, *arguments))
+@pytest.mark.parametrize(("draw", "arguments"), [(d, a) for d, *a in BOTH_LABELLED])
+def test_a_figure_returns_its_axes_with_both_labelled_and_no_title(ax, check_axes, draw, arguments):
+    check_axes(draw(ax, *arguments))
 
 
-@pytest.mark.parametrize(("name", "arguments"), [(n, a) for n, *a in ROWS_NAMED])
-def test_a_figure_of_rows_labels_its_values(ax, name, arguments):
-    assert getattr(plots, name)(ax, *arguments) is ax
+@pytest.mark.parametrize(("draw", "arguments"), [(d, a) for d, *a in ROWS_NAMED])
+def test_a_figure_of_rows_labels_its_values(ax, draw, arguments):
+    assert draw(ax, *arguments) is ax
     assert ax.get_xlabel() and not ax.get_title()
 
 
@@ -143,7 +144,7 @@ def test_the_chosen_weights_lead_to_the_endpoint(ax, end):
 
 
 def test_the_best_switch_points_are_the_endpoints(ax):
-    plots.switch_means(ax, *FIRINGS)
+    figures.switch_means(ax, *FIRINGS)
     valley, lowest, hill, highest = (line.get_ydata() for line in ax.lines)
     assert_allclose([valley.min(), hill.max()], enumerate_weights(*FIRINGS))
     assert_allclose([lowest[0], highest[0]], [valley.min(), hill.max()])
@@ -167,7 +168,7 @@ def test_wrong_arguments_are_refused(ax, name, arguments, match):
 @pytest.mark.parametrize("tau", [0.05, 0.5, 0.95])
 def test_the_marked_quantile_is_where_the_mean_loss_is_lowest(ax, tau):
     y = np.arange(101.0)
-    plots.pinball_risk(ax, y, y, [tau])
+    figures.pinball_risk(ax, y, y, [tau])
     curve, _, dot = ax.lines
     assert_allclose(dot.get_xdata(), y[np.argmin(curve.get_ydata())])
     assert_allclose(dot.get_ydata(), pinball(y - dot.get_xdata(), tau).mean())
@@ -185,7 +186,7 @@ def test_the_staircase_is_the_coverage_of_every_plane(ax):
 
 
 def test_the_marked_plane_is_that_of_the_lookup_table(ax):
-    plots.calibration_curves(ax, {"one": TABLE.table}, 0.6)
+    figures.calibration_curves(ax, {"one": TABLE.table}, 0.6)
     assert_allclose(ax.lines[-1].get_ydata(), TABLE.alpha(0.6))
     assert f"{TABLE.alpha(0.6):.2f}" in ax.texts[0].get_text()
 
@@ -213,7 +214,7 @@ def test_coverage_of_bins_is_in_percent_with_a_band_of_two_standard_deviations(a
 
 
 def test_marks_of_a_forest_are_at_their_values_in_their_rows(ax):
-    plots.forest(ax, FOREST, "value")
+    figures.forest(ax, FOREST, "value")
     a, b = (bars.lines[0] for bars in ax.containers)
     assert_allclose(a.get_xdata(), [0.5, 0.25])
     assert_allclose(b.get_xdata(), [-0.5])

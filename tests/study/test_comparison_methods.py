@@ -185,10 +185,14 @@ def test_the_paper_method_is_training_and_conformal_calibration(found):
 
 
 def test_a_system_of_one_plane_gets_the_margin_of_two_quantiles(found):
-    data = Case("aids", 0).data
+    case = Case("aids", 0)
+    data, table = case.data, case.table
     reg = GT2Regressor(alphas=(0.01,), coverage=0.9, epochs=2, random_state=0)
-    reg.fit(data.X_train, data.y_train)
-    cal, test = (reg.predict_interval(X, alpha=0.01) for X in (data.X_cal, data.X_test))
+    reg.fit(table.X[data.split.train], table.y[data.split.train])
+    cal, test = (
+        [data.scaler.transform_y(e) for e in reg.predict_interval(table.X[rows], alpha=0.01)]
+        for rows in (data.split.calibration, data.split.test)
+    )
     own = found["it2"].result.intervals[0]
     assert_allclose(own.y_hat[0], (test[0] + test[1]) / 2, atol=1e-9)
     scores = np.sort(np.maximum(cal[0] - data.y_cal, data.y_cal - cal[1]))
