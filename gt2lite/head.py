@@ -336,23 +336,26 @@ class IntervalHead(Stateful, Regressor):
         the base's prediction add up to the bounds of the interval.
         """
         values = one_row(x, self)
-        names = getattr(self, "feature_names_in_", None)
         if hasattr(self, "columns_"):
             row = x if hasattr(x, "columns") else x.to_frame().T
             table = row.astype(self.probes_.dtypes.to_dict())
+        elif hasattr(x, "columns"):
+            table = x
         else:
-            table = x if hasattr(x, "columns") else named_table(values, names)
+            table = named_table(values, getattr(self, "feature_names_in_", None))
         predicted, inputs = self._inputs(table, values)
         if background is not None:
             _, background = self._inputs(*self._read(background))
-        options = {"coverage": coverage, "alpha": alpha, "group": group, "system": system}
         why = self.head_._explain(
             self._units(target),
             inputs,
             background,
+            coverage=coverage,
+            alpha=alpha,
+            group=group,
+            system=system,
             together=together,
             columns=self.__dict__.get("columns_"),
-            **options,
         )
         base = float(predicted[0])
         return HeadExplanation(
@@ -472,26 +475,22 @@ class IntervalHead(Stateful, Regressor):
         if self.system is None and (best := best_family(seen).margins):
             head._use_margins(best.power, inputs)
         head.marks_ = mark_rows(values, target)  # of rows as the user knows them
-        # probe rows: real values, each column drawn independently
-        draws = np.random.default_rng(probe_seed).integers(len(rows), size=(PROBES, rows.shape[1]))
-        if columns is None:
-            probes = np.take_along_axis(values, draws, axis=0)
-            probed = predict_base(held.base, named_table(probes, names, like=table))
-        else:
-            probes = draw_probes(table, draws)
-            probed = predict_base(held.base, probes)
         new = self._renewed()
         new.base_, new.head_, new.out_of_fold_ = held.base, head, held.out_of_fold
         new.rmse_ = {"base": _rms(errors), "corrected": _rms(seen.y - seen.output)}
         new.corrects_ = held.out_of_fold and new.rmse_["corrected"] <= new.rmse_["base"]
         if self.correct is not None:
             new.corrects_ = self.correct
-        new.probes_, new.probed_ = probes, probed
         new.n_features_in_ = rows.shape[1]
         if columns is not None:
             new.columns_ = columns
         if names is not None:
             new.feature_names_in_ = names
+        # probe rows: real values, each column drawn independently
+        draws = np.random.default_rng(probe_seed).integers(len(rows), size=(PROBES, rows.shape[1]))
+        raw = columns is not None
+        new.probes_ = draw_probes(table, draws) if raw else np.take_along_axis(values, draws, 0)
+        new.probed_ = predict_base(held.base, new._probe_table())
         head._names = new._units("y").names
         return new
 
@@ -524,19 +523,35 @@ class IntervalHead(Stateful, Regressor):
         new.head_ = self.head_._calibrated_by(calibrator, scaled, target - predicted, groups)
         return new
 
-    def _changes(self, described: dict[str, str]) -> str:
+    def _changes(self, saved: dict[str, str]) -> str:
         """Return how the base differs from the one that was described and probed, if it does."""
-        names = getattr(self, "feature_names_in_", None)
-        raw = hasattr(self, "columns_")
-        probes = self.probes_ if raw else named_table(self.probes_, names)
-        now = predict_base(self.base_, probes)
-        return differences(described, self.base_, self.probed_, now)
+        now, found = describe_base(self.base_), []
+        if now["class"] != saved["class"]:
+            found.append(f"it is a {now['class']}, and was a {saved['class']}")
+        off = np.abs(predict_base(self.base_, self._probe_table()) - self.probed_)
+        if wrong := int((off > CLOSE * (float(np.std(self.probed_)) or 1.0)).sum()):
+            found.append(
+                f"it predicts otherwise for {wrong} of {len(off)} rows, by up to {off.max():.3g}"
+            )
+            if now["text"] != saved["text"]:
+                found.append(f"it is {now['text']}, and was {saved['text']}")
+            else:
+                found.append("it was trained on other rows or in another way")
+        return "; ".join(found)
+
+    def _probe_table(self) -> Any:
+        """Return the probe rows in the form that the base was trained on."""
+        if hasattr(self, "columns_"):
+            return self.probes_
+        return named_table(self.probes_, getattr(self, "feature_names_in_", None))
 
     def _read(self, X: Any) -> tuple[Any, Array]:
         """Return rows in the form that the base was trained on, and as checked numbers (N, M)."""
         values = match_table(X, self)
         named = hasattr(self, "feature_names_in_") and hasattr(X, "columns")
-        return X if named else values, values
+        # the array itself, since a base may sum in another order if rows are copied
+        same = type(X) is np.ndarray and X.dtype == values.dtype
+        return X if named or same else values, values
 
     def _inputs(self, table: Any, values: Array) -> tuple[Array, Array]:
         """Return the base's prediction (N,) and with it the inputs (N, M + 1) of the system."""
@@ -736,24 +751,13 @@ def predict_base(base: Any, table: Any) -> Array:
     return vector("the prediction of base", predicted, len(table))
 
 
-def named_table(values: Array, names: Names | None, like: Any = None) -> Any:
-    """Return rows (N, M) as a base requires them that was trained on columns of these names.
-
-    Args:
-        values: the rows.
-        names: of the columns; None for a base that was trained on an array.
-        like: a data frame of the kind wanted; without it a pandas frame, if pandas is installed.
-    """
-    if names is None:
-        return values
-    columns = dict(zip(names, values.T, strict=True))
-    if like is not None:
-        return type(like)(columns)
+def named_table(values: Array, names: Names | None) -> Any:
+    """Return rows (N, M) as a pandas frame, if a base was trained on columns with names."""
     try:
         import pandas
     except ImportError:
         return values
-    return pandas.DataFrame(columns)
+    return values if names is None else pandas.DataFrame(values, columns=names)
 
 
 # Probe rows of a raw table keep the types of its columns, which a base may depend on.
@@ -823,28 +827,3 @@ def describe_base(base: Any) -> dict[str, str]:
         base = base.estimator
     name = f"{type(base).__module__}.{type(base).__qualname__}"
     return {"class": name, "text": " ".join(repr(base).split())}
-
-
-def differences(saved: dict[str, str], base: Any, then: Array, now: Array) -> str:
-    """Return how a base differs in class or predictions from the saved one; "" if it does not.
-
-    Args:
-        saved: the result of `describe_base`.
-        base: the base now.
-        then: the predictions of the saved base for the probe rows.
-        now: those of this base.
-    """
-    current = describe_base(base)
-    found = []
-    if current["class"] != saved["class"]:
-        found.append(f"it is a {current['class']}, and was a {saved['class']}")
-    off = np.abs(now - then)
-    if wrong := int((off > CLOSE * (float(np.std(then)) or 1.0)).sum()):
-        reason = "it was trained on other rows or in another way"
-        if current["text"] != saved["text"]:
-            reason = f"it is {current['text']}, and was {saved['text']}"
-        found.append(
-            f"it predicts otherwise for {wrong} of {len(then)} rows, by up to {off.max():.3g}"
-        )
-        found.append(reason)
-    return "; ".join(found)

@@ -134,7 +134,10 @@ def encode(kind: str, content: Mapping[str, Any]) -> bytes:
         content: text, numbers, booleans, None, NumPy arrays, and lists and dicts of them.
     """
     one_of("kind", kind, KINDS)
-    lines = (f"{json.dumps(name)}: {_to_json(value)}" for name, value in content.items())
+    lines = [
+        f"{json.dumps(name)}: {json.dumps(value, allow_nan=False, default=_plain)}"
+        for name, value in content.items()
+    ]
     body = "{\n" + ",\n".join(lines) + "\n}"
     digest = hashlib.sha256(body.encode()).hexdigest()
     head = {"format": FORMAT, "version": VERSION, "kind": kind, "gt2lite": __version__}
@@ -231,10 +234,6 @@ def _without_interrupts() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _to_json(value: Any) -> str:
-    return json.dumps(value, allow_nan=False, default=_plain)
 
 
 def _plain(value: Any) -> Any:
@@ -365,7 +364,10 @@ def pack_regressor(reg: Any) -> Content:
         ],
         "ranks": None if fitted.ranks is None else fitted.ranks.knots,
         "margins": None if fitted.margins is None else asdict(fitted.margins),
-        "candidates": [_pack_candidate(one) for one in fitted.candidates],
+        "candidates": [
+            one._asdict() | ({"score": "inf"} if math.isinf(one.score) else {})
+            for one in fitted.candidates
+        ],
         "sides": fitted.sides,
         "limits": fitted.limits,
         "calibration": calibration,
@@ -400,9 +402,7 @@ def unpack_regressor(cls: Any, content: Any) -> Any:
     if parts["features"] is not None:
         reg.feature_names_in_ = unpack_names(parts["features"], reg.n_features_in_)
     if parts["seen"] is not None:
-        reg._seen = matrix("seen", parts["seen"])
-        if reg._seen.shape != (2, M) or (reg._seen[0] > reg._seen[1]).any():
-            raise ValueError(f"seen must be rising limits of {M} inputs")
+        reg._seen = _unpack_limits("seen", parts["seen"], M)
     rows = parts["calibration_X"]
     reg._calibration_X = None if rows is None else matrix("calibration_X", rows)
     calibrator = _unpack_calibrator(parts["calibration"], reg._calibration_X, fitted)
@@ -415,11 +415,6 @@ def fitted_seed(estimator: Any) -> int | None:
     """Return the seed of the last fit; None for a generator, whose state is not stored."""
     seed = estimator._fitted_with["random_state"]
     return int(seed) if isinstance(seed, Integral) else None
-
-
-def _pack_candidate(candidate: Candidate) -> Content:
-    score = {"score": "inf"} if math.isinf(candidate.score) else {}
-    return candidate._asdict() | score
 
 
 def _tuples(settings: Content) -> Content:
@@ -472,14 +467,14 @@ def _unpack_systems(parts: Content, M: int) -> Fitted:
         None if margins is None else _unpack_margins(margins),
         candidates,
         one_of("sides", parts["sides"], ("both", "each")),
-        None if parts["limits"] is None else _unpack_limits(parts["limits"], M),
+        None if parts["limits"] is None else _unpack_limits("limits", parts["limits"], M),
     )
 
 
-def _unpack_limits(content: Any, M: int) -> Array:
-    limits = matrix("limits", content)
+def _unpack_limits(name: str, content: Any, M: int) -> Array:
+    limits = matrix(name, content)
     if limits.shape != (2, M) or not (limits[0] <= limits[1]).all():
-        raise ValueError(f"limits must be the least and largest values of {M} inputs")
+        raise ValueError(f"{name} must be rising limits of {M} inputs")
     return limits
 
 

@@ -134,7 +134,7 @@ def plot_intervals(ax: Any, y: Array, y_hat: Array, lower: Array, upper: Array, 
     ax.plot(place[inside], values[inside], "o", ms=3, color="black", label="inside")
     ax.plot(place[~inside], values[~inside], "X", ms=6, color=VERMILION, label="outside")
     ax.set(xlabel="test rows, by prediction", ylabel=plain_text(target))
-    ax.legend(fontsize=9, ncols=2)
+    ax.legend(fontsize=9, ncols=2, loc="upper left")  # "best" may take seconds
     return ax
 
 
@@ -146,7 +146,7 @@ def plot_coverage(ax: Any, rows: Sequence[Coverage]) -> Any:
     ax.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle="--", label="coverage = level")
     ax.plot(levels, [row.share for row in rows], "o-", ms=4, color=BLUE, label="test rows")
     ax.set(xlabel="level", ylabel="share of test rows covered", xlim=(0, 1), ylim=(0, 1.02))
-    ax.legend(fontsize=9)
+    ax.legend(fontsize=9, loc="upper left")
     return ax
 
 
@@ -156,7 +156,7 @@ def plot_widths(ax: Any, width: Array, fixed: float, level: float) -> Any:
     ax.hist(width, bins=30 if varies else 1, color=SKY, edgecolor=BLUE, label="this model")
     ax.axvline(fixed, color=ORANGE, linestyle="--", label="boosted trees: one width for all rows")
     ax.set(xlabel=f"width of the {percent(level)}% interval", ylabel="test rows")
-    ax.legend(fontsize=9)
+    ax.legend(fontsize=9, loc="upper right")
     return ax
 
 
