@@ -34,7 +34,7 @@ IMPORTANCE_ROWS, IMPORTANCE_REPEATS = 500, 3
 IMPORTANCE_WORK = 10_000  # rows predicted at most, for all columns and repeats
 MOST_REGIONS = 15  # values of a category
 QUICK = {"choose": False, "n_systems": 1}  # settings of a quick report
-WIDE = 100  # inputs from which a model is trained in single precision, to save time
+LARGE = 200_000  # training rows times inputs, beyond which settings are not chosen, to save time
 LEAK = 0.9  # dependence of the target on one column from which it is suspicious
 FAR = 10  # times the distance that 95% of the targets keep from their median: an outlier
 MANY_ZEROS, MANY_COPIES = 0.1, 0.01  # shares of rows
@@ -352,8 +352,9 @@ def _time_order(values: Any) -> IntArray:
 def _fit(parts: Parts, request: Request, verbose: bool) -> tuple[GT2Regressor, list[str]]:
     """Return a trained and calibrated regressor, and its warnings."""
     settings: dict[str, Any] = {"random_state": request.seed, "verbose": None if verbose else False}
+    if parts["training"][0].size > LARGE:
+        settings |= {"choose": False, "n_systems": 2}
     settings |= QUICK if request.quick else {}
-    settings |= {"precision": "single"} if parts["training"][0].shape[1] >= WIDE else {}
     settings |= {} if request.epochs is None else {"epochs": request.epochs}
     settings |= {"target_transform": "log"} if request.log else {}
     with warnings.catch_warnings(record=True) as caught, one_blas_thread():
