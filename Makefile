@@ -59,7 +59,7 @@ pdf: $(VENV)/.stamp ## Print the book: _build/gt2lite.pdf (needs Chromium)
 slides: $(VENV)/.stamp ## Make slides of the chapters for offline presentation: _build/slides/
 	@$(PY) tools/book.py slides
 
-chapter: $(VENV)/.stamp ## Run one chapter: NAME=01_type2_sets PARAMS="sigma=2 s_r=0.5"
+chapter: $(VENV)/.stamp ## Run one chapter: NAME=type2_sets PARAMS="sigma=2 s_r=0.5"
 	@$(PY) tools/book.py chapter
 
 lab: $(VENV)/.lab ## Open JupyterLab on executed copies of the chapters (PROFILE=quick; ARGS for JupyterLab)

@@ -213,7 +213,7 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
         if name == "lab":
             command.add_argument("words", nargs="*", help="for JupyterLab, after --")
     chapter = commands.add_parser("chapter", help="run one chapter with changed parameters")
-    chapter.add_argument("name", nargs="?", default=given["NAME"], help="such as 01_type2_sets")
+    chapter.add_argument("name", nargs="?", default=given["NAME"], help="such as type2_sets")
     chapter.add_argument("--params", default=given["PARAMS"], help='such as "seed=3 epochs=5"')
     options = parser.parse_args(arguments)
 

@@ -53,7 +53,7 @@ def test_profiles_name_known_chapters_and_full_is_the_defaults():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["01_type2_sets", "12_conditional", "howto_switch"])
+@pytest.mark.parametrize("name", ["type2_sets", "conditional", "howto_mapie"])
 def test_a_chapter_runs_under_quick(name, tmp_path):
     chapter = source.find_chapter(ROOT, name)
     given = source.profile_parameters(ROOT, CHAPTERS, "quick")[name]

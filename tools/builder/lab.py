@@ -75,7 +75,7 @@ def how_to(folder: Path) -> str:
         f"lab: the copies are in {folder}; the chapters themselves stay as they are.\n"
         "     To run one with other parameters: change its cell of parameters and choose Run, Run\n"
         "     All Cells; or leave this with Ctrl-C and run, for example,\n"
-        '     make chapter NAME=00_one_picture PARAMS="seed=1 level=0.8"'
+        '     make chapter NAME=small_system PARAMS="seed=1 level=0.8"'
     )
 
 

@@ -122,7 +122,7 @@ def write_slides(html: Path, folder: Path, names: list[str]) -> list[Path]:
     Args:
         html: the built pages.
         folder: for the slides; what was there is replaced.
-        names: of the chapters, such as "00_one_picture".
+        names: of the chapters, such as "small_system".
     """
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(html / "_static", folder / "_static")

@@ -31,7 +31,7 @@ class Chapter:
 
     Args:
         path: the source.
-        document: its name in the table of contents, such as ``chapters/01_type2_sets``.
+        document: its name in the table of contents, such as ``chapters/type2_sets``.
         notebook: its content.
         defaults: names and values of its parameters cell.
     """
