@@ -1,7 +1,7 @@
 """Calibrated and directly trained intervals compared at equal coverage.
 
 Any interval becomes narrower by missing more targets. Widths are therefore compared where both
-families of intervals cover the same share of the test set (`study.oracle`).
+families of intervals cover the same share of the test set (`study.margins`).
 `data/results/widths.csv` and `widths_fewer.csv` hold the comparisons of all seeds.
 """
 
@@ -23,7 +23,7 @@ from gt2lite.metrics import interval_quality, interval_score, picp
 from gt2lite.system import Params, Planes
 from gt2lite.training import Recipe, train
 from study import protocol
-from study.oracle import margins_at_coverage, planes_at_coverage
+from study.margins import around, at_coverage, planes_at_coverage
 from study.protocol import LEVELS, SEEDS, Run, split
 
 
@@ -112,7 +112,7 @@ def beside_margin(
     planes = ConformalCalibrator().fit(cal, data.y_cal).intervals(test, level)
     return {
         "planes_width": _mean_width(planes_at_coverage(test, y, level)),
-        "margin_width": _mean_width(margins_at_coverage(output, output, y, level)),
+        "margin_width": _mean_width(at_coverage(around(output), y, level)),
         "planes_score": interval_score(y, *planes, level),
         "margin_score": interval_score(y, output - margin, output + margin, level),
     }

@@ -43,10 +43,8 @@ from gt2lite.datasets import (
     scale_parts,
 )
 from study.comparison.sources import ARCHIVE_SHA256, FOLDER, PACKAGE, SOURCES, VERSION, Source
+from study.protocol import LEVELS as LEVELS
 from study.registry import Row, download, member, sheet_rows, text_rows, verify
-
-LEVELS = (0.90, 0.95)
-"""Coverage levels at which every method is evaluated."""
 
 DEVELOPMENT = (
     *("concrete", "boom_bikes", "winequality_red", "residential_building"),
