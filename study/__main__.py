@@ -106,9 +106,8 @@ def width(run: Run) -> None:
     """Compare calibrated and trained intervals at equal coverage."""
     from study import widths
 
-    by = ["dataset", "seed", "level"]
-    for name, rows in widths.run(run).items():
-        _renew("widths", name, rows, by, metrics=rows.columns.drop(by))
+    by, rows = ["dataset", "seed", "level"], widths.run(run)
+    _renew("widths", "widths", rows, by, metrics=rows.columns.drop(by))
 
 
 def comparison(run: Run, methods: Sequence[str] = ()) -> None:
