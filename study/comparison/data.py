@@ -24,12 +24,12 @@ import functools
 import os
 import re
 from dataclasses import dataclass, replace
-from datetime import datetime
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
-from gt2lite._validation import Array, one_of, whole
+from gt2lite._validation import one_of, whole
 from gt2lite.datasets import (
     DATASETS,
     DataError,
@@ -165,51 +165,40 @@ def printed(name: str) -> str:
 # ------------------------------------------------------------------------- public data sets
 
 
-def prepare_public(
-    source: Source, header: Row, rows: list[Row]
-) -> tuple[Array, Array, tuple[str, ...]]:
-    """Return inputs (N, M), target (N,) and input names, by the rules above.
+def prepare_public(source: Source, table: pd.DataFrame) -> pd.DataFrame:
+    """Return inputs and target, by the rules above; the target is the last column.
 
     Args:
         source: which column is the target, which are dates, which are left out.
-        header: names of all columns.
-        rows: cells as text, of the same length each.
+        table: cells as text.
     """
-    names = _distinct(header)
-    unknown = {source.target, *source.dropped, *source.dates} - set(names)
+    unknown = {source.target, *source.dropped, *source.dates} - set(table)
     if unknown:
-        raise DataError(f"{source.file} has no column {sorted(unknown)[0]!r}, only {names}")
-    columns = dict(zip(names, zip(*rows, strict=True), strict=True))
-    y = np.array(columns.pop(source.target), dtype=float)
-    inputs: dict[str, Array] = {}
-    for name, cells in columns.items():
-        if name not in source.dropped:
-            inputs |= _encode(name, [cell.strip() for cell in cells], date=name in source.dates)
-    return np.column_stack(list(inputs.values())), y, tuple(inputs)
+        columns = list(table)
+        raise DataError(f"{source.file} has no column {sorted(unknown)[0]!r}, only {columns}")
+    y = table[source.target].map(float)
+    inputs = table.drop(columns=[source.target, *source.dropped])
+    encoded = [_encode(inputs[name], date=name in source.dates) for name in inputs]
+    return pd.concat([*encoded, y], axis=1)
 
 
-def _encode(name: str, cells: Row, *, date: bool) -> dict[str, Array]:
-    """Return the input columns (N,) that one column of text becomes: none, one or several."""
-    missing = np.array([cell in MISSING for cell in cells])
-    if missing.mean() > MOST_MISSING:
-        return {}
+def _encode(column: pd.Series, *, date: bool) -> pd.DataFrame:
+    """Return the input columns that one column of text becomes: none, one or several."""
+    known = column.str.strip()
+    known = known[~known.isin(MISSING)]
+    nothing = pd.DataFrame(index=column.index)
+    if len(known) < (1 - MOST_MISSING) * len(column):
+        return nothing
     if date:
-        cells = [cell if cell in MISSING else str(_day_of_year(cell)) for cell in cells]
-    known = [cell for cell in cells if cell not in MISSING]
+        known = pd.to_datetime(known, format="%d-%m-%Y").dt.day_of_year
     try:
-        numbers = np.array(known, dtype=float)
+        numbers = known.map(float)
     except ValueError:
-        values = sorted(set(known))
-        if len(values) > MOST_VALUES:
-            return {}
-        return {f"{name}: {v}": np.array([float(cell == v) for cell in cells]) for v in values}
-    column = np.full(len(cells), np.median(numbers))
-    column[~missing] = numbers
-    return {name: column}
-
-
-def _day_of_year(cell: str) -> int:
-    return datetime.strptime(cell, "%d-%m-%Y").timetuple().tm_yday
+        if known.nunique() > MOST_VALUES:
+            return nothing
+        values = pd.get_dummies(known, prefix=column.name, prefix_sep=": ", dtype=float)
+        return values.reindex(column.index, fill_value=0.0)
+    return numbers.reindex(column.index, fill_value=numbers.median()).to_frame()
 
 
 def _distinct(header: Row) -> Row:
@@ -227,14 +216,14 @@ def _distinct(header: Row) -> Row:
 def _load_public(name: str) -> Dataset:
     source = SOURCES[name]
     content = member(_archive(), f"{FOLDER}/{source.file}", source.sha256)
-    X, y, names = prepare_public(source, *_read(source, content))
+    table = prepare_public(source, _read(source, content))
     return Dataset(
         name=name,
         title=source.title,
-        X=X,
-        y=y,
+        X=table.drop(columns=source.target).to_numpy(),
+        y=table[source.target].to_numpy(),
         groups=None,
-        feature_names=names,
+        feature_names=tuple(table.columns[:-1]),
         target_name=source.target,
         source=source.source,
         licence=f"see {PACKAGE} {VERSION}",
@@ -242,8 +231,8 @@ def _load_public(name: str) -> Dataset:
     )
 
 
-def _read(source: Source, content: bytes) -> tuple[Row, list[Row]]:
-    """Return header and rows of a file."""
+def _read(source: Source, content: bytes) -> pd.DataFrame:
+    """Return the cells of a file as text."""
     if source.file.endswith(".xlsx"):
         rows = sheet_rows(content)[source.skip :]
     elif source.file.endswith(".dat"):  # of the KEEL repository: attributes, then rows
@@ -257,7 +246,8 @@ def _read(source: Source, content: bytes) -> tuple[Row, list[Row]]:
         rows = text_rows(content, source.delimiter)
     rows = [row for row in rows if any(row)]
     names = _column_names(source)
-    return (names, rows) if names else (rows[0], rows[1:])
+    header, cells = (names, rows) if names else (rows[0], rows[1:])
+    return pd.DataFrame(cells, columns=_distinct(header), dtype=object)
 
 
 def _column_names(source: Source) -> list[str]:

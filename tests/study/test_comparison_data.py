@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
@@ -16,15 +17,12 @@ TOY = Source(
 )
 
 
-def columns(**cells):
-    """Return header and rows of a table from its columns."""
-    return list(cells), [list(row) for row in zip(*cells.values(), strict=True)]
-
-
 def prepared(n, **cells):
     """Prepare n rows with the columns that the toy source names, and others."""
     whole = {"id": ["1"] * n, "day": ["?"] * n, "y": ["1"] * n} | cells
-    return prepare_public(TOY, *columns(**whole))
+    found = prepare_public(TOY, pd.DataFrame(whole, dtype=object))
+    inputs = found.drop(columns="y")
+    return inputs.to_numpy(), found.y.to_numpy(), tuple(inputs)
 
 
 def test_development_and_frozen_sets_are_eight_each():
@@ -82,7 +80,7 @@ def test_what_holds_the_target_is_left_out():
 
 def test_bad_sources_are_refused(tmp_path):
     with pytest.raises(DataError, match="'day'"):
-        prepare_public(TOY, ["id", "y"], [["1", "2"]])
+        prepare_public(TOY, pd.DataFrame({"id": ["1"], "y": ["2"]}))
     with pytest.raises(DataError, match="SHA-256"):
         registry.verify("some.csv", b"a,b", "00")
     with pytest.raises(DataError, match="could not download"):
