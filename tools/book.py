@@ -3,7 +3,7 @@
 python tools/book.py build --profile full|quick     pages: _build/html/index.html
 python tools/book.py pdf --profile full|quick       one PDF: _build/gt2lite.pdf (needs Chromium)
 python tools/book.py slides --profile full|quick    slides of the chapters: _build/slides/
-python tools/book.py lab --profile full|quick       JupyterLab on copies of the chapters: _build/lab/
+python tools/book.py lab --profile full|quick       JupyterLab on copies: _build/lab/
 python tools/book.py chapter NAME --params "seed=3 epochs=5"    one chapter: _build/runs/
 
 Options that are not given come from the variables PROFILE, NAME, PARAMS and SOLUTIONS: make hands
@@ -139,7 +139,7 @@ def make_slides(root: Path, profile: str) -> None:
 def open_lab(root: Path, profile: str, words: Sequence[str] = ()) -> None:
     """Copy the chapters for the reader, with the outputs that there are, and open JupyterLab there.
 
-    Nothing is run first, so it opens at once: a chapter that `make book` has not run has no outputs.
+    Nothing is run first: a chapter that `make book` has not run yet has no outputs.
 
     Args:
         root: the sources.

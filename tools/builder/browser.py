@@ -71,6 +71,7 @@ _PREPARE = """() => {
 def print_page(browser: Any, page: Path, target: Path) -> None:
     """Print the page at `page` to the PDF `target`, once its formulas are set."""
     tab = browser.new_page(color_scheme="light")
+    tab.set_default_timeout(0)  # one page holds the whole book
     tab.goto(page.resolve().as_uri())
     tab.evaluate("window.MathJax && MathJax.startup.promise")
     tab.evaluate(_PREPARE)
