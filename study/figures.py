@@ -187,22 +187,6 @@ def firing_ranges(
     return labelled(ax, "inputs $M$", label)
 
 
-def log_curves(ax: Axes, x: Array, curves: Mapping[str, Array], x_label: str, y_label: str) -> Axes:
-    """Draw curves over the same `x`, on a logarithmic vertical scale.
-
-    Args:
-        ax: where to draw.
-        x: places (n,).
-        curves: for each name its values (n,), positive; NaN for none.
-        x_label: name of the horizontal axis.
-        y_label: name of the vertical axis.
-    """
-    _draw_curves(ax, {name: (x, values) for name, values in curves.items()}, markersize=4)
-    ax.set_yscale("log")
-    ax.legend()
-    return labelled(ax, x_label, y_label)
-
-
 # ------------------------------------------------------------------------------ chapter 3: learning
 
 
@@ -606,12 +590,3 @@ def _rows_from_the_top(ax: Axes, names: Sequence[str], *, legend: bool = False) 
         for place in range(1, len(names)):
             ax.axhline(place - 0.5, color="#dddddd", linestyle="-", linewidth=0.6)
         legend_above(ax)
-
-
-def _draw_curves(ax: Axes, curves: Mapping[str, tuple[Any, Any]], **look: Any) -> None:
-    """Draw named curves (n,) over places (n,), told apart by colour, mark and line."""
-    for i, (name, (x, y)) in enumerate(curves.items()):
-        ax.plot(
-            x, y, color=nth(STRONG, i), marker=nth(MARKS, i), linestyle=nth(LINES, i), label=name,
-            **look,
-        )  # fmt: skip
