@@ -99,7 +99,8 @@ def code_hash(root: Path = ROOT) -> str:
     for package in ("autograd", "numpy", "scikit-learn", "scipy"):
         digest.update(f"{package} {version(package)}\n".encode())
     sources = [*root.glob("gt2lite/**/*.py"), *root.glob("study/**/*.py")]
-    for path in sorted([*sources, *root.glob("data/*.csv.gz")]):
+    data = [*root.glob("data/*.csv.gz"), *root.glob("data/*.toml")]
+    for path in sorted([*sources, *data]):
         digest.update(f"{path.relative_to(root).as_posix()} ".encode())
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()[:16]

