@@ -85,6 +85,15 @@ def test_the_oracle_takes_the_smallest_member_that_covers_the_level(rows, kind):
         assert_allclose(found, test.at(best), atol=1e-9)
 
 
+def test_rounding_never_takes_a_target_from_the_oracle():
+    for seed in range(50):  # a bound plus the distance to a target may round to less than it
+        rng = np.random.default_rng(seed)
+        y_hat, y = rng.normal(size=(2, 30))
+        family = around(y_hat, rng.uniform(0.1, 3, 30))
+        for level in (0.3, 0.5, 0.9):
+            assert picp(y, *at_coverage(family, y, level)) >= rank(level, 30) / 30
+
+
 def band(y, width=1.0):
     """The plane alpha reaches from -kappa to kappa, times `width`."""
 
