@@ -77,9 +77,11 @@ def test_a_figure_has_caption_name_and_alternative_text(chapter, executed):
                 assert live or figure["image"]["alt"]
 
 
-def test_the_citation_has_the_version_of_the_package():
+def test_package_citation_and_changelog_have_one_version_and_date():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert citation["version"] == gt2lite.__version__
+    assert f"## [{gt2lite.__version__}] - {citation['date-released']}" in changes
 
 
 def test_every_test_named_on_the_page_of_guarantees_exists():
