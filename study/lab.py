@@ -630,12 +630,12 @@ def _narrowest(f: Function) -> str | None:
     level = next((level for level in right if not _same(found[level], right[level])), None)
     if level is None:
         return None
-    mistakes = {
+    mistakes: dict[str, dict[float, float]] = {
         "A target on a bound is covered: compare with <=.": {0.25: 10.0, 0.5: 10.0, 0.6: 17.0},
         "Take the first column that covers AT LEAST the level, not the nearest one.": {
             0.25: 4.0, 0.5: 10.0, 0.6: 10.0,
         },
-        "Take the narrowest intervals that cover enough, not the widest.": dict.fromkeys(right, 20),
+        "Take the narrowest column that covers enough, not the widest.": dict.fromkeys(right, 20.0),
         "A width is upper - lower, not half of it.": {k: w / 2 for k, w in right.items()},
     }  # fmt: skip
     for why, widths in mistakes.items():

@@ -310,7 +310,6 @@ SEARCHES = {
 }
 
 
-
 def picked(choose, covers=np.less_equal, only_covered=False):
     """Return a function that takes the mean width of a chosen column."""
 
