@@ -461,8 +461,8 @@ def _on_average(f: Function) -> str | None:
     if abs(share - expected) < 0.035:  # four standard errors
         return None
     return (
-        f"In 2,000 trials with 20 scores each the level 0.8 was met in {100 * share:.1f}% of the "
-        f"cases. It should be {100 * expected:.1f}%, but for chance."
+        f"In 2,000 trials with 20 scores each the level 0.8 was met in {100 * share:.1f} % of the "
+        f"cases. It should be {100 * expected:.1f} %, but for chance."
     )
 
 
@@ -653,8 +653,7 @@ def _all_rows(f: Function) -> str | None:
     if _same(found, right):
         return None
     missed = " Rows that are missed count, too." if _same(found, 16 / 3) else ""
-    theirs, yours = _apart(right, found)
-    return f"With widths 2, 4, 6 and 10 the mean width is {theirs}, yours {yours}.{missed}"
+    return f"With widths 2, 4, 6 and 10 the mean width is {right:g}, yours {found:.6g}.{missed}"
 
 
 def _none_covers(f: Function) -> str | None:

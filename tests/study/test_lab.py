@@ -233,7 +233,7 @@ CONFORMALS = {
     "It is the rank": lambda s, p: k if (k := rank(p, len(s) + 1)) <= len(s) else np.inf,
     "sort them": lambda s, p: np.append(s, np.inf)[min(rank(p, len(s) + 1) - 1, len(s))],
     "changes the scores": lambda s, p: s.sort() or split_conformal(s, p),
-    "100.0% of the cases": lambda s, p: np.inf,
+    "100.0 % of the cases": lambda s, p: np.inf,
 }
 
 
