@@ -86,7 +86,9 @@ def beyond_p(value: float, differences: Array, limit: float, test_over_train: fl
     """Return the one-sided p-value against a value that is at most `limit`.
 
     The standard error of the value is that of the mean of differences (n,), for re-splits as in
-    `corrected_t`. Without any variation the value is above the limit (0) or not (1).
+    `corrected_t`. Without any variation the value is above the limit (0) or not (1). With a margin
+    as the value and the size of the mean as the limit it is the larger p-value of two one-sided
+    tests: if it is small, the mean is shown to be nearer to 0 than the margin.
 
     >>> round(beyond_p(2.0, np.array([1.0, 2.0, 3.0]), 0.0), 4)  # half of the two-sided 0.0742
     0.0371
@@ -95,17 +97,6 @@ def beyond_p(value: float, differences: Array, limit: float, test_over_train: fl
     if error == 0:
         return float(value <= limit)
     return float(stats.t.sf((value - limit) / error, differences.size - 1))
-
-
-def equal_p(differences: Array, margin: float, test_over_train: float = 0.0) -> float:
-    """Return the p-value against a mean of differences (n,) that is `margin` or more from 0.
-
-    The larger p-value of two one-sided t-tests: if it is small, the mean is nearer to 0.
-
-    >>> round(equal_p(np.array([-1.0, 0.0, 1.0]), 2.0), 4)  # t = 2 / (1 / sqrt(3)), one tail
-    0.0371
-    """
-    return beyond_p(margin, differences, abs(float(differences.mean())), test_over_train)
 
 
 def upper_bound(differences: Array, test_over_train: float = 0.0) -> float:

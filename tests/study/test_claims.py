@@ -81,18 +81,7 @@ def test_one_row_at_5_percent(gain, p, word):
     assert found.numbers["against"] == (word == "does not hold")
 
 
-def test_only_what_speaks_against_is_corrected_for_being_many():
-    for p, word in ((0.0168, "undecided"), (0.0166, "does not hold")):  # 3 * p against 0.05
-        assert judged("abc", [1.0, 1.0, -1.0], [0.049, 0.049, p]).verdict == word
-    assert judged("ab", [1.0, 1.0], [0.049, 0.049]).verdict == "holds"
-
-
-def test_gains_are_tested_run_by_run_with_the_variance_of_re_splits():
-    assert in_every_row(frame(a=with_p(0.0499))).verdict == "holds"
-    assert in_every_row(frame(a=with_p(0.0501))).verdict == "undecided"
-    found = in_every_row(frame(a=with_p(0.0499, mean=-2.0)))
-    assert found.verdict == "does not hold" and by_row(found)["a"] == pytest.approx(-2)
-    # Beyond chance for the data set at hand, and not for others of its kind.
+def test_gains_carry_the_variance_of_re_splits_and_the_usual_one_beside_it():
     gains = with_p(0.0499, ratio=0.0)
     found = in_every_row(frame(a=gains))
     assert found.verdict == "undecided" and found.numbers["significant here"] == 1
@@ -117,24 +106,6 @@ def runs_at(off, model="trained", n=1000, level=0.9):
     return by_cell(records(rows)), [(name, model, level, method) for name in ("ww", "pm")]
 
 
-@pytest.mark.parametrize("sign", [-1, 1])
-def test_a_mean_is_shown_to_be_within_1_point_by_two_one_sided_tests(sign):
-    for p, word in ((0.0998, "holds"), (0.1002, "undecided")):  # one-sided 0.05
-        off = sign * (1 - with_p(p, mean=0.4, ratio=0.0))  # 0.4 below 1 point
-        found = reaches(*runs_at(off))
-        assert found.verdict == word and by_row(found)["PM 90%"] == pytest.approx(90 + sign * 0.6)
-        assert found.rows["p of near"][1] == pytest.approx(p / 2)
-        assert found.numbers["shown"] == (2 if word == "holds" else 1)
-
-
-@pytest.mark.parametrize("sign", [-1, 1])
-def test_a_mean_is_missed_beyond_1_point_with_holm_over_the_rows(sign):
-    for p, word in ((0.0498, "does not hold"), (0.0502, "undecided")):  # one-sided, doubled
-        off = sign * (1 + with_p(p, mean=0.4, ratio=0.0))
-        found = reaches(*runs_at(off, n=100))
-        assert found.verdict == word and found.numbers["missed"] == (word == "does not hold")
-
-
 @pytest.mark.parametrize("model", ["trained", "calibrated"])
 def test_a_single_run_is_missed_by_its_law_with_holm_over_all_runs(model):
     n_cal = 1000 if model == "calibrated" else None
@@ -149,6 +120,51 @@ def test_a_single_run_is_missed_by_its_law_with_holm_over_all_runs(model):
     assert f"PM 90% seed 3 ({(near - 1) / 10:.2f}%)" in found.reason
 
 
+# --------------------------------------------------- verdicts that turn at a p-value
+
+QUIET = np.array([-1.0, 1.0, 0.0, 2.0, -2.0])  # another row, without any effect
+TURNS = {
+    "gain": (0.05, lambda p, sign: in_every_row(frame(a=with_p(p)))),
+    "loss": (0.05, lambda p, sign: in_every_row(frame(a=with_p(p, mean=-2.0)))),
+    "loss of three": (0.05 / 3, lambda p, sign: judged("abc", [1, 1, -1], [0.049, 0.049, p])),
+    # one-sided tests have half of the two-sided p-value
+    "within 1 point": (0.1, lambda p, s: reaches(*runs_at(s * (1 - with_p(p, 5, 0.4, 0))))),
+    "beyond 1 point of two": (
+        0.05,
+        lambda p, s: reaches(*runs_at(s * (1 + with_p(p, 5, 0.4, 0)), n=100)),
+    ),
+    "within 5%": (0.1, lambda p, sign: comparable(frame(a=5 - with_p(p, mean=2.0)))),
+    "beyond 5% of two": (0.05, lambda p, sign: comparable(frame(a=5 + with_p(p), b=QUIET))),
+    "matters of two": (0.05, lambda p, s: matters(frame(a=s * (5 + with_p(p)), b=0 * QUIET), 100)),
+    "does not matter": (
+        0.1,
+        lambda p, s: matters(frame(a=s * (5 - with_p(p, mean=2.0)), b=0 * QUIET), 100),
+    ),
+}
+HOLDING_BELOW = {"gain", "within 1 point", "within 5%", "matters of two"}
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+@pytest.mark.parametrize("rule", TURNS)
+def test_a_verdict_turns_at_its_p_value_and_is_undecided_above(rule, sign):
+    edge, judge = TURNS[rule]
+    word = "holds" if rule in HOLDING_BELOW else "does not hold"
+    assert judge(0.998 * edge, sign).verdict == word
+    assert judge(1.002 * edge, sign).verdict == "undecided"
+
+
+def test_rows_have_their_means_and_p_values():
+    reached = reaches(*runs_at(1 - with_p(0.0998, mean=0.4, ratio=0.0)))
+    assert by_row(reached)["PM 90%"] == pytest.approx(90.6)
+    assert reached.rows["p of near"][1] == pytest.approx(0.0499)
+    assert reached.numbers["shown"] == 2
+    excess = comparable(frame(a=5 - with_p(0.0998, mean=2.0)))
+    assert by_row(excess)["a"] == pytest.approx(3) and excess.rows.p[0] == pytest.approx(0.0499)
+    less = matters(frame(a=5 - with_p(0.0998, mean=2.0)), 100.0)
+    assert by_row(less)["a"] == pytest.approx(3)
+    assert less.rows["p of equal"][0] == pytest.approx(0.0499)
+
+
 # ---------------------------------------------------------------------- comparable
 
 
@@ -160,13 +176,6 @@ def test_comparable_is_worse_by_5_percent_at_most(excess, word):
     assert found.verdict == word and by_row(found)["a"] == found.rows.upper[0]
 
 
-def test_the_upper_bound_counts_and_not_the_mean():
-    for p, word in ((0.0998, "holds"), (0.1002, "undecided")):  # one-sided 0.05
-        found = comparable(frame(a=5 - with_p(p, mean=2.0)))
-        assert found.verdict == word and by_row(found)["a"] == pytest.approx(3)
-        assert found.rows.p[0] == pytest.approx(p / 2)
-
-
 def test_an_excess_is_in_percent_of_the_trained_mean():
     rows = world(when(lambda row: {"rmse": 1.0 + 2 * (row["seed"] % 2)}, model="trained"))
     rows.loc[rows.model != "trained", "rmse"] = 2.0
@@ -174,24 +183,7 @@ def test_an_excess_is_in_percent_of_the_trained_mean():
     assert excess.to_numpy() == pytest.approx(100 * np.array([1, -1, 1, -1, 1]) / 1.8)
 
 
-def test_an_excess_is_beyond_chance_at_5_percent_with_holm_over_the_rows():
-    alike = {"b": np.array([-1.0, 1.0, 0.0, 2.0, -2.0])}
-    for p, word in ((0.0498, "does not hold"), (0.0502, "undecided")):  # one-sided, doubled
-        assert comparable(frame(a=5 + with_p(p, mean=1.0), **alike)).verdict == word
-
-
 # ------------------------------------------------------------ a choice that matters
-
-
-@pytest.mark.parametrize("sign", [-1, 1])
-def test_an_alternative_matters_beyond_5_percent_either_way(sign):
-    quiet = {"b": np.zeros(5)}
-    for p, word in ((0.0498, "holds"), (0.0502, "undecided")):  # one-sided, of two
-        found = matters(frame(a=sign * (5 + with_p(p, mean=1.0)), **quiet), 100.0)
-        assert found.verdict == word and by_row(found)["a"] == pytest.approx(sign * 6)
-    for p, word in ((0.0998, "does not hold"), (0.1002, "undecided")):  # one-sided 0.05
-        found = matters(frame(a=sign * (5 - with_p(p, mean=2.0)), **quiet), 100.0)
-        assert found.verdict == word and found.rows["p of equal"][0] == pytest.approx(p / 2)
 
 
 @pytest.mark.parametrize(("n", "word"), [(4, "holds"), (3, "does not hold"), (0, "does not hold")])
