@@ -40,7 +40,7 @@ from gt2lite.metrics import Quality, interval_quality, pinaw
 from gt2lite.system import Params, Planes
 from gt2lite.training import Recipe, Trained, train
 from study.aligned import train_levels, with_level
-from study.oracle import planes_at_coverage
+from study.margins import planes_at_coverage
 
 PAPER = (0.90, 0.95)
 LEVELS = (*PAPER, *(n / 1000 for n in range(500, 1000, 25) if n not in (900, 950)))  # 20 of them

@@ -1,16 +1,14 @@
 """Command line of the study: python -m study COMMAND.
 
-reproduce    train the paper's 60 systems, compare them with the stored runs, print all verdicts
-check        train a sample of the stored runs again; exit 1 if a number is beyond tolerance
-protocol     the paper's protocol: 50 seeds, the authors' mode, runs with perturbed rounding
-ablation     the settings of the authors' mode one by one
-widths       calibrated and trained intervals at equal coverage
-sensitivity  the systems for practice with perturbed rounding
-comparison   all methods on all data sets
-aligned      aligned planes, and one system for each level, on the splits of the protocol
-families     planes and margins around the same estimates
-sqr          simultaneous quantile regression beside aligned training
-study        all of these but `reproduce` and `check`
+reproduce   train the paper's 60 systems, compare them with the stored runs, print all verdicts
+check       train a sample of the stored runs again; exit 1 if a number is beyond tolerance
+protocol    the paper's protocol: 50 seeds, the authors' mode, runs with perturbed rounding
+ablation    the settings of the authors' mode one by one
+widths      calibrated and trained intervals at equal coverage
+comparison  all methods on all data sets
+aligned     aligned planes, and one system for each level, on the splits of the protocol
+sqr         simultaneous quantile regression beside aligned training
+study       all of these but `reproduce` and `check`
 
 All but the first two write data/results/ and print what moved beyond tolerance. Finished runs
 are cached in _build/cache, so an interrupted command continues where it stopped.
@@ -29,7 +27,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from study import ablation, execution, paper, results, sensitivity
+from study import ablation, execution, paper, results
 from study import protocol as paper_protocol
 from study.cells import shown_within, together, verdicts, winners
 from study.claims import check_claims, load_evidence
@@ -79,12 +77,15 @@ def protocol(run: Run) -> None:
         rows = all_records(run(paper_protocol.run, settings, label=name))
         _renew("protocol", name, rows, tolerance=tolerance, instructions=", ".join(found))
     perturbed(run)
-    _older_processor("perturbed", run)
+    jobs = run.keywords["n_jobs"]  # type: ignore[attr-defined]
+    words = [sys.executable, "-m", "study", "perturbed", "--jobs", str(jobs)]
+    subprocess.run(words, env=os.environ | execution.OLDER_PROCESSOR, check=True)
 
 
 def perturbed(run: Run) -> None:
     """Run the protocol with start values moved by some units in the last place."""
-    processor = _processor()
+    held = all(os.environ.get(k) == v for k, v in execution.OLDER_PROCESSOR.items())
+    processor = "sse4" if held else ""
     frames = []
     for n in PERTURBATIONS[processor]:
         runs = run(paper_protocol.run, trainings(perturbation=n), label=f"perturbed by {n}")
@@ -105,37 +106,21 @@ def width(run: Run) -> None:
     """Compare calibrated and trained intervals at equal coverage."""
     from study import widths
 
-    by = ["dataset", "seed", "level"]
-    for name, rows in widths.run(run).items():
-        _renew("widths", name, rows, by, metrics=rows.columns.drop(by))
-
-
-def sensitive(run: Run) -> None:
-    """Run the systems for practice with perturbed targets, on both kinds of processor."""
-    processor = _processor()
-    settings = [
-        {"system": system, "nudge": n, "processor": processor}
-        for system in sensitivity.SYSTEMS
-        for n in range(10 if processor else 11)
-    ]
-    rows = pd.DataFrame(run(sensitivity.run_perturbed, settings, label="sensitivity"))
-    name = "steadiness_sse4" if processor else "steadiness"
-    results.save(name, rows, command="python -m study sensitivity")
-    if not processor:
-        _older_processor("sensitivity", run)
+    by, rows = ["dataset", "seed", "level"], widths.run(run)
+    _renew("widths", "widths", rows, by, metrics=rows.columns.drop(by))
 
 
 def comparison(run: Run, methods: Sequence[str] = ()) -> None:
     """Run the method comparison, or some of its methods."""
-    from study.comparison import IN_STUDY
-    from study.comparison import run as compare
+    from study.comparison.methods import IN_STUDY
+    from study.comparison.runs import run as compare
 
     moved = compare(methods or IN_STUDY, **run.keywords)  # type: ignore[attr-defined]
     _report("The comparison", moved)
 
 
 def others(name: str, run: Run) -> None:
-    """Run `study.aligned`, `study.families` or `study.sqr`, and store what they return."""
+    """Run `study.aligned` or `study.sqr`, and store what they return."""
     from importlib import import_module
 
     for file, rows in import_module(f"study.{name}").run(run).items():
@@ -149,9 +134,8 @@ COMMANDS: dict[str, Callable[..., bool | None]] = {
     "protocol": protocol,
     "ablation": ablations,
     "widths": width,
-    "sensitivity": sensitive,
     "comparison": comparison,
-    **{name: functools.partial(others, name) for name in ("aligned", "families", "sqr")},
+    **{name: functools.partial(others, name) for name in ("aligned", "sqr")},
 }
 
 
@@ -214,18 +198,6 @@ def _report(what: str, found: pd.DataFrame) -> bool:
 
 def _print(title: str, frame: pd.DataFrame | pd.Series) -> None:
     print(f"{title}\n{frame.to_string()}\n", flush=True)
-
-
-def _processor() -> str:
-    held = all(os.environ.get(k) == v for k, v in sensitivity.OLDER_PROCESSOR.items())
-    return "sse4" if held else ""
-
-
-def _older_processor(command: str, run: Run) -> None:
-    """Run a command in a process that may not use the newer instructions of the processor."""
-    jobs = run.keywords["n_jobs"]  # type: ignore[attr-defined]
-    words = [sys.executable, "-m", "study", command, "--jobs", str(jobs)]
-    subprocess.run(words, env=os.environ | sensitivity.OLDER_PROCESSOR, check=True)
 
 
 if __name__ == "__main__":

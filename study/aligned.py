@@ -38,12 +38,12 @@ from gt2lite.metrics import picp
 from gt2lite.system import Params, Planes
 from gt2lite.training import Recipe, Trained, train
 from study import saturation
-from study.comparison import LEVELS, run_method
+from study.comparison import run_method
+from study.protocol import LEVELS, SEEDS
 from study.widths import beside_margin
 
 METHODS = ("paper", "aligned", "direct", "direct_85")
 OBJECTIVES = {"paper": "dual", "aligned": "aligned"}
-SEEDS = (0, 1, 2, 3, 4)
 
 # --------------------------------------------------------------------- planes of trained systems
 

@@ -26,6 +26,13 @@ from gt2lite._progress import progress_bar
 R = TypeVar("R")
 ROOT = Path(__file__).resolve().parents[1]
 
+OLDER_PROCESSOR = {
+    "NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4 AVX512_ICL AVX512_SPR",
+    "OPENBLAS_CORETYPE": "Nehalem",
+}
+"""Environment variables that keep NumPy and OpenBLAS from AVX2 and AVX-512, so that sums are
+rounded differently. They are read when NumPy is imported: such a run needs its own process."""
+
 
 def run_all(
     function: Callable[..., R],
@@ -84,15 +91,16 @@ def code_hash(root: Path = ROOT) -> str:
 
     These are the source files of `gt2lite/` and `study/`, committed or not, the data sets, the
     versions of Python and of the packages that compute, and the variables that restrict the
-    instructions of the processor (`study.sensitivity.OLDER_PROCESSOR`).
+    instructions of the processor (`OLDER_PROCESSOR`).
     """
     digest = hashlib.sha256(sys.version.encode())
-    for name in ("NPY_DISABLE_CPU_FEATURES", "OPENBLAS_CORETYPE"):
+    for name in OLDER_PROCESSOR:
         digest.update(f"{name}={os.environ.get(name, '')}\n".encode())
     for package in ("autograd", "numpy", "scikit-learn", "scipy"):
         digest.update(f"{package} {version(package)}\n".encode())
     sources = [*root.glob("gt2lite/**/*.py"), *root.glob("study/**/*.py")]
-    for path in sorted([*sources, *root.glob("data/*.csv.gz")]):
+    data = [*root.glob("data/*.csv.gz"), *root.glob("data/*.toml")]
+    for path in sorted([*sources, *data]):
         digest.update(f"{path.relative_to(root).as_posix()} ".encode())
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()[:16]

@@ -10,7 +10,6 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 from numpy.typing import NDArray
 
 from gt2lite._validation import Array
@@ -39,7 +38,6 @@ from gt2lite.system import Params
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
 
 _FEW_VALUES = 12  # a target of at most so many distinct values gets a bar for each
 
@@ -187,22 +185,6 @@ def firing_ranges(
     ax.set_xticks(place, [str(m) for m in n_inputs])
     ax.set_xlim(-0.5, len(n_inputs) - 0.5)
     return labelled(ax, "inputs $M$", label)
-
-
-def log_curves(ax: Axes, x: Array, curves: Mapping[str, Array], x_label: str, y_label: str) -> Axes:
-    """Draw curves over the same `x`, on a logarithmic vertical scale.
-
-    Args:
-        ax: where to draw.
-        x: places (n,).
-        curves: for each name its values (n,), positive; NaN for none.
-        x_label: name of the horizontal axis.
-        y_label: name of the vertical axis.
-    """
-    _draw_curves(ax, {name: (x, values) for name, values in curves.items()}, markersize=4)
-    ax.set_yscale("log")
-    ax.legend()
-    return labelled(ax, x_label, y_label)
 
 
 # ------------------------------------------------------------------------------ chapter 3: learning
@@ -608,36 +590,3 @@ def _rows_from_the_top(ax: Axes, names: Sequence[str], *, legend: bool = False) 
         for place in range(1, len(names)):
             ax.axhline(place - 0.5, color="#dddddd", linestyle="-", linewidth=0.6)
         legend_above(ax)
-
-
-def level_costs(ax: Axes, costs: Mapping[str, Sequence[float]], label: str) -> Axes:
-    """Draw the cost of 1, 2, ..., L levels, a curve for each way of obtaining them.
-
-    Args:
-        ax: where to draw.
-        costs: for each way its costs (L,).
-        label: what the costs are.
-    """
-    curves = {name: (np.arange(1, len(c) + 1), c) for name, c in costs.items()}
-    _draw_curves(ax, curves, markersize=3.5, linewidth=1.5)
-    ax.set_yscale("log")
-    _plain_numbers(ax.yaxis)
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    legend_above(ax, 2)
-    return labelled(ax, "number of levels", label)
-
-
-def _draw_curves(ax: Axes, curves: Mapping[str, tuple[Any, Any]], **look: Any) -> None:
-    """Draw named curves (n,) over places (n,), told apart by colour, mark and line."""
-    for i, (name, (x, y)) in enumerate(curves.items()):
-        ax.plot(
-            x, y, color=nth(STRONG, i), marker=nth(MARKS, i), linestyle=nth(LINES, i), label=name,
-            **look,
-        )  # fmt: skip
-
-
-def _plain_numbers(axis: Axis) -> None:
-    """Write 0.5, 1, 2 on a logarithmic axis in place of powers of ten."""
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axis.set_major_formatter(lambda value, _: f"{value:g}")
-    axis.set_minor_formatter(NullFormatter())

@@ -9,6 +9,7 @@ well at every value.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,8 @@ import pandas as pd
 
 if TYPE_CHECKING:
     from IPython.display import Markdown
+
+_STARTED = time.perf_counter()  # a chapter imports this module in its first cell
 
 NO_BREAK = "\N{NO-BREAK SPACE}"  # holds a number and its unit on one line
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -172,6 +175,11 @@ def duration(seconds: float) -> str:
             "no seconds", "less than a second"
         )
     return f"{seconds / 60:.1f} minutes"
+
+
+def run_time() -> str:
+    """Return how long the chapter has run: the time since this module was imported, in words."""
+    return duration(time.perf_counter() - _STARTED)
 
 
 def compared(difference: float, less: str, more: str, digits: int = 0) -> str:

@@ -34,7 +34,7 @@ import pandas as pd
 
 from gt2lite._threads import one_blas_thread
 from gt2lite._validation import Array, between, matrix, one_of, vector
-from gt2lite.calibration import ConformalCalibrator, rank
+from gt2lite.calibration import ConformalCalibrator
 from gt2lite.datasets import DATASETS, load_dataset, prepare
 from gt2lite.losses import pinball
 from gt2lite.memberships import ALPHA_0, alpha_of, kappa_of
@@ -42,7 +42,7 @@ from gt2lite.metrics import interval_quality, rmse
 from gt2lite.reduction import type_reduce
 from gt2lite.system import PARAM_NAMES, Params, Planes, constrain
 from gt2lite.training import Adam, Recipe, init_params, train
-from study.oracle import widen
+from study import margins
 
 RECIPE = Recipe(smf="scalar", epochs=10_000, learning_rate=1e-2, keep="validation", patience=200)
 """Settings of their example; 10 rules, batches of 64 and a fifth for validation are defaults."""
@@ -315,9 +315,9 @@ def _forecasts(model: str, params: Params, data: Any) -> dict[str, tuple[Interva
             return interval(params, data.X_test, coverage)
 
         def calibrated(coverage: float) -> tuple[Array, Array]:
-            lower, upper = interval(params, data.X_cal, coverage)
-            lacking = np.sort(np.maximum(lower - data.y_cal, data.y_cal - upper))
-            return widen(*learned(coverage), float(lacking[rank(coverage, len(lacking) + 1) - 1]))
+            cal = margins.between(*interval(params, data.X_cal, coverage))
+            test = margins.between(*learned(coverage))
+            return margins.calibrated(cal, test, data.y_cal, coverage)
 
         median = quantiles(params, data.X_test, 0.5)
     else:

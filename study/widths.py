@@ -1,29 +1,28 @@
 """Calibrated and directly trained intervals compared at equal coverage.
 
 Any interval becomes narrower by missing more targets. Widths are therefore compared where both
-families of intervals cover the same share of the test set (`study.oracle`).
-`data/results/widths.csv` and `widths_fewer.csv` hold the comparisons of all seeds.
+families of intervals cover the same share of the test set (`study.margins`).
+`data/results/widths.csv` holds the comparisons of all seeds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from gt2lite._threads import one_blas_thread
 from gt2lite._validation import Array
 from gt2lite.calibration import ConformalCalibrator, Interval, rank
 from gt2lite.datasets import DATASETS, Prepared
 from gt2lite.memberships import ALPHA_0
 from gt2lite.metrics import interval_quality, interval_score, picp
 from gt2lite.system import Params, Planes
-from gt2lite.training import Recipe, train
+from gt2lite.training import Recipe
 from study import protocol
-from study.oracle import margins_at_coverage, planes_at_coverage
+from study.margins import around, at_coverage, planes_at_coverage
 from study.protocol import LEVELS, SEEDS, Run, split
 
 
@@ -112,50 +111,16 @@ def beside_margin(
     planes = ConformalCalibrator().fit(cal, data.y_cal).intervals(test, level)
     return {
         "planes_width": _mean_width(planes_at_coverage(test, y, level)),
-        "margin_width": _mean_width(margins_at_coverage(output, output, y, level)),
+        "margin_width": _mean_width(at_coverage(around(output), y, level)),
         "planes_score": interval_score(y, *planes, level),
         "margin_score": interval_score(y, output - margin, output + margin, level),
     }
 
 
-def run(run_all: Callable[..., list[Any]]) -> dict[str, pd.DataFrame]:
-    """Run all comparisons and return the rows of `widths.csv` and `widths_fewer.csv`."""
+def run(run_all: Callable[..., list[Any]]) -> pd.DataFrame:
+    """Run all comparisons and return the rows of `widths.csv`."""
     seeds = [{"dataset": dataset, "seed": seed} for dataset in DATASETS for seed in SEEDS]
-    fewer = [{"dataset": "pp", "seed": seed, "level": LEVELS[-1]} for seed in SEEDS[:3]]
-    rows = pd.concat(run_all(compare_widths, seeds, label="widths"), ignore_index=True)
-    return {
-        "widths": rows,
-        "widths_fewer": pd.DataFrame(run_all(compare_fewer, fewer, label="fewer rows")),
-    }
-
-
-def compare_fewer(
-    dataset: str, seed: int, level: float, recipe: Recipe | None = None
-) -> dict[str, Any]:
-    """Return a row of `widths_fewer.csv`: mean widths at equal coverage of three systems.
-
-    `calibrated` and `trained` are those of the protocol; `fewer` is trained for the level on the
-    70% of the rows that the calibrated system had.
-    """
-    baseline = protocol.run(dataset, seed, "baseline", recipe=recipe)
-    direct = protocol.run(dataset, seed, f"trained_{100 * level:.0f}", recipe=recipe)
-    one = pair(dataset, seed, level, baseline, direct)
-    families = one.calibrated, one.trained, trained_on_fewer(one.data, level, seed, recipe)
-    widths = widths_at_equal_coverage(one.data.y_test, families, level)
-    names = ("calibrated", "trained", "fewer")
-    return {"dataset": dataset, "seed": seed, "level": level} | dict(
-        zip(names, widths, strict=True)
-    )
-
-
-def trained_on_fewer(
-    data: Prepared, level: float, seed: int, recipe: Recipe | None = None
-) -> Planes:
-    """Return a system trained for a level on the training rows alone, on the test rows."""
-    asked = replace(recipe or Recipe(), coverage=level)
-    with one_blas_thread():
-        trained = train(data.X_train, data.y_train, asked, seed=seed, progress=False)
-    return Planes(trained.params, data.X_test)
+    return pd.concat(run_all(compare_widths, seeds, label="widths"), ignore_index=True)
 
 
 def widths_at_equal_coverage(y: Array, families: Sequence[Interval], level: float) -> list[float]:

@@ -27,16 +27,10 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from study import results
-from study.comparison.data import DEVELOPMENT, FROZEN, LEVELS, PUBLIC, SMOOTH, use_of
+from study.comparison.data import DEVELOPMENT, FROZEN, LEVELS, PUBLIC, SMOOTH
 from study.comparison.methods import COMPETITORS
+from study.protocol import TEST_OVER_TRAIN
 from study.statistics import SIGNIFICANCE, corrected_t
-
-TEST_OVER_TRAIN = 15 / 70
-"""Test rows over training rows, if no row was left out."""
-
-PARTS = ("estimates", "noise", "family")
-"""Parts of a gain, see `gains`."""
 
 
 def ratios(
@@ -86,6 +80,7 @@ def ratios(
             p = corrected_t(ours - theirs, shares[dataset]).p
             logs = corrected_t(np.log(ours / theirs), shares[dataset])
             low, high = np.exp(logs.mean - logs.half), np.exp(logs.mean + logs.half)
+        verdict = "better" if ratio[best] < 1 else "worse"
         found.append(
             {
                 "dataset": dataset,
@@ -96,23 +91,12 @@ def ratios(
                 "low": float(low),
                 "high": float(high),
                 "p": p,
-                "verdict": verdict(ratio[best], p),
+                "verdict": verdict if p < SIGNIFICANCE else "undecided",
                 "n": len(ours),
             }
         )
     columns = ["dataset", "level", "method", "competitor", "ratio", "low", "high", "p", "verdict"]
     return pd.DataFrame(found, columns=[*columns, "n"])
-
-
-def verdict(ratio: float, p: float) -> str:
-    """Return what a test says of a ratio.
-
-    >>> verdict(0.9, 0.01), verdict(1.1, 0.01), verdict(0.9, 0.05)
-    ('better', 'worse', 'undecided')
-    """
-    if not p < SIGNIFICANCE:
-        return "undecided"
-    return "better" if ratio < 1 else "worse"
 
 
 def by_dataset(found: pd.DataFrame) -> pd.Series:
@@ -145,19 +129,6 @@ def mean_ratio(
 ) -> tuple[float, float, float]:
     """Return the geometric mean of `ratios` over data sets and levels, and its 95% interval."""
     return overall(by_dataset(ratios(rows, method, competitors, metric, datasets=datasets)))
-
-
-def standing(rows: pd.DataFrame, method: str, *, datasets: Sequence[str] = PUBLIC) -> pd.DataFrame:
-    """Return a row for each data set, the worst first: ratios to the best competitor.
-
-    Columns: `both`, the geometric mean of both levels; `ratio, low, high, p, verdict, competitor`
-    at 90%; `ratio_95`; and `use` of the data set.
-    """
-    found = ratios(rows, method, datasets=datasets)
-    first, second = (found[found.level == level].set_index("dataset") for level in LEVELS)
-    table = first.join(second.ratio.rename("ratio_95")).assign(both=by_dataset(found))
-    table["use"] = [use_of(name) for name in table.index]
-    return table.loc[by_dataset(found).index].drop(columns=["level", "method"])
 
 
 def summary(
@@ -245,18 +216,6 @@ def costs(
     return found
 
 
-def with_sqr(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows with those of `study.sqr` on the paper's data sets, as the method "sqr".
-
-    They have the same splits and the same conformal rank; on PP it learns from all training rows.
-    """
-    stored = results.load("sqr")
-    stored = stored[(stored.model == "sqr") & (stored.form == "conformal")]
-    stored = stored.assign(method="sqr", split="random", first_seconds=stored.train_cpu_seconds)
-    shared = [name for name in rows.columns if name in stored and name != "crps"]
-    return pd.concat([rows, stored[shared]], ignore_index=True)
-
-
 def goals(rows: pd.DataFrame, method: str = "strong", head: str = "head") -> pd.DataFrame:
     """Return the goals of the comparison, fixed beforehand, and whether they were met."""
 
@@ -320,33 +279,3 @@ def paired(rows: pd.DataFrame, a: str, b: str, metric: str) -> pd.DataFrame:
         percent = 100 * float((ours - theirs).mean() / theirs.mean())
         found.append({"dataset": dataset, "level": level, **test._asdict(), "percent": percent})
     return pd.DataFrame(found)
-
-
-def gains(rows: pd.DataFrame, method: str, *, datasets: Sequence[str] = PUBLIC) -> pd.DataFrame:
-    r"""Return the parts of a method's gain over the boosted mean with one margin, by data set.
-
-    Between the two stand two ablations around the method's own estimates, and the logarithms of the
-    three ratios of interval scores add up:
-
-    .. math::
-        \log\frac{S_\text{planes}}{S_\text{boosted}}
-        = \underbrace{\log\frac{S_\text{constant}}{S_\text{boosted}}}_\text{estimates}
-        + \underbrace{\log\frac{S_\text{by width}}{S_\text{constant}}}_\text{noise}
-        + \underbrace{\log\frac{S_\text{planes}}{S_\text{by width}}}_\text{family}.
-
-    The first compares two estimates, each with one margin for all rows. The second lets the margin
-    follow the width of the envelope, symmetric and with the same profile at every level. The third
-    is what planes add: two sides, and a profile that changes with the level.
-
-    Returns:
-        Columns `total` and `PARTS`, 100 times logarithms, mean of both levels; below 0 is good.
-    """
-    steps = ["gb_split", f"{method}_constant", f"{method}_normalised", method]
-    shown = rows[(rows.split == "random") & rows.dataset.isin(datasets) & rows.method.isin(steps)]
-    scores = shown.pivot_table(
-        index=["dataset", "level"], columns="method", values="interval_score", sort=False
-    ).reindex(columns=steps)
-    path = 100 * np.log(scores.dropna()).groupby("dataset", sort=False).mean()
-    found = path.diff(axis="columns").iloc[:, 1:].set_axis(list(PARTS), axis="columns")
-    found.insert(0, "total", path[method] - path["gb_split"])
-    return found.sort_values("total", ascending=False)

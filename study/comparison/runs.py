@@ -20,9 +20,9 @@ from gt2lite.metrics import covers, interval_quality, picp, pinaw, rmse
 from study import results
 from study.comparison.conditional import coverage_by, excess_risk, rarity, regions, width_bins
 from study.comparison.data import ALL, LEVELS, Case, shape_of
-from study.comparison.margins import Intervals, Result
 from study.comparison.methods import IN_STUDY, METHODS, TITLES
 from study.execution import run_all
+from study.margins import Intervals, Result
 
 MOST_ROWS = 5000
 """Training rows beyond this number are left out, so that the study ends within two hours."""

@@ -83,8 +83,6 @@ BOTH_LABELLED = [
     (figures.target_histogram, np.array([0.0, 1.0, 1.0]), "grade"),
     (figures.target_histogram, np.zeros(3), "grade"),
     (figures.firing_ranges, [4, 11], {"a": VALUES}, "firing"),
-    (figures.log_curves, X, {"a": np.exp(X)}, "x", "y"),
-    (figures.level_costs, {"retrain": [1.2, 2.4]}, "cost"),
 ]
 ROWS_NAMED = [  # the names of rows are ticks: the vertical axis needs no label
     (figures.forest, FOREST, "value"),

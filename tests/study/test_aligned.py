@@ -4,14 +4,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from gt2lite import GT2Regressor
-from gt2lite.calibration import rank
 from gt2lite.datasets import load_dataset, prepare
 from gt2lite.losses import loss_and_gradient, make_objective
-from gt2lite.metrics import interval_score, picp
+from gt2lite.metrics import picp
 from gt2lite.system import Planes
 from gt2lite.training import DivergenceError, Recipe, train
-from study import aligned, families, results
+from study import aligned, results
 from study.aligned import (
     HIGHEST,
     LOWEST,
@@ -135,19 +133,3 @@ def test_stored_files_have_all_splits(name):
     seeds, sets = (3, 2) if name == "small_shares" else (5, 4)
     assert (rows.seed.nunique(), rows.dataset.nunique()) == (seeds, sets)
     assert results.provenance(name)["command"] == "python -m study aligned"
-
-
-def test_margins_and_planes_are_scored_on_the_same_halves():
-    X = np.random.default_rng(0).normal(size=(200, 2))
-    y = X[:, 0] + np.random.default_rng(1).normal(size=200)
-    reg = GT2Regressor(n_rules=3, epochs=3).fit(X[:100], y[:100])
-    kinds = ("planes", "constant")
-    found = families.score_halves(reg, X[:100], X[100:], y[100:], kinds=kinds, n_halves=2)
-    assert list(found.kind) == ["planes"] * 2 + ["constant"] * 2
-    assert reg.margins_ is None
-    new, cal = np.split(np.random.default_rng(0).permutation(100), [50])
-    errors = np.sort(np.abs(y[100:] - reg.predict(X[100:]))[cal])
-    margin = errors[rank(0.9, 51) - 1]  # split conformal prediction by hand
-    y_hat = reg.predict(X[100:])[new]
-    expected = interval_score(y[100:][new], y_hat - margin, y_hat + margin, 0.9)
-    assert found.score[2] == pytest.approx(expected)

@@ -15,9 +15,9 @@ from study.comparison import (
     PUBLIC,
     SMOOTH,
     by_dataset,
-    known_noise,
     ratios,
 )
+from study.comparison.analysis import losses
 from study.comparison.conditional import coverage_by, excess_risk, rarity, regions, width_bins
 from study.statistics import corrected_t
 
@@ -89,11 +89,7 @@ def test_a_data_set_has_the_geometric_mean_of_its_levels_and_losses_come_first()
     found = by_dataset(ratios(rows, "strong"))
     assert list(found.index) == ["plastic", "concrete"]
     assert list(found) == pytest.approx([2.0, 0.25])
-    table = comparison.standing(rows, "strong")
-    assert list(table.index) == ["plastic", "concrete"]
-    assert table.ratio["plastic"] == pytest.approx(4.0)
-    assert table.ratio_95["plastic"] == pytest.approx(1.0)
-    assert comparison.losses(rows, ["strong"]).to_dict() == pytest.approx({"plastic": 2.0})
+    assert losses(rows, ["strong"]).to_dict() == pytest.approx({"plastic": 2.0})
 
 
 def test_data_sets_without_the_method_or_competitors_are_left_out():
@@ -140,12 +136,6 @@ def test_costs_are_geometric_means_of_all_that_fitting_takes():
     assert found.predict_times["strong"] == pytest.approx(1.0)
 
 
-def test_sqr_joins_on_the_papers_data_sets():
-    rows = comparison.with_sqr(rows_of({"strong": 1.0}, sets=SMOOTH))
-    assert set(ratios(rows, "strong", ["sqr"], datasets=SMOOTH).dataset) == set(SMOOTH)
-    assert rows.query("method == 'sqr'").groupby(["dataset", "seed", "level"]).size().eq(1).all()
-
-
 def test_pairs_are_by_seed_and_percent_of_the_second():
     rows = rows_of({"strong": lambda d, v, seed: 1.0 + seed, "head": lambda d, v, seed: 2.0 * seed})
     found = comparison.paired(rows, "strong", "head", "rmse").iloc[0]
@@ -169,20 +159,6 @@ def test_goals_are_met_up_to_their_number(strong, head, met):
     names = {"strong": strong, "head": head} | dict.fromkeys(COMPETITORS, 1.0)
     rows = rows_of(names, sets=(*PUBLIC, *SMOOTH), seeds=range(2))
     assert list(comparison.goals(rows).met) == met
-
-
-def test_the_parts_of_a_gain_add_up_and_losses_come_first():
-    def last(dataset, level, seed):
-        return 3.0 if dataset == "plastic" else 1.2
-
-    names = {"gb_split": 2.0, "strong_constant": 1.8, "strong_normalised": 1.5, "strong": last}
-    found = comparison.gains(rows_of(names), "strong")
-    assert list(found.index) == ["plastic", "concrete"]
-    one = found.loc["concrete"]
-    assert one.estimates == pytest.approx(100 * np.log(0.9))
-    assert one.noise == pytest.approx(100 * np.log(1.5 / 1.8))
-    assert one.family == pytest.approx(100 * np.log(0.8))
-    assert one.total == pytest.approx(one.estimates + one.noise + one.family)
 
 
 # ----------------------------------------------------------------- coverage given the inputs
@@ -246,20 +222,3 @@ def test_excess_risk_is_the_distance_of_coverage_from_its_level():
     split = rng.uniform(size=4000) < np.where(X[:, 0] < 0, 1.0, 0.8)  # 0.9 on average
     assert abs(excess_risk(X, even, 0.9)) < 0.02
     assert excess_risk(X, split, 0.9) == pytest.approx(0.1, abs=0.02)
-
-
-# ---------------------------------------------------------------------------- known noise
-
-
-@pytest.mark.parametrize("law", known_noise.SPREADS)
-def test_the_best_intervals_of_a_law_cover_their_level(law):
-    sample = known_noise.draw(law, 20_000, np.random.default_rng(0))
-    lower, upper = known_noise.best_intervals(sample, law, 0.9)
-    assert covers(sample.y, lower, upper).mean() == pytest.approx(0.9, abs=0.01)
-
-
-def test_no_intervals_beat_the_best_ones_and_widths_follow_the_noise():
-    found = known_noise.compare(["linear", "constant"], seeds=[0], epochs=15, n_test=2000)
-    assert (found[["constant", "normalised", "planes"]] > 0.99).all(axis=None)
-    assert found.correlation[0] > 0.5
-    assert np.isnan(found.correlation[1])

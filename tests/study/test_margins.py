@@ -1,4 +1,4 @@
-"""Margins of one number: the rank of calibration decides, and MAPIE finds the same."""
+"""Nested families: ranks decide, MAPIE finds the same margins, the oracle covers its level."""
 
 from __future__ import annotations
 
@@ -9,21 +9,23 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from gt2lite.calibration import CoverageError, rank
+from gt2lite.calibration import CoverageError, ExactCalibrator, rank
+from gt2lite.memberships import kappa_of
 from gt2lite.metrics import picp
-from study.comparison.data import LEVELS
-from study.comparison.margins import (
+from gt2lite.system import Planes
+from gt2lite.training import init_params
+from study.margins import (
     FLOOR,
     GRID,
     Family,
     around,
+    at_coverage,
     between,
     calibrated,
     crps,
-    equalised,
     floored,
+    planes_at_coverage,
 )
-from study.oracle import margins_at_coverage
 
 KINDS = ("constant", "scaled", "quantiles")
 
@@ -73,14 +75,58 @@ def test_higher_levels_contain_lower_ones(rows, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_oracle_covers_just_the_level(rows, kind):
+def test_the_oracle_takes_the_smallest_member_that_covers_the_level(rows, kind):
     test, y = families(rows, kind)[1], rows[1][2]
-    for level in (0.5, *LEVELS):
-        found = equalised(test, y, level)
+    own = test.scores(y)
+    for level in (0.1, 0.5, 0.9, 0.95):
+        found = at_coverage(test, y, level)
         assert picp(y, *found) == rank(level, y.size) / y.size
-        if kind != "scaled":
-            expected = margins_at_coverage(test.lower, test.upper, y, level)
-            assert_allclose(found, expected, atol=1e-9)
+        best = min(t for t in own if (own <= t).sum() >= rank(level, y.size))  # brute force
+        assert_allclose(found, test.at(best), atol=1e-9)
+
+
+def band(y, width=1.0):
+    """The plane alpha reaches from -kappa to kappa, times `width`."""
+
+    def interval(alpha):
+        kappa = np.broadcast_to(kappa_of(alpha), y.shape) * width
+        return -kappa, kappa
+
+    return interval
+
+
+@pytest.mark.parametrize("width", [1.0, 3.0])  # how planes are spread does not matter
+@pytest.mark.parametrize(("level", "k"), [(0.01, 1), (0.5, 50), (0.9, 90), (0.905, 91)])
+def test_the_oracle_of_planes_with_a_known_answer(width, level, k):
+    y = np.linspace(0.01, 1, 100)  # k of them lie within k / 100 of zero
+    lower, upper = planes_at_coverage(band(y, width), y, level)
+    assert np.mean(upper - lower) == pytest.approx(2 * k / 100)
+
+
+def test_if_no_plane_covers_enough_the_lowest_gets_a_margin():
+    y = np.array([0.5, 0.5, 2.0, 2.0])  # few rows: a warning would be an error here
+    for level, width in ((0.5, 1.0), (0.75, 4.0)):
+        lower, upper = planes_at_coverage(band(y), y, level)
+        assert np.mean(upper - lower) == pytest.approx(width)
+
+
+def test_the_oracle_of_a_system_is_the_exact_calibrator_to_the_last_bit():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150, 2))
+    planes = Planes(init_params(X, 4, rng), X)
+    y = planes.output([0.01, 0.5, 1.0]) + 0.003 * rng.normal(size=150)
+    exact = ExactCalibrator().fit(planes, y)
+    for level in (0.3, 0.97):
+        assert_array_equal(planes_at_coverage(planes, y, level), exact.intervals(planes, level))
+
+
+@pytest.mark.parametrize("level", [0, 1, 95])
+def test_a_level_is_a_share(level):
+    y = np.array([1.0, 2.0])
+    with pytest.raises(ValueError, match=r"level must be a number in \(0, 1\)"):
+        at_coverage(around(y), y, level)
+    with pytest.raises(ValueError, match=r"coverage must be a number in \(0, 1\)"):
+        planes_at_coverage(band(y), y, level)
 
 
 def test_a_level_beyond_the_calibration_rows_is_refused(rows):

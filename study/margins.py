@@ -1,4 +1,4 @@
-r"""Intervals that grow with a single number t, and the t that calibration gives them.
+r"""Nested families of intervals, and the member that calibration or an oracle takes from them.
 
 Nearly all intervals around an estimate belong to one family,
 
@@ -8,6 +8,10 @@ with :math:`l = u = \hat y` and :math:`s = 1` for a constant margin (split confo
 :math:`s` an estimate of the spread for normalised residuals, and two quantiles :math:`l, u` with
 :math:`s = 1` for conformalised quantile regression. The family is nested in t, so that the t of the
 right rank on calibration rows has the guarantee, whatever l, u and s are.
+
+Methods that miss their level cannot be compared by width. `at_coverage` and `planes_at_coverage`
+move intervals along their own family until they cover the level of the rows at hand. That takes
+the targets themselves: an oracle, to compare with and never to choose by.
 """
 
 from __future__ import annotations
@@ -17,11 +21,21 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from gt2lite._validation import Array
-from gt2lite.calibration import CoverageError, rank
+from gt2lite._validation import between as check_between
+from gt2lite.calibration import (
+    CoverageError,
+    Interval,
+    critical_scores,
+    cut_ends,
+    find_cuts,
+    rank,
+)
 from gt2lite.datasets import Prepared
-from study.comparison.data import LEVELS
+from gt2lite.losses import pinball
+from study.protocol import LEVELS
 
 FLOOR = 0.05  # least scale, as a share of its mean over the training rows
 
@@ -49,6 +63,75 @@ class Family(NamedTuple):
         lower, upper = self.lower - t * self.scale, self.upper + t * self.scale
         middle = (lower + upper) / 2
         return np.minimum(lower, middle), np.maximum(upper, middle)
+
+
+def around(y_hat: Array, scale: Array | float = 1.0) -> Family:
+    """Return the symmetric family around an estimate (N,)."""
+    return Family(y_hat, y_hat, np.broadcast_to(np.asarray(scale, dtype=float), y_hat.shape))
+
+
+def between(lower: Array, upper: Array) -> Family:
+    """Return the family that adds one margin to two quantiles (N,)."""
+    return Family(lower, upper, np.ones(len(lower)))
+
+
+def floored(scale: Array, of_training: Array) -> Array:
+    """Return a scale (N,) that is nowhere below its floor.
+
+    >>> floored(np.array([-1.0, 2.0]), of_training=np.array([1.0, 3.0]))
+    array([0.1, 2. ])
+    """
+    return np.maximum(scale, FLOOR * max(float(np.mean(of_training)), np.finfo(float).tiny))
+
+
+def calibrated(cal: Family, test: Family, y_cal: Array, level: float) -> tuple[Array, Array]:
+    """Return guaranteed intervals for the test rows, by the rank on calibration rows."""
+    k = rank(level, len(y_cal) + 1)
+    if k > len(y_cal):
+        raise CoverageError(f"level {level} needs more than {len(y_cal)} calibration rows")
+    return test.at(float(np.partition(cal.scores(y_cal), k - 1)[k - 1]))
+
+
+# ---------------------------------------------------------------------------------- oracle
+
+
+def at_coverage(family: Family, y: Array, level: float) -> tuple[Array, Array]:
+    """Return the smallest intervals of the family that cover a share `level` of `y` (N,).
+
+    >>> at_coverage(around(np.zeros(4)), np.array([1.0, -2.0, 3.0, -4.0]), 0.75)[1]
+    array([3., 3., 3., 3.])
+    """
+    k = rank(check_between("level", level, 0, 1), len(y))
+    t = float(np.partition(family.scores(y), k - 1)[k - 1])
+    # a sum may round to the wrong side of the target that it should just reach
+    return family.at(t + 2.0**-40 * (abs(t) + float(np.max(np.abs(y) / family.scale))))
+
+
+def planes_at_coverage(interval: Interval, y: ArrayLike, level: float) -> tuple[Array, Array]:
+    """Return the bounds (N,) of the narrowest plane that covers at least the level of `y`.
+
+    If no plane covers as many, the lowest one gets a margin, as in `ExactCalibrator`.
+
+    Args:
+        interval: the nested intervals of the N targets.
+        y: the targets (N,).
+        level: the coverage.
+
+    >>> from gt2lite.memberships import kappa_of
+    >>> y = np.array([0.1, -0.2, 0.3, -0.9])
+    >>> def interval(alpha):  # the plane alpha reaches from -kappa to kappa
+    ...     kappa = np.broadcast_to(kappa_of(alpha), y.shape)
+    ...     return -kappa, kappa
+    >>> lower, upper = planes_at_coverage(interval, y, 0.75)
+    >>> round(float(np.mean(upper - lower)), 6)  # 3 of 4 lie within 0.3
+    0.6
+    """
+    cuts = find_cuts(critical_scores(interval, y), level, "exact")
+    lower, upper = cut_ends(interval, [cuts])
+    return lower[0], upper[0]
+
+
+# ----------------------------------------------------------------------- results of methods
 
 
 class Prediction(NamedTuple):
@@ -81,6 +164,11 @@ class Result:
     chosen: tuple[dict[str, Any], ...] = ()  # settings chosen inside the training set
 
 
+def normalised(y_hat: Array, scale: Array | float = 1.0) -> Prediction:
+    """Return the symmetric family around an estimate (N,) at every level."""
+    return Prediction(y_hat, lambda level: around(y_hat, scale))
+
+
 def conformal(
     form: str, cal: Prediction, test: Prediction, data: Prepared, *, every_level: bool = True
 ) -> Intervals:
@@ -101,59 +189,9 @@ def conformal(
         form,
         np.broadcast_to(test.y_hat, (len(LEVELS), len(data.y_test))),
         np.array([at(level) for level in LEVELS]),
-        np.array([equalised(test.family(level), data.y_test, level) for level in LEVELS]),
+        np.array([at_coverage(test.family(level), data.y_test, level) for level in LEVELS]),
         crps([at(level) for level in GRID], data.y_test) if every_level else None,
     )
-
-
-def around(y_hat: Array, scale: Array | float = 1.0) -> Family:
-    """Return the symmetric family around an estimate (N,)."""
-    return Family(y_hat, y_hat, np.broadcast_to(np.asarray(scale, dtype=float), y_hat.shape))
-
-
-def normalised(y_hat: Array, scale: Array | float = 1.0) -> Prediction:
-    """Return the symmetric family around an estimate (N,) at every level."""
-    return Prediction(y_hat, lambda level: around(y_hat, scale))
-
-
-def between(lower: Array, upper: Array) -> Family:
-    """Return the family that adds one margin to two quantiles (N,)."""
-    return Family(lower, upper, np.ones(len(lower)))
-
-
-def floored(scale: Array, of_training: Array) -> Array:
-    """Return a scale (N,) that is nowhere below its floor.
-
-    >>> floored(np.array([-1.0, 2.0]), of_training=np.array([1.0, 3.0]))
-    array([0.1, 2. ])
-    """
-    return np.maximum(scale, FLOOR * max(float(np.mean(of_training)), np.finfo(float).tiny))
-
-
-def calibrated(cal: Family, test: Family, y_cal: Array, level: float) -> tuple[Array, Array]:
-    """Return guaranteed intervals for the test rows, by the rank on calibration rows."""
-    k = rank(level, len(y_cal) + 1)
-    if k > len(y_cal):
-        raise CoverageError(f"level {level} needs more than {len(y_cal)} calibration rows")
-    return test.at(float(np.partition(cal.scores(y_cal), k - 1)[k - 1]))
-
-
-def equalised(family: Family, y: Array, level: float) -> tuple[Array, Array]:
-    """Return the smallest intervals of the family that cover a share `level` of `y`: the oracle."""
-    k = rank(level, len(y))
-    t = float(np.partition(family.scores(y), k - 1)[k - 1])
-    # a sum may round to the wrong side of the target that it should just reach
-    reach = max(abs(t), float(np.max(np.abs(y) / family.scale)))
-    return family.at(t + 2.0**-40 * reach)
-
-
-def pinball(error: Array, tau: float) -> Array:
-    """Return the pinball loss of ``error = y - quantile``.
-
-    >>> pinball(np.array([1.0, -1.0]), 0.75)
-    array([0.75, 0.25])
-    """
-    return np.maximum(tau * error, (tau - 1) * error)
 
 
 def crps(intervals: Sequence[tuple[Array, Array]], y: Array) -> float:
