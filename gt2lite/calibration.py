@@ -182,6 +182,20 @@ class Scores:
     def _order(self) -> NDArray[np.intp]:
         return np.lexsort((self.margin, -self.alpha))  # by plane, then by margin
 
+    @property
+    def keys(self) -> Array:
+        """Three numbers (Q, 3) that order samples from far below their estimate to far above it.
+
+        Side, plane and margin, each rising with the target: the signed position of
+        `gt2lite.distribution`. Rows compare like words in a dictionary.
+        """
+        return np.stack([self.side, -self.side * self.alpha, self.side * self.margin], axis=1)
+
+    @_kept
+    def rising(self) -> NDArray[np.intp]:
+        """The samples (Q,) in rising order of their keys."""
+        return np.lexsort(self.keys.T[::-1])
+
     def arrays(self) -> dict[str, Array]:
         """Return the scores as arrays to be stored."""
         return {
@@ -233,12 +247,16 @@ def critical_scores(interval: Interval, y: ArrayLike, lowest: float | None = Non
     if parts is None:
         return _bisect(interval, y, lowest)
     # memberships, which all planes share, are computed once for each stretch
-    found = [_bisect(part, y[rows], lowest) for rows, part in parts()]
+    return join_scores([_bisect(part, y[rows], lowest) for rows, part in parts()])
+
+
+def join_scores(found: Sequence[Scores]) -> Scores:
+    """Return the scores of several sets of samples, of one family, as those of one set."""
     alpha, margin, side = (
         np.concatenate([getattr(scores, name) for scores in found])
         for name in ("alpha", "margin", "side")
     )
-    return Scores(alpha, margin, side, lowest)
+    return Scores(alpha, margin, side, found[0].alpha_min)
 
 
 def critical_alpha(interval: Interval, y: ArrayLike) -> Array:
@@ -370,6 +388,9 @@ class MarginFamily:
 
     def __init__(self, centre: Array, half: Array) -> None:
         self.centre, self.half = vector("centre", centre), vector("half", half, len(centre))
+
+    def __len__(self) -> int:
+        return len(self.centre)
 
     def __call__(self, alpha: float | Array) -> tuple[Array, Array]:
         """Return lower and upper ends (N,) of one member, or of one for each row (N,)."""
@@ -1008,6 +1029,14 @@ class RankedCalibration(Calibration):
         self._check_fitted()
         return HALVINGS + 1
 
+    def sets_of(self, groups: ArrayLike | None) -> tuple[list[Scores], Any]:
+        """Return the scores that new rows are compared with, and which of them each row has.
+
+        One set of scores for all rows and the index 0; or one for each group, and indices (N,).
+        """
+        refuse_groups(groups)
+        return [self.scores], 0
+
     def _cuts(self, coverage: Any, group: str | int | None = None) -> tuple[Cut, Cut]:
         refuse_groups(group)
         return find_cuts(self.scores, coverage, self.method, self.sides, self.tails)
@@ -1256,29 +1285,42 @@ class GroupCalibrator(RankedCalibration):
         reached = scores.n_between(cuts) / len(scores)
         return ReportRow(label, len(scores), source, alpha, margin, reached)
 
-    def _row_cuts(self, coverage: Any, groups: ArrayLike | None) -> tuple[Cut, Cut]:
+    def sets_of(self, groups: ArrayLike | None) -> tuple[list[Scores], IntArray]:
+        """Return the scores of the groups of new rows, and which of them each row has (N,)."""
+        self._check_fitted()
+        present, rows = self._places(groups)
+        return [self._by_group[label] for label in present], rows
+
+    def _places(self, groups: ArrayLike | None) -> tuple[list[Label], IntArray]:
+        """Return the groups that are present, each once, and the place (N,) of each row's."""
         labels = read_groups(groups)
         present = list(dict.fromkeys(labels))
-        found = self._find_all(coverage, present)
+        self._refuse_unseen(present)
         place = {label: i for i, label in enumerate(present)}
-        rows = np.array([place[label] for label in labels])
+        return present, np.array([place[label] for label in labels])
+
+    def _row_cuts(self, coverage: Any, groups: ArrayLike | None) -> tuple[Cut, Cut]:
+        present, rows = self._places(groups)
+        found = self._find_all(coverage, present)
         table = np.array(found)[rows]  # (N, lower and upper, alpha and margin)
         lower, upper = Cut(table[:, 0, 0], table[:, 0, 1]), Cut(table[:, 1, 0], table[:, 1, 1])
         return lower, upper if self.sides == "each" else lower
 
     def _cuts(self, coverage: Any, group: Label | None = None) -> tuple[Cut, Cut]:
-        (cuts,) = self._find_all(coverage, read_groups(None if group is None else [group]))
+        present, _ = self._places(None if group is None else [group])
+        (cuts,) = self._find_all(coverage, present)
         return cuts
 
-    def _find_all(self, coverage: Any, labels: Sequence[Label]) -> list[tuple[Cut, Cut]]:
-        """Return the cuts of groups at a level, and warn if some are the pool's."""
-        self._check_fitted()
+    def _refuse_unseen(self, labels: Sequence[Label]) -> None:
         unseen = [repr(label) for label in labels if label not in self._by_group]
         if unseen:
             raise ValueError(
                 f"groups must be among those of the calibration set, got {_few(unseen)}; "
                 f"it has {_few(map(repr, self._by_group))}"
             )
+
+    def _find_all(self, coverage: Any, labels: Sequence[Label]) -> list[tuple[Cut, Cut]]:
+        """Return the cuts of groups at a level, and warn if some are the pool's."""
         found = [self._find(coverage, label) for label in labels]
         pooled = [g for g, (_, source) in zip(labels, found, strict=True) if source == "pool"]
         if pooled:
