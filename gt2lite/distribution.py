@@ -153,7 +153,8 @@ class Distribution:
         above Q / (Q + 1), is infinite, and a `SmallCalibrationWarning` says so.
         """
         single = n_axes("quantiles", q) == 0
-        levels = [between("quantiles", level, 0, 1) for level in np.ravel(q)]
+        given: Any = [q] if single else q
+        levels = [between("quantiles", level, 0, 1) for level in given]
         if not levels:
             raise ValueError("quantiles must not be empty: pass a number in (0, 1), or several")
         rows = [[self._cut(level, scores) for scores in self._sets] for level in levels]
