@@ -96,7 +96,7 @@ def alternating(lower, upper, point, turn=[0]):  # noqa: B006
 
 
 @pytest.mark.parametrize("choose", [far, on_the_point, contrary, alternating])
-@pytest.mark.parametrize(("coverage", "rate"), [(0.9, 0.1), (0.5, 0.05), (0.1, 0.3)])
+@pytest.mark.parametrize(("coverage", "rate"), [(0.9, 0.2), (0.5, 0.05), (0.1, 0.3)])
 def test_the_bound_holds_after_every_row_of_an_adversarial_sequence(
     data, fitted, choose, coverage, rate
 ):
