@@ -439,10 +439,13 @@ class SmallCalibrationWarning(UserWarning):
     """The calibration set, or a group of it, is so small that its coverage is known roughly."""
 
 
+Label = str | int  # of a group
+
+
 class ReportRow(NamedTuple):
     """Planes, margins and coverage at a level, of a group or of all samples (group None)."""
 
-    group: str | int | None
+    group: Label | None
     n_samples: int
     calibrated_on: str  # "all", "group", "pool" of all groups, or "nothing" for a group too small
     alpha: float | Array  # a number, or (2,) if lower and upper bound have planes of their own
@@ -471,7 +474,7 @@ class Calibration(ABC):
             y: their targets (Q,).
             groups: the group of each (Q,), for a `GroupCalibrator` only.
         """
-        refuse_groups(groups)
+        self._places(groups)
         y = vector("y", y)
         if y.size < FEW_SAMPLES:
             warn(
@@ -500,16 +503,13 @@ class Calibration(ABC):
         Returns:
             Two arrays (N,), or (N, L) for a sequence of levels.
         """
-        self._check_fitted()
-        if n_axes("coverage", coverage) == 0:
-            lower, upper = cut_ends(interval, [self._row_cuts(coverage, groups)])[:, 0]
-            return lower, upper
-        vector("coverage", coverage)
-        levels = np.ravel(coverage)  # single precision, too: see `plain_fraction`
-        ends = cut_ends(interval, [self._row_cuts(level, groups) for level in levels])  # (2, L, N)
-        return ends[0].T, ends[1].T
+        levels, single = self._levels(coverage)
+        labels, rows = self._places(groups)
+        cuts = [_cuts_of_rows(self._all_cuts(level, labels), rows) for level in levels]
+        lower, upper = cut_ends(interval, cuts)  # (L, N) each
+        return (lower[0], upper[0]) if single else (lower.T, upper.T)
 
-    def alpha(self, coverage: Any, group: str | int | None = None) -> Any:
+    def alpha(self, coverage: Any, group: Label | None = None) -> Any:
         """Return the plane for a level; NaN if no plane covers enough and there is a `margin`.
 
         Args:
@@ -522,7 +522,7 @@ class Calibration(ABC):
         """
         return self._read_cuts(coverage, group, 0)
 
-    def margin(self, coverage: Any, group: str | int | None = None) -> Any:
+    def margin(self, coverage: Any, group: Label | None = None) -> Any:
         """Return the margin added to the lowest plane for a level, 0 if a plane covers enough.
 
         It has the units of the intervals; arguments and shapes are those of `alpha`.
@@ -531,8 +531,8 @@ class Calibration(ABC):
 
     def reached(self, coverage: float) -> float:
         """Return the share of the calibration set that the intervals for a level cover."""
-        n_samples = self.n_samples
-        return self._n_covered(self._cuts(coverage)) / n_samples
+        n_samples, (labels, _) = self.n_samples, self._places(None)
+        return self._n_covered(self._all_cuts(coverage, labels)[0]) / n_samples
 
     def coverage(self, alpha: float) -> float:
         """Return the share of the calibration set that the plane `alpha` covers."""
@@ -593,23 +593,38 @@ class Calibration(ABC):
             raise ValueError(f"not the state of a {cls.kind} calibrator: {error}") from error
         return self
 
-    def _read_cuts(self, coverage: Any, group: str | int | None, part: int) -> Any:
-        """Return alpha (part 0) or margin (part 1) of the cuts for levels, see `alpha`."""
+    def _levels(self, coverage: Any) -> tuple[Sequence[Any], bool]:
+        """Return levels as a sequence, and whether it was a single number."""
         self._check_fitted()
         if n_axes("coverage", coverage) == 0:
-            return self._value(self._cuts(coverage, group), part)
+            return [coverage], True
         vector("coverage", coverage)
-        return np.array([self._value(self._cuts(c, group), part) for c in np.ravel(coverage)]).T
+        return list(np.ravel(coverage)), False  # single precision, too: see `plain_fraction`
+
+    def _read_cuts(self, coverage: Any, group: Label | None, part: int) -> Any:
+        """Return alpha (part 0) or margin (part 1) of the cuts for levels, see `alpha`."""
+        levels, single = self._levels(coverage)
+        labels, _ = self._places(None if group is None else [group])
+        found = [self._value(self._all_cuts(level, labels)[0], part) for level in levels]
+        return found[0] if single else np.array(found).T
 
     def _value(self, cuts: tuple[Cut, Cut], part: int) -> Any:
         """Return alpha or margin of two cuts: a number if they are one, else (2,)."""
         lower, upper = cuts
         return lower[part] if self.sides == "both" else np.array([lower[part], upper[part]])
 
-    def _row_cuts(self, coverage: Any, groups: ArrayLike | None) -> tuple[Cut, Cut]:
-        """Return the cuts of the lower and upper bounds of new rows."""
-        refuse_groups(groups)
-        return self._cuts(coverage)
+    def _places(self, groups: ArrayLike | None) -> tuple[Sequence[Label | None], Any]:
+        """Return the groups that are present, each once, and the place (N,) of each row's.
+
+        Without groups: one that is None, and 0 for all rows.
+        """
+        if groups is not None:
+            raise ValueError("groups must be None, because this calibration is not by groups")
+        return [None], 0
+
+    def _all_cuts(self, coverage: Any, labels: Sequence[Any]) -> list[tuple[Cut, Cut]]:
+        """Return where the lower and the upper bound are cut for a level, for each group."""
+        return [self._cuts(coverage) for _ in labels]
 
     def _check_fitted(self) -> None:
         if not self._n_samples:
@@ -619,8 +634,8 @@ class Calibration(ABC):
     def _learn(self, interval: Interval, y: Array) -> None: ...
 
     @abstractmethod
-    def _cuts(self, coverage: Any, group: str | int | None = None) -> tuple[Cut, Cut]:
-        """Return where the lower and the upper bound are cut for a level, of one group."""
+    def _cuts(self, coverage: Any) -> tuple[Cut, Cut]:
+        """Return where the lower and the upper bound are cut for a level, without groups."""
 
     @abstractmethod
     def _n_covered(self, cuts: tuple[Cut, Cut]) -> int:
@@ -636,10 +651,13 @@ class Calibration(ABC):
         """Undo `get_state`, and return the number of samples."""
 
 
-def refuse_groups(groups: ArrayLike | None) -> None:
-    """Raise an error if groups are given to a calibration without groups."""
-    if groups is not None:
-        raise ValueError("groups must be None, because this calibration is not by groups")
+def _cuts_of_rows(cuts: Sequence[tuple[Cut, Cut]], rows: Any) -> tuple[Cut, Cut]:
+    """Return the cuts of rows from those of groups and the places of the rows, or 0."""
+    if np.ndim(rows) == 0:
+        return cuts[rows]
+    table = np.array(cuts)[rows]  # (N, lower and upper, alpha and margin)
+    lower, upper = (Cut(table[:, i, 0], table[:, i, 1]) for i in (0, 1))
+    return lower, lower if all(low is up for low, up in cuts) else upper
 
 
 # ------------------------------------------------------------------------------ the paper's methods
@@ -674,8 +692,7 @@ class _PlaneCalibrator(Calibration):
     def _phi(self, alpha: float) -> float:
         return self._count(alpha) / self._y.size
 
-    def _cuts(self, coverage: Any, group: str | int | None = None) -> tuple[Cut, Cut]:
-        refuse_groups(group)
+    def _cuts(self, coverage: Any) -> tuple[Cut, Cut]:
         cut = Cut(self._plane(self._level(coverage)))
         return cut, cut
 
@@ -992,6 +1009,7 @@ def tails_of(sides: str, tails: Any = None) -> tuple[float, float] | None:
 class RankedCalibration(Calibration):
     """A calibration that has for each sample where in the nested family it is first covered."""
 
+    _by_group: dict[Label, Scores]  # those of a `GroupCalibrator`
     method: str  # "exact" or "conformal"
     tails: tuple[float, float] = EQUAL_TAILS  # of the misses, with sides="each"
 
@@ -1020,11 +1038,10 @@ class RankedCalibration(Calibration):
 
         One set of scores for all rows and the index 0; or one for each group, and indices (N,).
         """
-        refuse_groups(groups)
-        return [self.scores], 0
+        scores, (labels, rows) = self.scores, self._places(groups)
+        return [scores if label is None else self._by_group[label] for label in labels], rows
 
-    def _cuts(self, coverage: Any, group: str | int | None = None) -> tuple[Cut, Cut]:
-        refuse_groups(group)
+    def _cuts(self, coverage: Any) -> tuple[Cut, Cut]:
         return find_cuts(self.scores, coverage, self.method, self.sides, self.tails)
 
     def _n_covered(self, cuts: tuple[Cut, Cut]) -> int:
@@ -1140,7 +1157,6 @@ class TwoSidedCalibrator(RankedCalibration):
 
 # ------------------------------------------------------------------------------------------- groups
 
-Label = str | int
 SMALL_GROUPS = ("raise", "pool")
 
 
@@ -1267,41 +1283,17 @@ class GroupCalibrator(RankedCalibration):
         reached = scores.n_between(cuts) / len(scores)
         return ReportRow(label, len(scores), source, alpha, margin, reached)
 
-    def sets_of(self, groups: ArrayLike | None) -> tuple[list[Scores], IntArray]:
-        """Return the scores of the groups of new rows, and which of them each row has (N,)."""
-        self._check_fitted()
-        present, rows = self._places(groups)
-        return [self._by_group[label] for label in present], rows
-
     def _places(self, groups: ArrayLike | None) -> tuple[list[Label], IntArray]:
-        """Return the groups that are present, each once, and the place (N,) of each row's."""
         labels = read_groups(groups)
-        present = list(dict.fromkeys(labels))
-        self._refuse_unseen(present)
-        place = {label: i for i, label in enumerate(present)}
-        return present, np.array([place[label] for label in labels])
-
-    def _row_cuts(self, coverage: Any, groups: ArrayLike | None) -> tuple[Cut, Cut]:
-        present, rows = self._places(groups)
-        found = self._find_all(coverage, present)
-        table = np.array(found)[rows]  # (N, lower and upper, alpha and margin)
-        lower, upper = Cut(table[:, 0, 0], table[:, 0, 1]), Cut(table[:, 1, 0], table[:, 1, 1])
-        return lower, upper if self.sides == "each" else lower
-
-    def _cuts(self, coverage: Any, group: Label | None = None) -> tuple[Cut, Cut]:
-        present, _ = self._places(None if group is None else [group])
-        (cuts,) = self._find_all(coverage, present)
-        return cuts
-
-    def _refuse_unseen(self, labels: Sequence[Label]) -> None:
-        unseen = [repr(label) for label in labels if label not in self._by_group]
-        if unseen:
+        place = {label: i for i, label in enumerate(dict.fromkeys(labels))}
+        if unseen := [repr(label) for label in place if label not in self._by_group]:
             raise ValueError(
                 f"groups must be among those of the calibration set, got {_few(unseen)}; "
                 f"it has {_few(map(repr, self._by_group))}"
             )
+        return list(place), np.array([place[label] for label in labels])
 
-    def _find_all(self, coverage: Any, labels: Sequence[Label]) -> list[tuple[Cut, Cut]]:
+    def _all_cuts(self, coverage: Any, labels: Sequence[Any]) -> list[tuple[Cut, Cut]]:
         """Return the cuts of groups at a level, and warn if some are the pool's."""
         found = [self._find(coverage, label) for label in labels]
         pooled = [g for g, (_, source) in zip(labels, found, strict=True) if source == "pool"]
