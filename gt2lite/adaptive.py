@@ -29,6 +29,7 @@ from gt2lite.calibration import (
     find_cuts,
     join_scores,
 )
+from gt2lite.distribution import Distribution
 
 
 class AdaptiveIntervals:
@@ -115,10 +116,9 @@ class AdaptiveIntervals:
         level of 0 or less the interval is the plane alpha = 1, a single point.
         """
         rows = self.reg.predict_distribution(X)
-        cuts = self._cuts()
-        lower, upper = cut_ends(rows.interval, [(Cut(1.0),) * 2 if cuts is None else cuts])[:, 0]
-        bounds = (rows.scaler.inverse_bounds(end) + rows.shift for end in (lower, upper))
-        return next(bounds), next(bounds)
+        lower, upper = self._scaled_bounds(rows)
+        units = rows.scaler.inverse_bounds
+        return units(lower) + rows.shift, units(upper) + rows.shift
 
     def update(self, X: Any, y: Any) -> NDArray[np.bool_]:
         """Learn from the targets `y` (N,) of rows `X` (N, M), one row after the other.
@@ -127,16 +127,28 @@ class AdaptiveIntervals:
             (N,) which rows were covered at the levels that they had.
         """
         rows = self.reg.predict_distribution(X)
-        new = rows.scores(read_target(y, len(rows), type(self).__name__))
+        target = read_target(y, len(rows), type(self).__name__)
+        if self.window is None and len(rows) == 1:  # one evaluation; a score takes 41
+            lower, upper = self._scaled_bounds(rows)
+            scaled = rows.scaler.transform_y(target - rows.shift)
+            covered = (lower <= scaled) & (scaled <= upper) & (self.level > 0)
+            self.n_rows, self.n_missed = self.n_rows + 1, self.n_missed + int(not covered[0])
+            return covered
+        new = rows.scores(target)
         n_known, joined = len(self._scores), join_scores([self._scores, new])
         covered = np.empty(len(new), dtype=bool)
         for i in range(len(new)):
             cuts = self._cuts()
             covered[i] = cuts is not None and new.take([i]).n_between(cuts) == 1
-            self.n_rows, self.n_missed = self.n_rows + 1, self.n_missed + (not covered[i])
+            self.n_rows, self.n_missed = self.n_rows + 1, self.n_missed + int(not covered[i])
             if self.window is not None:
                 self._scores = joined.take(slice(i + 1, i + 1 + n_known))
         return covered
+
+    def _scaled_bounds(self, rows: Distribution) -> Array:
+        """Return the bounds (2, N) at the current level, in the units of the system."""
+        cuts = self._cuts() or (Cut(1.0), Cut(1.0))
+        return cut_ends(rows.interval, [cuts])[:, 0]
 
     def _cuts(self) -> tuple[Cut, Cut] | None:
         """Return where the bounds are cut at the current level; None for the single point."""
