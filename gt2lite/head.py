@@ -42,6 +42,7 @@ from gt2lite._validation import (
     whole,
 )
 from gt2lite.calibration import DEFAULT_COVERAGE, Calibration, make_calibrator
+from gt2lite.distribution import Distribution
 from gt2lite.explanations import Explanation
 from gt2lite.memberships import ALPHA_0
 from gt2lite.regressor import (
@@ -242,6 +243,17 @@ class IntervalHead(Stateful, Regressor):
         if as_frame:
             return interval_frame(X, lower, upper, coverage, alpha)
         return lower, upper
+
+    def predict_distribution(self, X: Any, *, groups: Any = None) -> Distribution:
+        """Return the predictive distributions, see `GT2Regressor.predict_distribution`."""
+        predicted, inputs = self._inputs(*self._read(X))
+        return self.head_.predict_distribution(inputs, groups=groups).shifted(predicted)
+
+    def predict_quantile(
+        self, X: Any, quantiles: float | Sequence[float], *, groups: Any = None
+    ) -> Array:
+        """Return quantiles (N,) or (N, L) of y, see `GT2Regressor.predict_quantile`."""
+        return self.predict_distribution(X, groups=groups).quantile(quantiles)
 
     def calibration_report(
         self, coverage: float | Sequence[float], *, as_frame: bool = False

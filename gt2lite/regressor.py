@@ -42,6 +42,7 @@ from gt2lite.calibration import (
     read_groups,
 )
 from gt2lite.datasets import SCALERS, Scaler, check_target
+from gt2lite.distribution import Distribution
 from gt2lite.explanations import Explanation, draw_background, explain_row
 from gt2lite.memberships import ALPHA_0
 from gt2lite.metrics import interval_score
@@ -485,6 +486,40 @@ class GT2Regressor(Stateful, Regressor):
             return interval_frame(X, lower, upper, coverage, alpha)
         return lower, upper
 
+    def predict_distribution(self, X: Any, *, groups: Any = None) -> Distribution:
+        """Return the predictive distributions of rows `X` (N, M), in units of y.
+
+        The result has `quantile(q)`, `cdf(y)`, `mean`, `sample(rng, size)`, `crps(y)` and
+        `plot(ax, row)`; see `predict_quantile` for its guarantee.
+
+        Args:
+            X: inputs (N, M).
+            groups: the group of each row (N,), if the calibration was by groups.
+        """
+        check_fitted(self)
+        calibrator, planes = self._calibrated(), self._planes(X, keep=True)
+        if groups is not None:
+            groups = read_groups(groups, len(planes))
+        return Distribution(calibrator, self._fitted().family(planes), self.scaler_, groups)
+
+    def predict_quantile(
+        self, X: Any, quantiles: float | Sequence[float], *, groups: Any = None
+    ) -> Array:
+        """Return quantiles of the predictive distributions, (N,), or (N, L) for L of them.
+
+        After `calibrate` by "conformal", whatever its `sides`, the target of a new exchangeable row
+        is at most the quantile q with a probability of at least q for q >= 1/2, and it is below the
+        quantile with a probability of at most q for q < 1/2. Without ties both probabilities are
+        within 1 / (Q + 1) of q. Quantiles never cross. "table" and "search" have no quantiles.
+
+        Args:
+            X: inputs (N, M).
+            quantiles: a number in (0, 1), or L of them. Below 1 / (Q + 1) and above Q / (Q + 1),
+                with Q calibration rows, they are infinite, with a `SmallCalibrationWarning`.
+            groups: the group of each row (N,), if the calibration was by groups.
+        """
+        return self.predict_distribution(X, groups=groups).quantile(quantiles)
+
     def calibration_report(
         self, coverage: float | Sequence[float], *, as_frame: bool = False
     ) -> Any:
@@ -839,12 +874,12 @@ class GT2Regressor(Stateful, Regressor):
         values = match_table(X, self)
         return self.scaler_.transform_X(values)
 
-    def _planes(self, X: Any) -> Planes | MeanPlanes:
+    def _planes(self, X: Any, keep: bool = False) -> Planes | MeanPlanes:
         scaled = self._scaled(X)  # which checks that it is fitted
         fitted = self._fitted()
         if fitted.limits is not None:
             _warn_if_clipped(scaled, fitted.limits, self._names or input_names(self))
-        return fitted.planes(scaled, keep=False)
+        return fitted.planes(scaled, keep)
 
     def _calibrated(self) -> Calibration:
         if not hasattr(self, "calibrator_"):
