@@ -213,7 +213,8 @@ var gt2liteModel = (() => { // var: a page may hold several figures, each with t
   };
   const PARTS = { "%Y": "(?<Y>\\d{4})", "%m": "(?<m>\\d\\d?)", "%d": "(?<d>\\d\\d?)", "%H": "(?<H>\\d\\d?)", "%M": "(?<M>\\d\\d?)", "%S": "(?<S>\\d\\d?)" };
   const ISO = "%Y-%m(?:-%d)?(?:[T ]%H(?::%M(?::%S(?:\\.\\d+)?)?)?)?";
-  const asDate = (value, format) => { // in days since 1970
+  const asDate = (value, format) => { // in days since 1970; a number is that already
+    if (typeof value === "number") return value;
     const pattern = (format ? format.replace(/[.]/g, "\\.") : ISO).replace(/%[YmdHMS]/g, (code) => PARTS[code]);
     const found = asText(value).match(new RegExp(`^${pattern}$`));
     if (!found) return null;
@@ -278,14 +279,17 @@ var gt2liteModel = (() => { // var: a page may hold several figures, each with t
     const lowest = margins ? TINY : max(systems.map((system) => system.alphaMin));
     const [least, most] = (isTable ? file.content.bounds : [null, null]).map((b, i) => b ?? [-Infinity, Infinity][i]);
 
-    const toScaled = (row) => {
+    const toInputs = (row) => {
       const values = Array.isArray(row) ? row : names.map((name) => row[name]);
       const inputs = columns ? columns.flatMap((column, i) => encode(column, values[i])) : values.map(Number);
       const wrong = inputs.findIndex((value) => !Number.isFinite(value));
       if (wrong >= 0 || inputs.length !== scaler.x_mean.length) {
         throw new TypeError(`a row must have a number for each of ${names.join(", ")}`);
       }
-      const scaled = inputs.map((value, m) => (value - scaler.x_mean[m]) / scaler.x_std[m]);
+      return inputs;
+    };
+    const toScaled = (row) => {
+      const scaled = toInputs(row).map((value, m) => (value - scaler.x_mean[m]) / scaler.x_std[m]);
       return limits ? scaled.map((z, m) => Math.min(Math.max(z, limits[0][m]), limits[1][m])) : scaled;
     };
     const toUser = (z) => {
@@ -325,6 +329,7 @@ var gt2liteModel = (() => { // var: a page may hold several figures, each with t
       names,
       columns,
       groups: content.calibration?.state.labels,
+      inputs: toInputs, // the numbers that a row becomes
       predict: (row) => toUser(at(row).output()),
       plane: (row, kappa) => at(row).ends(kappa).map(toUser), // of the trained systems, not calibrated
       interval: (row, level, group) => {

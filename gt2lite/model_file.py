@@ -135,7 +135,7 @@ def encode(kind: str, content: Mapping[str, Any]) -> bytes:
     """
     one_of("kind", kind, KINDS)
     lines = [
-        f"{json.dumps(name)}: {json.dumps(value, allow_nan=False, default=_plain)}"
+        f"{json.dumps(name)}: {json.dumps(value, allow_nan=False, default=plain)}"
         for name, value in content.items()
     ]
     body = "{\n" + ",\n".join(lines) + "\n}"
@@ -149,6 +149,29 @@ def encode(kind: str, content: Mapping[str, Any]) -> bytes:
             'calibrate on fewer rows, or by method="conformal", which stores no inputs'
         )
     return data
+
+
+def for_evaluator(kind: str, content: Mapping[str, Any]) -> Content:
+    """Return what `evaluator.js` needs of a regressor or a table model, as it stands in a file.
+
+    Hashes of training rows, the course of training and what was tried are left out.
+    """
+    if kind == "table model":
+        content = dict(content)
+        regressor = for_evaluator("regressor", content["regressor"])["content"]
+        return {"version": VERSION, "kind": kind, "content": content | {"regressor": regressor}}
+    kept = {name: content[name] for name in _EVALUATED}
+    kept["settings"] = {"target_transform": content["settings"]["target_transform"]}
+    kept["systems"] = [
+        {"inputs": system["inputs"], "params": system["params"]} for system in content["systems"]
+    ]
+    return {"version": VERSION, "kind": kind, "content": kept}
+
+
+_EVALUATED = (
+    *("features", "columns", "scaler", "planes", "systems", "ranks", "margins", "limits"),
+    "calibration",
+)
 
 
 def read(path: Location, kind: str) -> Content:
@@ -236,7 +259,7 @@ def _without_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Return a value that `json` does not know as one that it does."""
     if isinstance(value, (np.ndarray, np.generic)):
         if value.dtype.kind not in "biufUO":
