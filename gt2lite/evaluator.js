@@ -331,7 +331,10 @@ var gt2liteModel = (() => { // var: a page may hold several figures, each with t
       groups: content.calibration?.state.labels,
       inputs: toInputs, // the numbers that a row becomes
       predict: (row) => toUser(at(row).output()),
-      plane: (row, kappa) => at(row).ends(kappa).map(toUser), // of the trained systems, not calibrated
+      planes: (row) => { // the trained intervals as a function of kappa in [0, 1], not calibrated
+        const { ends } = at(row);
+        return (kappa) => ends(kappa).map(toUser);
+      },
       interval: (row, level, group) => {
         if (!content.calibration) throw new Error("this model is not calibrated");
         calibration ??= makeCalibration(content.calibration);

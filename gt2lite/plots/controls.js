@@ -1,7 +1,7 @@
 // Sliders, panels and axes of live figures: plain SVG and native controls, no library.
 // Every figure brings its data along; `start` finds those that still stand and draws them. All
 // sentences that change are also reported to screen readers.
-window.gt2lite ??= (() => {
+window.gt2liteControls ??= (() => {
   "use strict";
 
   const add = (parent, tag, attributes = {}, text = "") => {

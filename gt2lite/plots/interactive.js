@@ -1,7 +1,7 @@
 // The figures of `interactive.py`, drawn with `controls.js`.
 (() => {
   "use strict";
-  const { add, slider, panel, axes, ticks, minus, number, fixed, path, miss, start } = window.gt2lite;
+  const { add, slider, panel, axes, ticks, minus, number, fixed, path, miss, start } = window.gt2liteControls;
 
   // The height of the cut against what its intervals cover
 

@@ -1,7 +1,7 @@
 // The panel "What if?" of a report: inputs to move, the prediction with its interval, and the rules.
 (() => {
   "use strict";
-  const { add, slider, panel, ticks, number, minus, start } = window.gt2lite;
+  const { add, slider, panel, ticks, number, minus, start } = window.gt2liteControls;
   const SHOWN = 6; // inputs that are not folded
 
   const whatIf = (root, data) => {
@@ -15,7 +15,7 @@
     const list = (parent, name, options) => {
       const label = add(add(parent, "div", { class: "gt2-slider" }), "label");
       add(label, "span", {}, name);
-      const select = add(label, "select");
+      const select = add(label, "select", { "aria-label": name });
       for (const [value, words] of options) add(select, "option", { value: JSON.stringify(value) }, words);
       select.addEventListener("change", () => update());
       read[name] = () => JSON.parse(select.value);

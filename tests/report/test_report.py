@@ -274,8 +274,10 @@ def test_the_panel_predicts_what_the_model_does(tab, made):
     shown = [float(n.replace(",", "")) for n in re.findall(r"[\d,]*\d\.?\d*(?=;| to|\.)", said)]
     np.testing.assert_allclose(shown[-3:], found.iloc[:3].astype(float), rtol=6e-4)
     assert "80% interval" in said and "training range" not in said
-    shares = re.findall(r"Rule \d+: (\d+)%", tab.locator(".gt2-rules").inner_text())
-    assert 90 <= sum(map(int, shares)) <= 105
+    weights = model.regressor.rule_weights(model.columns.encode(pd.DataFrame([row])).inputs)[0]
+    shares = re.findall(r"Rule (\d+): (\d+)%", tab.locator(".gt2-rules").inner_text())
+    assert len(shares) == 10
+    assert all(abs(100 * weights[int(rule) - 1] - int(share)) < 0.51 for rule, share in shares)
 
 
 @pytest.mark.browser
