@@ -180,7 +180,7 @@ class TableModel:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one JSON file at exactly this path."""
-        model_file.write_file(path, self.encode())
+        model_file.write_files({path: self.encode()})
 
 
 def load(path: str | os.PathLike[str]) -> TableModel:

@@ -101,7 +101,11 @@ def test_few_samples_are_all_drawn(sample):
 @pytest.mark.parametrize("kind", ["switch", "drag"])
 def test_rules_are_in_the_order_of_their_consequents(elements, kind):
     found = {name: list(values) for name, values in elements[kind].data.items()}
-    assert found == {"y": [1, 2, 3, 4], "f_lower": [0, 0.4, 0.1, 0.2], "f_upper": [0.9, 0.8, 0.5, 0.6]}
+    assert found == {
+        "y": [1, 2, 3, 4],
+        "f_lower": [0, 0.4, 0.1, 0.2],
+        "f_upper": [0.9, 0.8, 0.5, 0.6],
+    }
 
 
 @pytest.mark.parametrize(
