@@ -288,7 +288,7 @@
       return total > 0 ? sum / total : NaN;
     };
     const all = (wrong) => Array.from({ length: P + 1 }, (_, k) => mean(k, wrong));
-    const end = Math.min(...all(false).filter((v) => !Number.isNaN(v)));
+    const [end] = gt2liteModel.typeReduce(f_lower, f_upper, y);
     const between = (k) => (k === 0 ? y[0] - pad / 2 : k === P ? y[P - 1] + pad / 2 : (y[k - 1] + y[k]) / 2);
     const drawWeights = (svg, w, h) => {
       const [k, wrong] = [control.valueAsNumber, form.valueAsNumber];

@@ -80,7 +80,7 @@ def regressor_case(path, settings, options):
     groups = groups_of(rows) if "groups" in options else None
     reg.save(path)
     expected = answers(reg, rows, groups, reg.rule_weights(rows))
-    return json.loads(path.read_text()), rows.tolist(), groups, np.std(y), expected
+    return json.loads(path.read_text()), rows.tolist(), groups, reg.scaler_.y_std, expected
 
 
 def answers(reg, rows, groups, weights):
@@ -158,14 +158,17 @@ EVALUATE = """(file, rows, groups, levels) => {
 
 
 def error(evaluate, case, last=0):
-    """Return the largest difference from NumPy, of values in standard deviations of the target."""
+    """Return the largest difference from NumPy, in standard deviations of the learned target."""
     file, rows, groups, unit, expected = case
     groups = None if groups is None else groups[-last:].tolist()
     found = np.array(evaluate(file, rows[-last:], groups, LEVELS), dtype=float)
-    expected, n_values = expected[-last:], 1 + 2 * len(LEVELS)
+    expected, n_values = expected[-last:].copy(), 1 + 2 * len(LEVELS)
     assert found.shape == expected.shape and np.isfinite(expected).mean() > 0.5
     same = found == expected  # infinite ones
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if file["content"].get("settings", {}).get("target_transform") == "log":
+            for values in (found, expected):  # the target that is learned is log(y)
+                values[:, :n_values] = np.log(values[:, :n_values])
         difference = np.where(same, 0.0, np.abs(found - expected))
     difference[:, :n_values] /= unit
     return float(np.max(np.nan_to_num(difference, nan=np.inf)))

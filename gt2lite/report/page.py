@@ -1,8 +1,8 @@
 """The page of a report: figures, tables, and the template `page.html.j2`.
 
 The page is one file. It makes no request, and suits small screens and dark mode. It contains the
-model: its panel "What if?" (`whatif.js`) evaluates it by `evaluator.js` in the reader's browser. The
-template has the text; it escapes everything that comes from the table.
+model: its panel "What if?" (`whatif.js`) evaluates it in the reader's browser, by `evaluator.js`.
+The template has the text; it escapes everything that comes from the table.
 """
 
 from __future__ import annotations
