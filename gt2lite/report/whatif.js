@@ -64,7 +64,7 @@
       columns.slice(SHOWN).forEach((column) => control(folded, column));
     }
     const most = Array.from({ length: 50 }, (_, i) => 99 - i).find(reachable) ?? 50;
-    const level = slider(root, "Level of the interval",
+    const level = slider(root, "Level",
       { min: Math.min(50, most), max: most, step: 1, value: Math.min(data.level, most), say: (v) => `${v}%` }, () => update());
     const said = add(root, "p", { class: "gt2-say", "aria-live": "polite" });
     const answer = add(said, "strong");

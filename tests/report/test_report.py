@@ -268,7 +268,7 @@ def test_the_panel_predicts_what_the_model_does(tab, made):
             control.select_option(label=value)
         else:
             control.fill(str(value))
-    tab.get_by_label("Level of the interval").fill("80")
+    tab.get_by_label("Level", exact=True).fill("80")
     found = model.predict(pd.DataFrame([row]), [0.8]).iloc[0]
     said = tab.locator(".gt2-say").inner_text()
     shown = [float(n.replace(",", "")) for n in re.findall(r"[\d,]*\d\.?\d*(?=;| to|\.)", said)]
