@@ -62,7 +62,7 @@ slides: $(VENV)/.stamp ## Make slides of the chapters for offline presentation: 
 chapter: $(VENV)/.stamp ## Run one chapter: NAME=type2_sets PARAMS="sigma=2 s_r=0.5"
 	@$(PY) tools/book.py chapter
 
-lab: $(VENV)/.lab ## Open JupyterLab on executed copies of the chapters (PROFILE=quick; ARGS for JupyterLab)
+lab: $(VENV)/.lab ## Open JupyterLab on copies of the chapters, with the outputs of the last build (ARGS for JupyterLab)
 	@$(PY) tools/args.py $(PY) tools/book.py lab --
 
 own: $(VENV)/.stamp ## Run the chapter on your own data: CSV=houses.csv TARGET=price LEVELS="0.8 0.9" (GROUP=, TIME=)

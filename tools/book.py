@@ -3,7 +3,7 @@
 python tools/book.py build --profile full|quick     pages: _build/html/index.html
 python tools/book.py pdf --profile full|quick       one PDF: _build/gt2lite.pdf (needs Chromium)
 python tools/book.py slides --profile full|quick    slides of the chapters: _build/slides/
-python tools/book.py lab --profile full|quick       JupyterLab on executed copies: _build/lab/
+python tools/book.py lab --profile full|quick       JupyterLab on copies: _build/lab/
 python tools/book.py chapter NAME --params "seed=3 epochs=5"    one chapter: _build/runs/
 
 Options that are not given come from the variables PROFILE, NAME, PARAMS and SOLUTIONS: make hands
@@ -137,19 +137,17 @@ def make_slides(root: Path, profile: str) -> None:
 
 
 def open_lab(root: Path, profile: str, words: Sequence[str] = ()) -> None:
-    """Execute what has to be executed, copy it for the reader, and open JupyterLab there.
+    """Copy the chapters for the reader, with the outputs that there are, and open JupyterLab there.
+
+    Nothing is run first: a chapter that `make book` has not run yet has no outputs.
 
     Args:
         root: the sources.
         profile: of the runs that the copies show.
         words: more for the command line of JupyterLab.
     """
-    lab.check()  # before the chapters run, not after
-    build = root / "_build"
-    _say(f"lab: profile {profile}")
-    for run in execute(root, build, profile):
-        _say(f"  {run.job.chapter.name} is copied as it was written: {run.error}")
-    folder = build / "lab"
+    lab.check()
+    build, folder = root / "_build", root / "_build" / "lab"
     for name in lab.copy_chapters(root, build / "executed" / profile, folder):
         _say(f"  {name:<24} is left as you changed it (delete it to have a fresh copy)")
     _say(lab.how_to(_shown(folder)))
@@ -204,7 +202,7 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
         "build": "execute what changed and compile the pages",
         "pdf": "the same as one PDF (needs Chromium)",
         "slides": "make slides of the chapters",
-        "lab": "open JupyterLab on executed copies",
+        "lab": "open JupyterLab on copies of the chapters",
     }.items():
         command = commands.add_parser(name, help=text)
         command.add_argument("--profile", default=given["PROFILE"], help="full (default) or quick")

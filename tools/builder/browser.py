@@ -54,8 +54,14 @@ def chromium() -> Iterator[Any]:
             browser.close()
 
 
-# On paper nothing unfolds: show solutions and parameters.
-_UNFOLD = """() => {
+# On paper nothing unfolds: show solutions and parameters. What one looks up on a screen, the API
+# reference, the long tables and the status of the build, is not printed.
+_PREPARE = """() => {
+  for (const page of ["api/", "appendix_tables", "guarantees"])
+    for (const mark of document.querySelectorAll(`[id^="document-chapters/${page}"]`)) {
+      mark.nextElementSibling.remove();  // the section of the page
+      mark.remove();
+    }
   for (const node of document.querySelectorAll("details")) node.open = true;
   for (const node of document.querySelectorAll(".toggle-hidden"))
     node.classList.remove("toggle-hidden");
@@ -65,9 +71,10 @@ _UNFOLD = """() => {
 def print_page(browser: Any, page: Path, target: Path) -> None:
     """Print the page at `page` to the PDF `target`, once its formulas are set."""
     tab = browser.new_page(color_scheme="light")
+    tab.set_default_timeout(0)  # one page holds the whole book
     tab.goto(page.resolve().as_uri())
     tab.evaluate("window.MathJax && MathJax.startup.promise")
-    tab.evaluate(_UNFOLD)
+    tab.evaluate(_PREPARE)
     tab.pdf(
         path=target, format="A4", print_background=True, outline=True, tagged=True,
         margin={"top": "18mm", "bottom": "18mm", "left": "16mm", "right": "16mm"},

@@ -26,7 +26,7 @@ FILE_SEARCH = (
     'if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;'
 )
 STYLE = Path(__file__).with_name("book.css")
-WIDE = Path(__file__).with_name("wide.js")
+SCRIPT = Path(__file__).with_name("book.js")
 MATHJAX = ("sphinx-mathjax-offline", "tex-svg-full.js")
 
 
@@ -44,7 +44,7 @@ def copy_files(app: Any) -> None:
         target = Path(app.outdir) / "_static"
         target.mkdir(parents=True, exist_ok=True)
         shutil.copy(installed_file(*MATHJAX), target / MATHJAX[1])
-        for path in (STYLE, WIDE):
+        for path in (STYLE, SCRIPT):
             shutil.copy(path, target / path.name)
 
 
@@ -166,6 +166,6 @@ def setup(app: Any) -> dict[str, Any]:
     app.connect("builder-inited", share_handlers)
     app.connect("html-page-context", mend_roles)
     app.add_css_file(STYLE.name)
-    app.add_js_file(WIDE.name, loading_method="defer")
+    app.add_js_file(SCRIPT.name, loading_method="defer")
     app.add_js_file(None, body=FILE_SEARCH)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,5 +1,8 @@
-// What is wider than its place scrolls there, and shows that it does: it fades out on the side where
-// more is to come, a word stands below it, and the keyboard reaches it.
+// Two things the theme lacks: boxes that show that they scroll sideways, and parts of the table of
+// contents that fold.
+
+// Content wider than its box scrolls there, and shows it: it fades out on the side where more is to
+// come, a word stands below it, and the keyboard reaches it.
 (() => {
   "use strict";
   const BOXES = [
@@ -63,4 +66,30 @@
   };
   if (document.readyState === "complete") start();
   else window.addEventListener("load", start);
+})();
+
+// Each part of the table of contents folds; the part of this page is open. On the first page, which
+// belongs to none, the first two are.
+(() => {
+  "use strict";
+  const captions = [...document.querySelectorAll("nav.bd-links p.caption")];
+  const isHere = (list) => list.querySelector(".current") !== null;
+  const lists = captions.map((caption) => caption.nextElementSibling);
+  const somewhere = lists.some(isHere);
+  captions.forEach((caption, i) => {
+    const button = document.createElement("button");
+    const list = lists[i];
+    const show = (open) => {
+      list.hidden = !open;
+      button.setAttribute("aria-expanded", String(open));
+    };
+    button.type = "button";
+    button.className = "book-part";
+    button.append(...caption.childNodes);
+    list.id ||= `book-part-${i}`;
+    button.setAttribute("aria-controls", list.id);
+    button.addEventListener("click", () => show(list.hidden));
+    caption.append(button);
+    show(somewhere ? isHere(list) : i < 2);
+  });
 })();
