@@ -281,10 +281,9 @@ var gt2liteModel = (() => { // var: a page may hold several figures, each with t
 
     const toInputs = (row) => {
       const values = Array.isArray(row) ? row : names.map((name) => row[name]);
-      const inputs = columns ? columns.flatMap((column, i) => encode(column, values[i])) : values.map(Number);
-      const wrong = inputs.findIndex((value) => !Number.isFinite(value));
-      if (wrong >= 0 || inputs.length !== scaler.x_mean.length) {
-        throw new TypeError(`a row must have a number for each of ${names.join(", ")}`);
+      const inputs = columns ? columns.flatMap((column, i) => encode(column, values[i])) : values.map(asNumber);
+      if (values.length !== names.length || inputs.includes(null)) {
+        throw new TypeError(`a row must have a value for each of ${names.join(", ")}`);
       }
       return inputs;
     };

@@ -206,6 +206,40 @@ def test_the_browser_computes_what_numpy_does(tab, cases, name):
     assert error(in_browser(tab), cases[name]) < 1e-12
 
 
+REFUSED = {
+    "version": ("gt2liteModel({ ...file, version: 2 })", "version 1, got 2"),
+    "kind": ("gt2liteModel({ ...file, kind: 'head' })", 'kind "head" needs Python'),
+    "level": ("model.interval(row, 1)", "level must lie in"),
+    "reach": ("model.interval(row, 0.9999)", "level 0.9999 is out of reach"),
+    "gap": ("model.predict([...row.slice(1), null])", "a value for each of x0, x1, x2, x3"),
+    "name": ("model.predict({ x0: 1, x1: 1, x2: 1 })", "a value for each of"),
+    "length": ("model.predict([1, 2, 3])", "a value for each of"),
+    "calibration": ("open({ calibration: null }).interval(row, 0.9)", "not calibrated"),
+    "method": ("open({ calibration: other }).interval(row, 0.9)", '"search" needs Python'),
+    "group": ("open({ calibration: grouped }).interval(row, 0.9, 'b')", "group must be one of a"),
+}
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("what", REFUSED)
+def test_bad_requests_are_refused_by_name(tab, cases, what):
+    call, match = REFUSED[what]
+    file, rows, *_ = cases["the paper's recipe"]
+    in_browser(tab)
+    script = f"""([file, row]) => {{
+      const {{ content }} = file;
+      const open = (changed) => gt2liteModel({{ ...file, content: {{ ...content, ...changed }} }});
+      const other = {{ state: {{ kind: "search", options: {{}} }}, arrays: {{}} }};
+      const {{ arrays }} = content.calibration;
+      const grouped = {{ state: {{ kind: "group", options: {{}}, labels: ["a"] }},
+        arrays: {{ ...arrays, group: arrays.side.map(() => 0) }} }};
+      const model = gt2liteModel(file);
+      return {call};
+    }}"""
+    with pytest.raises(Exception, match=match):
+        tab.evaluate(script, [file, rows[0]])
+
+
 FAULTS = {  # what is replaced by what, and a model that shows it
     "the room below": ("sum(sL.map((s) => Math.log(room(s))))", "0", "aligned"),
     "the room above": ("[Math.log(room(s)), Math.log(", "[0, Math.log(", "aligned"),
