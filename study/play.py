@@ -15,7 +15,7 @@ from gt2lite import GT2Regressor
 from gt2lite._validation import Array, vector
 from gt2lite.calibration import rank
 from gt2lite.memberships import alpha_of
-from gt2lite.model_file import for_evaluator, pack_regressor
+from gt2lite.model_file import for_evaluator, pack_regressor, unpack_regressor
 from gt2lite.plots.inference import bands_along, chosen_weights, points_along
 from gt2lite.plots.interactive import EVALUATOR, Interactive, by_consequent, still_figure
 from gt2lite.plots.style import BLUE, VERMILION, labelled
@@ -32,6 +32,30 @@ def _model(reg: GT2Regressor) -> dict[str, Any]:
     if reg.n_features_in_ != 1:
         raise ValueError(f"reg must have one input, got {reg.n_features_in_}")
     return for_evaluator("regressor", pack_regressor(reg))
+
+
+def with_system(system: Array, centres: Array, sigma: float) -> GT2Regressor:
+    """Return an uncalibrated model of the system of chapter `small_system`, in its own units.
+
+    Args:
+        system: slopes, heights at the centres, and the two shares before their sigmoid (2 P + 2,).
+        centres: of the rules (P,).
+        sigma: their width.
+    """
+    P = len(centres)
+    reg = GT2Regressor(n_rules=P, smf="scalar", epochs=1).fit([[0.0], [1.0]], [0.0, 1.0])
+    content = pack_regressor(reg)
+    content["scaler"] = {"x_mean": [0.0], "x_std": [1.0], "y_mean": 0.0, "y_std": 1.0}
+    slopes, heights = system[:P], system[P : 2 * P]
+    content["systems"][0]["params"] = {
+        "c": centres[:, None],
+        "raw_sigma": np.full((P, 1), sigma),
+        "raw_l": system[-2:-1],
+        "raw_r": system[-1:],
+        "a": slopes[:, None],
+        "a0": heights - slopes * centres,
+    }
+    return unpack_regressor(GT2Regressor, content)  # type: ignore[no-any-return]
 
 
 def level_band(

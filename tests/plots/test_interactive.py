@@ -127,6 +127,17 @@ def test_the_slider_refuses_an_estimator():
         plots.alpha_slider(object(), np.zeros(2))
 
 
+def test_the_small_system_of_the_first_chapter_is_a_model():
+    slopes, heights, raw = np.array([0.5, 0.2, 0.1]), np.array([0.0, 1.5, 2.0]), np.array([0.3, -1])
+    centres = np.array([0.0, 2.0, 4.0])
+    found = play.with_system(np.concatenate([slopes, heights, raw]), centres, 1.0)
+    s_l, s_r = 1 / (1 + np.exp(-raw))
+    mu = np.exp(-((X[:, None] - centres) ** 2) / 2)
+    lower, upper = secondary(mu, 0.6, s_l, s_r)
+    ends = type_reduce(lower, upper, heights + slopes * (X[:, None] - centres))
+    assert_allclose(found.predict_interval(X[:, None], alpha=0.01 ** (0.6**2)), ends, atol=1e-12)
+
+
 # ------------------------------------------------------------------------- in a browser
 
 
