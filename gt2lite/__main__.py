@@ -114,7 +114,7 @@ def _report(options: dict[str, Any]) -> tuple[Any, Path]:
 
 def _predict(options: dict[str, Any]) -> tuple[Any, Path]:
     """Return a function that predicts a table, and the file that it writes."""
-    from gt2lite.model_file import check_writable, write_file
+    from gt2lite.model_file import check_writable, write_files
     from gt2lite.report import load, short_stem
     from gt2lite.report.model import frame_to_csv
 
@@ -133,7 +133,7 @@ def _predict(options: dict[str, Any]) -> tuple[Any, Path]:
         frame = model.predict(table, levels, with_inputs=with_inputs, sheet=options["sheet"])
         for note in model.notes:
             print(f"note: {note}", file=sys.stderr)
-        write_file(out, frame_to_csv(frame))
+        write_files({out: frame_to_csv(frame)})
         print(f"{len(frame):,} rows: {out}")
 
     return run, out

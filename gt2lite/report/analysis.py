@@ -21,6 +21,7 @@ from gt2lite.columns import Columns, Frame, TableError, as_labels, find_kind, re
 from gt2lite.metrics import covers, interval_score, rmse
 from gt2lite.regressor import GT2Regressor, bound_names, percent
 from gt2lite.report.model import TableModel, put_before, read_bounds, read_levels
+from gt2lite.rules import Rules
 from gt2lite.splits import group_parts, random_parts
 from gt2lite.training import InterruptedTrainingWarning
 
@@ -131,8 +132,10 @@ class Findings:
     alerts: list[str]  #: what may be wrong with the table
     warnings: list[str]  #: what may void the guarantee
     notes: list[str]  #: what else was unusual about the table or the training
-    rules: str  #: the rules in words, of a small system that imitates the model
-    fidelity: str  #: how well it does; empty if these are rules of the model itself
+    target_range: tuple[float, float]  #: smallest and largest target of the training rows
+    rules: Rules  #: the rules of a small system that imitates the model
+    readable: GT2Regressor | None  #: that system; None if these are rules of the model itself
+    fidelity: str  #: how well it imitates the model; empty without it
 
     def bounds(self, level: float) -> tuple[Array, Array]:
         """Return the lower and upper bounds (N,) at a level."""
@@ -221,6 +224,7 @@ def analyse(table: Frame, request: Request, log: Callable[[str], None], verbose:
         alerts=alerts,
         warnings=find_warnings(frame, columns, sets, request),
         notes=[*notes, *unusual, *warned],
+        target_range=(float(parts["training"][1].min()), float(parts["training"][1].max())),
         **read_rules(regressor, *parts["training"], request.target),
     )
 
@@ -392,15 +396,15 @@ def _compare(parts: Parts, predictions: Frame, model: TableModel, trees: Any) ->
     return found
 
 
-def read_rules(regressor: GT2Regressor, X: Frame, y: Array, target: str) -> dict[str, str]:
-    """Return the rules of a small system that imitates the model, and how well it does.
+def read_rules(regressor: GT2Regressor, X: Frame, y: Array, target: str) -> dict[str, Any]:
+    """Return the rules of a small system that imitates the model, that system, and its fidelity.
 
     Of fewer than 100 rows, the heaviest rules of the model's first system take their place.
     """
-    if len(y) < 100:
-        return {"rules": str(regressor.rules(X, target=target)), "fidelity": ""}
-    small = regressor.readable(X, y)
-    return {"rules": str(small.rules(X, target=target)), "fidelity": str(small.fidelity_)}
+    small = regressor.readable(X, y) if len(y) >= 100 else None
+    fidelity = "" if small is None else str(small.fidelity_)
+    rules = (small or regressor).rules(X, target=target)
+    return {"rules": rules, "readable": small, "fidelity": fidelity}
 
 
 # ------------------------------------------------------------------- measure

@@ -164,20 +164,23 @@ class TableModel:
                 notes.append(f"{len(rows):,} of {len(flags):,} rows ({shown}) {what}")
         return notes
 
-    def encode(self) -> bytes:
+    def content(self) -> dict[str, Any]:
         """Return the content of the model file, see `gt2lite.model_file`."""
-        content = {
+        return {
             "target": self.target,
             "levels": self.levels,
             "bounds": [bound if math.isfinite(bound) else None for bound in self.bounds],
             "columns": self.columns.to_json(),
             "regressor": model_file.pack_regressor(self.regressor),
         }
-        return model_file.encode("table model", content)
+
+    def encode(self) -> bytes:
+        """Return the bytes of the model file."""
+        return model_file.encode("table model", self.content())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one JSON file at exactly this path."""
-        model_file.write_file(path, self.encode())
+        model_file.write_files({path: self.encode()})
 
 
 def load(path: str | os.PathLike[str]) -> TableModel:

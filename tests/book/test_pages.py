@@ -23,7 +23,9 @@ book = importlib.import_module("book")
 browser = importlib.import_module("builder.browser")
 
 CHAPTERS = source.chapters(ROOT)
-MOVES = re.compile(r"\b(alpha_slider|set_3d|switch_point|calibration_play|switch_drag|rank_play)\(")
+MOVES = re.compile(
+    r"\b(alpha_slider|set_3d|switch_point|calibration_play|switch_drag|rank_play|level_band)\("
+)
 MOVING = [chapter.document for chapter in CHAPTERS if MOVES.search("\n".join(chapter.code))]
 
 pytestmark = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import signal
@@ -21,6 +22,7 @@ from gt2lite.__main__ import main
 from gt2lite.columns import specify
 from gt2lite.model_file import FileFormatError
 from gt2lite.report import Report, TableError, TableModel, analysis, load, read, report
+from gt2lite.report import page as page_module
 from gt2lite.report.analysis import Request, split_rows
 from gt2lite.report.model import frame_to_csv, put_before
 
@@ -215,7 +217,7 @@ def test_one_command_makes_a_page_predictions_and_a_model(made):
 
 
 def test_the_page_loads_nothing(page):
-    assert not re.search(r"https?:|<script|<link|url\(|@import", page)
+    assert not re.search(r"https?:|<script[^>]*src|<link|url\(|@import|fetch\(", page)
     assert re.findall(r'src="([^"]{0,22})', page) == ["data:image/png;base64,"] * 4
 
 
@@ -232,9 +234,69 @@ def test_the_page_has_every_part(page):
     ):
         assert words in page
     sections = re.findall(r'<h2 id="s(\d+)">', page)
-    assert sections == re.findall(r'href="#s(\d+)"', page) == [str(i) for i in range(11)]
+    assert sections == re.findall(r'href="#s(\d+)"', page) == [str(i) for i in range(12)]
     assert all(re.findall(r'<img src="[^"]*" alt="([^"]*)"', page))
     assert "{{" not in page and "None" not in page
+
+
+@pytest.fixture(scope="module")
+def tab(made):
+    """The page in a browser of the size of a phone."""
+    pytest.importorskip("playwright", reason="needs the extra `dev`")
+    sys.path.insert(0, str(ROOT / "tools"))
+    browser = importlib.import_module("builder.browser")
+    if browser.find_chromium() is None:
+        pytest.skip("needs Chromium or Chrome on the PATH")
+    with browser.chromium() as opened:
+        tab = opened.new_page(viewport={"width": 390, "height": 800}, color_scheme="dark")
+        tab.asked = []
+        tab.on("request", lambda request: tab.asked.append(request.url[:9]))
+        tab.on("pageerror", lambda error: tab.asked.append(str(error)))
+        tab.goto((made[0] / "out" / "report.html").as_uri())
+        yield tab
+
+
+@pytest.mark.browser
+def test_the_panel_predicts_what_the_model_does(tab, made):
+    model = load(made[0] / "out" / "model.json")
+    row = {"Größe": 120.0, "Farbe": "blau", "Garten": "no", "Zimmer": 4.0, "verkauft am": None}
+    for name, value in row.items():
+        control = tab.get_by_label(name, exact=True)
+        if name == "verkauft am":
+            row[name] = pd.Timestamp(0) + pd.Timedelta(days=int(control.input_value()))
+        elif isinstance(value, str):
+            control.select_option(label=value)
+        else:
+            control.fill(str(value))
+    tab.get_by_label("Level", exact=True).fill("80")
+    found = model.predict(pd.DataFrame([row]), [0.8]).iloc[0]
+    said = tab.locator(".gt2-say").inner_text()
+    shown = [float(n.replace(",", "")) for n in re.findall(r"[\d,]*\d\.?\d*(?=;| to|\.)", said)]
+    np.testing.assert_allclose(shown[-3:], found.iloc[:3].astype(float), rtol=6e-4)
+    assert "80% interval" in said and "training range" not in said
+    weights = model.regressor.rule_weights(model.columns.encode(pd.DataFrame([row])).inputs)[0]
+    shares = re.findall(r"Rule (\d+): (\d+)%", tab.locator(".gt2-rules").inner_text())
+    assert len(shares) == 10
+    assert all(abs(100 * weights[int(rule) - 1] - int(share)) < 0.51 for rule, share in shares)
+
+
+@pytest.mark.browser
+def test_the_panel_warns_beyond_the_training_range_and_asks_nothing(tab):
+    slider = tab.get_by_label("Größe", exact=True)
+    slider.focus()
+    tab.keyboard.press("End")
+    assert "Größe is above the training range" in tab.locator(".gt2-say").inner_text()
+    tab.keyboard.press("Home")
+    assert "Größe is below the training range" in tab.locator(".gt2-say").inner_text()
+    assert set(tab.asked) <= {"file:///t", "data:imag"}
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_model_that_is_too_large_is_left_out_of_the_page(tmp_path, fast, monkeypatch):
+    monkeypatch.setattr(page_module, "MOST_BYTES", 1000)
+    made = report(easy(), "y", out=tmp_path / "r", progress=False)
+    text = made.page.read_text(encoding="utf-8")
+    assert "too large for a live panel" in text and "<script" not in text
 
 
 def test_predictions_are_of_test_rows_with_nested_intervals(made):
