@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from html import escape
 from numbers import Integral
 from typing import Any, NamedTuple, Self
 
@@ -51,17 +50,7 @@ from gt2lite.regressor import (
     interval_frame,
     split_rows,
 )
-from gt2lite.rules import (
-    SHOWN,
-    Rule,
-    Rules,
-    Units,
-    input_names,
-    one_row,
-    read_rules,
-    rule_weights,
-    wrap,
-)
+from gt2lite.rules import ByRule, Printed, Rules, Units, input_names, one_row, read_by_rule
 from gt2lite.selection import GRID, HeldOut, best_family
 from gt2lite.splits import mark_rows, read_folds, warn_if_seen
 from gt2lite.training import HEAD
@@ -173,6 +162,7 @@ class IntervalHead(Stateful, Regressor):
         Arguments as in `GT2Regressor.calibrate`. A `SeenRowsWarning` reports how many of the rows
         were in `fit`; rows that a frozen base was trained on cannot be detected.
         """
+        groups, options = read_by_rule(groups, options)
         calibrator = make_calibrator(method, sides, groups is not None, options)
         table, values = self._read(X)
         target = read_target(y, len(values), type(self).__name__)
@@ -196,6 +186,7 @@ class IntervalHead(Stateful, Regressor):
         Arguments as in `GT2Regressor.fit_calibrate`, which draws the same rows with the same
         seed. With a frozen base all rows must be new to it.
         """
+        groups, options = read_by_rule(groups, options)
         calibrator = make_calibrator(method, sides, groups is not None, options)
         values, names = read_table(X, self.columns)
         table = values if names is None else X
@@ -206,9 +197,8 @@ class IntervalHead(Stateful, Regressor):
         held = take_rows(values, rest)
         if hasattr(new, "columns_"):
             held = new.columns_.encode(held).inputs.to_numpy()
-        new = new._calibrated_by(
-            calibrator, take_rows(table, rest), held, target[rest], split.labels
-        )
+        labels = groups if isinstance(groups, ByRule) else split.labels
+        new = new._calibrated_by(calibrator, take_rows(table, rest), held, target[rest], labels)
         new.calibration_rows_, new.split_ = rest, split.words
         if not new.out_of_fold_:
             new.split_ += "; the base is frozen: all of them must be new to it"
@@ -260,6 +250,7 @@ class IntervalHead(Stateful, Regressor):
     def rules(
         self,
         X: Any = None,
+        y: Any = None,
         *,
         coverage: float | None = None,
         top: int | None = 10,
@@ -272,6 +263,7 @@ class IntervalHead(Stateful, Regressor):
         Args:
             X: rows (N, M) to weigh the rules on, such as the training rows; with them the rules
                 with the widest intervals come first.
+            y: their targets (N,), see `GT2Regressor.rules`.
             coverage: the level of the intervals (0.9 if None); without a calibration, and if
                 intervals have one bound only, the trained envelope is used instead.
             top: how many rules; None for all that have 1% of the weight or more.
@@ -280,40 +272,30 @@ class IntervalHead(Stateful, Regressor):
             target: the name of the target.
         """
         check_fitted(self)
-        if top is not None:
-            whole("top", top)
-        name, units, fitted = base_name(self.base_), self._units(target), self.head_._fitted()
+        name, units, head = base_name(self.base_), self._units(target), self.head_
         legend = (
-            f"'width': the mean width of intervals, each row weighed by the rule. 'then': how far "
+            f"'width': the mean width of intervals, each row weighted by the rule. 'then': how far "
             f"{name} is off there; the column 'base' is what it predicts. Rules with less "
             f"than {LEAST_SHARE:.0%} of the weight are left out. Ranges as in "
             "GT2Regressor.rules."
         )
         if X is None:
-            rules = read_rules(fitted, units, system=system)
-            shown = [ErrorRule(**vars(rule)) for rule in rules[:top]]
+            rules = head._rules(units, None, system=system)
             title = (
-                f"Where {name} is off: {len(shown)} of {len(rules)} rules (how wide intervals are "
-                "where each leads is not known without rows: rules(X))"
+                f"Where {name} is off: {len(rules[:top])} of {len(rules)} rules (the widths of "
+                "intervals are not known without rows: rules(X))"
             )
-            return Rules(shown, title, legend)
-        _, inputs = self._inputs(*self._read(X))
-        widths, kind = self._widths(inputs, coverage, groups)
-        scaled, mean = self.head_.scaler_.transform_X(inputs), float(widths.mean())
-        weights = rule_weights(fitted, scaled, system=system)  # (N, P)
-        share = weights.mean(axis=0)
-        rules = read_rules(fitted, units, scaled, system=system)
-        found = []
-        for rule in rules:
-            p = rule.number - 1
-            if share[p] >= LEAST_SHARE:
-                width = float(weights[:, p] @ widths / weights[:, p].sum())
-                times = width / mean if mean > 0 else 1.0
-                found.append(ErrorRule(**vars(rule), width=width, times=times))
-        shown = sorted(found, key=lambda rule: (-(rule.width or 0.0), rule.number))[:top]
+            return Rules(rules[:top], title, legend)
+        predicted, inputs = self._inputs(*self._read(X))
+        errors = None if y is None else read_target(y, len(inputs)) - predicted
+        bounds, kind = self._error_bounds(inputs, coverage, groups)
+        rules = head._rules(units, inputs, errors, system=system, groups=groups, bounds=bounds)
+        found = [rule for rule in rules if rule.share >= LEAST_SHARE]
+        shown = sorted(found, key=lambda rule: (-rule.width, rule.number))[:top]
+        mean = units.output(float(np.mean(bounds[1] - bounds[0])))
         title = (
             f"Where {name} is unsure: {len(shown)} of {len(rules)} rules, the widest {kind} first "
-            f"(mean width {units.output(mean)} on {len(inputs)} rows)"
+            f"(mean width {mean} on {len(inputs)} rows)"
         )
         return Rules(shown, title, legend)
 
@@ -561,17 +543,17 @@ class IntervalHead(Stateful, Regressor):
     def _units(self, target: str) -> Units:
         names = input_names(self)
         last = BASE if BASE not in names else f"{BASE} (prediction)"
-        return Units.of(self.head_, (*names, last), f"{target} - base")
+        columns = self.__dict__.get("columns_")
+        return Units.of(self.head_, (*names, last), f"{target} - base", columns)
 
-    def _widths(self, inputs: Array, coverage: Any, groups: Any) -> tuple[Array, str]:
-        """Return the widths (N,) of the intervals that rank the error rules, and their kind."""
+    def _error_bounds(self, inputs: Array, coverage: Any, groups: Any) -> tuple[Any, str]:
+        """Return the bounds (N,) of the intervals that rank the error rules, and their kind."""
         level = DEFAULT_COVERAGE if coverage is None else coverage
         if coverage is not None or hasattr(self.head_, "calibrator_"):
             lower, upper = self.head_.predict_interval(inputs, level, groups=groups)
             if np.isfinite(upper - lower).all():
-                return upper - lower, f"{100 * level:.4g}% intervals"
-        lower, upper = self.head_.predict_interval(inputs, alpha=ALPHA_0)
-        return upper - lower, "trained envelopes"
+                return (lower, upper), f"{100 * level:.4g}% intervals"
+        return self.head_.predict_interval(inputs, alpha=ALPHA_0), "trained envelopes"
 
 
 def cross_fit(system: Any, inputs: Array, errors: Array, rng: np.random.Generator) -> HeldOut:
@@ -594,43 +576,12 @@ def _rms(values: Array) -> float:
     return float(np.sqrt(np.mean(values**2)))
 
 
-# ---------------------------------------------------------------------------- error rules
-
-
-@dataclass(frozen=True)
-class ErrorRule(Rule):
-    """One rule of a head: where it applies, how wide intervals are there, how the base is off.
-
-    `width` is the mean width of the intervals, each row weighted by the rule, and `times` its
-    ratio to the mean width of all rows; both are None without rows.
-    """
-
-    width: float | None = None
-    times: float | None = None
-
-    def heading(self) -> str:
-        """Return the width of intervals and the weight of the rule in words."""
-        if self.width is None:
-            return super().heading()
-        width = self.units.output(self.width)
-        return f"width {width}, {self.times:.2f} of the mean; {super().heading()}"
-
-    def __str__(self) -> str:
-        return self.text(SHOWN)
-
-    def cells(self) -> dict[str, str]:
-        """Return the short form as one row of a table of text."""
-        width = {} if self.width is None else {"width": self.units.output(self.width)}
-        return super().cells() | width
-
-    def row(self) -> dict[str, Any]:
-        """Return all numbers of the rule as one row of a table."""
-        return {"rule": self.number, "width": self.width, "times": self.times} | super().row()
+# --------------------------------------------------------------------------- explanation
 
 
 @dataclass(frozen=True, repr=False)
-class HeadExplanation:
-    """A prediction of a base, the interval around it, and the error rules behind it."""
+class HeadExplanation(Printed):
+    """A prediction of a base, the interval around it, and the explanation of the base's error."""
 
     prediction: float
     lower: float
@@ -640,34 +591,29 @@ class HeadExplanation:
     corrected: bool  # whether the prediction is base + estimate
     target: str
 
-    def __str__(self) -> str:
-        text = self.head.units.output
-        kind = "interval"
+    def table(self) -> list[dict[str, Any]]:
+        """Return the explanation of the base's error as rows of numbers."""
+        return self.head.table()
+
+    def cells(self) -> list[dict[str, str]]:
+        """Return the same as text."""
+        return self.head.cells()
+
+    def notes(self) -> tuple[list[str], list[str]]:
+        """Return the sums of base and head, and the notes on the base's error."""
+        text, kind = self.head.units.output, "interval"
         if self.head.coverage is not None:
             kind = f"{100 * self.head.coverage:.4g}% interval"
         prediction = "the base alone"
         if self.corrected:
             prediction = f"base {text(self.base)} and {text(self.head.prediction)} by the head"
-        lines = (
+        lines = [
             f"{self.target}: prediction {text(self.prediction)} ({prediction})",
-            f"{kind} {text(self.lower)} to {text(self.upper)}: base {text(self.base)} and what "
-            f"the head says of its error, {text(self.head.lower)} to {text(self.head.upper)}",
-        )
-        return "\n".join([*map(wrap, lines), "", str(self.head)])
-
-    __repr__ = __str__
-
-    def table(self) -> list[dict[str, Any]]:
-        """Return the explanation of the base's error as rows of numbers."""
-        return self.head.table()
-
-    def to_frame(self) -> Any:
-        """Return `table` as a pandas frame."""
-        return self.head.to_frame()
-
-    def _repr_html_(self) -> str:
-        first = str(self).partition("\n\n")[0]
-        return f"<p>{escape(first)}</p>{self.head._repr_html_()}"
+            f"{kind} {text(self.lower)} to {text(self.upper)}: base {text(self.base)} and the "
+            f"head's interval for its error, {text(self.head.lower)} to {text(self.head.upper)}",
+        ]
+        before, after = self.head.notes()
+        return [*lines, *before], after
 
 
 # ------------------------------------------------------------------------------- the base

@@ -22,13 +22,16 @@ content
     or null), ``columns`` (how the columns of a data frame are encoded, see `gt2lite.columns`, or
     null), ``scaler`` (means and standard deviations that turn user units into the units of the
     systems), ``marks`` (a hash of each training row), ``planes`` (the alphas that make up the
-    output), ``systems`` (``recipe``, ``inputs``, ``params`` and ``history`` of each), ``ranks``
-    (quantiles of the inputs, or null), ``margins`` (or null), ``candidates`` (what a choice has
-    tried), ``sides`` (that it found best), ``limits`` (range of the inputs, or null),
+    output), ``systems`` (``recipe``, ``inputs``, ``params``, ``history`` and ``leads`` of each),
+    ``ranks`` (quantiles of the inputs, or null), ``margins`` (or null), ``candidates`` (what a
+    choice has tried), ``sides`` (that it found best), ``limits`` (range of the inputs, or null),
     ``calibration`` (``state`` and ``arrays`` of the calibrator, or null) and ``calibration_X``
     (null, except for the methods "table" and "search", which evaluate the calibration rows again
     when a new level is asked for) and ``seen`` (limits of the middle 95% of each scaled input in
-    training, or null; rules are described between them). It holds no training rows.
+    training, or null; rules are described between them) and ``rule_groups`` (null, or the
+    ``system`` and the numbers of its rules that have a group of their ``own``, if calibration was
+    by rules). ``leads`` of a system counts the training rows on which each rule leads. A file holds
+    no training rows.
     The other kinds contain one or several regressors.
 
 Numbers are written as Python's `repr` writes them: the shortest decimal that reads back as the
@@ -75,8 +78,16 @@ from gt2lite._validation import (
     whole,
 )
 from gt2lite._version import __version__
-from gt2lite.calibration import Calibration, Margins, SearchCalibrator, TableCalibrator, restore
+from gt2lite.calibration import (
+    Calibration,
+    GroupCalibrator,
+    Margins,
+    SearchCalibrator,
+    TableCalibrator,
+    restore,
+)
 from gt2lite.datasets import SCALERS, Scaler
+from gt2lite.rules import RuleGroups
 from gt2lite.selection import (
     INPUTS,
     MAX_SYSTEMS,
@@ -333,6 +344,7 @@ def pick(content: Any, *names: str) -> list[Any]:
 _REGRESSOR = (
     *("settings", "features", "columns", "scaler", "marks", "planes", "systems", "ranks"),
     *("margins", "candidates", "sides", "limits", "calibration", "calibration_X", "seen"),
+    "rule_groups",
 )
 
 
@@ -373,6 +385,7 @@ def pack_regressor(reg: Any) -> Content:
         "calibration": calibration,
         "calibration_X": rows,
         "seen": reg.__dict__.get("_seen"),
+        "rule_groups": reg.rule_groups_._asdict() if hasattr(reg, "rule_groups_") else None,
     }
 
 
@@ -408,6 +421,8 @@ def unpack_regressor(cls: Any, content: Any) -> Any:
     calibrator = _unpack_calibrator(parts["calibration"], reg._calibration_X, fitted)
     if calibrator is not None:
         reg.calibrator_ = calibrator
+    if parts["rule_groups"] is not None:
+        reg.rule_groups_ = _unpack_rule_groups(parts["rule_groups"], calibrator, fitted)
     return reg
 
 
@@ -479,7 +494,7 @@ def _unpack_limits(name: str, content: Any, M: int) -> Array:
 
 
 def _unpack_system(content: Any, M: int) -> System:
-    params, recipe, history, inputs = pick(content, *System._fields)
+    params, recipe, history, inputs, leads = pick(content, *System._fields)
     recipe = Recipe(**_tuples(dict(zip(_RECIPE, pick(recipe, *_RECIPE), strict=True))))
     shapes = param_shapes(recipe.n_rules, M, recipe.smf)
     found = {
@@ -490,7 +505,12 @@ def _unpack_system(content: Any, M: int) -> System:
         raise ValueError("params do not have the shapes of the recipe")
     if not (np.abs(found["raw_sigma"]) > np.finfo(float).tiny).all():
         raise ValueError("raw_sigma must not be 0")
-    return System(found, recipe, vector("history", history), one_of("inputs", inputs, INPUTS))
+    if leads is not None:
+        leads = vector("leads", leads, recipe.n_rules)
+        if not ((leads >= 0) & (leads % 1 == 0)).all() or not leads.any():
+            raise ValueError("leads must count the training rows of each rule")
+    history, inputs = vector("history", history), one_of("inputs", inputs, INPUTS)
+    return System(found, recipe, history, inputs, leads)
 
 
 _RECIPE = tuple(field.name for field in fields(Recipe))
@@ -514,6 +534,15 @@ def _unpack_candidate(content: Any) -> Candidate:
         raise ValueError("a candidate must have settings, and be kept or not")
     score = between("score", math.inf if score == "inf" else score, 0, math.inf, closed=True)
     return Candidate(settings, whole("n_folds", n_folds), whole("epochs", epochs), score, kept)
+
+
+def _unpack_rule_groups(content: Any, calibrator: Any, fitted: Fitted) -> RuleGroups:
+    system, own = pick(content, *RuleGroups._fields)
+    system = whole("system", system, 0, len(fitted.systems) - 1)
+    P = fitted.systems[system].recipe.n_rules
+    if not isinstance(calibrator, GroupCalibrator):
+        raise ValueError("rule_groups must be null without a calibration by groups")
+    return RuleGroups(system, tuple(whole("own", rule, 1, P) for rule in own))
 
 
 def _unpack_calibrator(content: Any, rows: Array | None, fitted: Fitted) -> Calibration | None:
