@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from io import StringIO
 from numbers import Integral
 from typing import Any, NamedTuple, Self
 
@@ -50,7 +51,18 @@ from gt2lite.regressor import (
     interval_frame,
     split_rows,
 )
-from gt2lite.rules import ByRule, Printed, Rules, Units, input_names, one_row, read_by_rule
+from gt2lite.rules import (
+    ByRule,
+    Intervals,
+    Printed,
+    Rules,
+    Units,
+    input_names,
+    named_table,
+    one_row,
+    read_by_rule,
+    row_table,
+)
 from gt2lite.selection import GRID, HeldOut, best_family
 from gt2lite.splits import mark_rows, read_folds, warn_if_seen
 from gt2lite.training import HEAD
@@ -279,6 +291,8 @@ class IntervalHead(Stateful, Regressor):
             f"than {LEAST_SHARE:.0%} of the weight are left out. Ranges as in "
             "GT2Regressor.rules."
         )
+        if top is not None:
+            whole("top", top)
         if X is None:
             rules = head._rules(units, None, system=system)
             title = (
@@ -288,11 +302,13 @@ class IntervalHead(Stateful, Regressor):
             return Rules(rules[:top], title, legend)
         predicted, inputs = self._inputs(*self._read(X))
         errors = None if y is None else read_target(y, len(inputs)) - predicted
-        bounds, kind = self._error_bounds(inputs, coverage, groups)
-        rules = head._rules(units, inputs, errors, system=system, groups=groups, bounds=bounds)
+        (lower, upper), kind = self._error_bounds(inputs, coverage, groups)
+        rules = head._rules(
+            units, inputs, system=system, intervals=Intervals(lower, upper, kind, errors)
+        )
         found = [rule for rule in rules if rule.share >= LEAST_SHARE]
         shown = sorted(found, key=lambda rule: (-rule.width, rule.number))[:top]
-        mean = units.output(float(np.mean(bounds[1] - bounds[0])))
+        mean = units.output(float(np.mean(upper - lower)))
         title = (
             f"Where {name} is unsure: {len(shown)} of {len(rules)} rules, the widest {kind} first "
             f"(mean width {mean} on {len(inputs)} rows)"
@@ -317,14 +333,9 @@ class IntervalHead(Stateful, Regressor):
         base's error, of one system by its error rules, of several by the inputs; its bounds and
         the base's prediction add up to the bounds of the interval.
         """
-        values = one_row(x, self)
+        values, table = one_row(x, self), row_table(x, self)
         if hasattr(self, "columns_"):
-            row = x if hasattr(x, "columns") else x.to_frame().T
-            table = row.astype(self.probes_.dtypes.to_dict())
-        elif hasattr(x, "columns"):
-            table = x
-        else:
-            table = named_table(values, getattr(self, "feature_names_in_", None))
+            table = table.astype(self.probes_.dtypes.to_dict())
         predicted, inputs = self._inputs(table, values)
         if background is not None:
             _, background = self._inputs(*self._read(background))
@@ -697,15 +708,6 @@ def predict_base(base: Any, table: Any) -> Array:
     return vector("the prediction of base", predicted, len(table))
 
 
-def named_table(values: Array, names: Names | None) -> Any:
-    """Return rows (N, M) as a pandas frame, if a base was trained on columns with names."""
-    try:
-        import pandas
-    except ImportError:
-        return values
-    return values if names is None else pandas.DataFrame(values, columns=names)
-
-
 # Probe rows of a raw table keep the types of its columns, which a base may depend on.
 
 
@@ -728,35 +730,17 @@ def draw_probes(table: Any, draws: IntArray) -> Any:
 
 
 def pack_probes(probes: Any) -> Any:
-    """Return probe rows as content of a file: numbers, or the columns of a raw frame."""
+    """Return probe rows as content of a file: numbers, or a raw frame as JSON with its types."""
     if isinstance(probes, np.ndarray):
         return probes
-    found = []
-    for name in probes:
-        values, dtype = probes[name], probes[name].dtype
-        kinds = getattr(dtype, "categories", None)
-        plain = values.astype(str) if dtype.kind in "Mm" else values.astype(object)
-        found.append(
-            {
-                "name": name,
-                "type": str(dtype),
-                "categories": None if kinds is None else kinds.tolist(),
-                "values": plain.where(values.notna(), None).tolist(),
-            }
-        )
-    return found
+    return probes.to_json(orient="table", index=False, double_precision=15, date_unit="ns")
 
 
 def unpack_probes(content: Any) -> Any:
     """Return the frame that `pack_probes` described."""
     import pandas as pd
 
-    columns = {}
-    for item in content:
-        name, dtype, kinds, values = model_file.pick(item, "name", "type", "categories", "values")
-        series = pd.Series(values, dtype=object)
-        columns[name] = series.astype(dtype if kinds is None else pd.CategoricalDtype(kinds))
-    return pd.DataFrame(columns)
+    return pd.read_json(StringIO(content), orient="table", precise_float=True)
 
 
 # A saved head describes its base by class, text and predictions for probe rows.

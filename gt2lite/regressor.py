@@ -48,6 +48,7 @@ from gt2lite.metrics import interval_score
 from gt2lite.rules import (
     ByRule,
     Comparison,
+    Intervals,
     RuleChange,
     RuleGroups,
     Rules,
@@ -603,14 +604,15 @@ class GT2Regressor(Stateful, Regressor):
     ) -> Rules:
         """Return the rules; `units` may have other names."""
         by_rule = self.__dict__.get("rule_groups_")
-        options["groups"] = None
         if by_rule is not None and by_rule.system == system:
             options |= {"groups": by_rule, "sizes": self.calibrator_.sizes}  # type: ignore[attr-defined]
         rows = None if X is None else self._scaled(X)
-        if rows is not None and not (y is coverage is options["groups"] is None):
-            if "bounds" not in options:
-                options["bounds"] = self.predict_interval(X, coverage, groups=groups)
-            options["y"] = None if y is None else read_target(y, len(rows))
+        measured = y is not None or coverage is not None or "groups" in options
+        if rows is not None and measured and "intervals" not in options:
+            lower, upper = self.predict_interval(X, coverage, groups=groups)
+            kind = f"{percent(coverage or DEFAULT_COVERAGE)}% intervals"
+            y = None if y is None else read_target(y, len(rows))
+            options["intervals"] = Intervals(lower, upper, kind, y)
         return read_rules(self._fitted(), units, rows, system=system, **options)
 
     def rule_weights(self, X: Any, *, system: int = 0) -> Array:
@@ -812,7 +814,8 @@ class GT2Regressor(Stateful, Regressor):
         if alpha is None:
             calibration = self._calibrated()
             if (by_rule := self.__dict__.get("rule_groups_")) is not None:
-                self._groups_of(row, options["group"])  # refuses another group
+                if options.get("group") is not None:
+                    raise ValueError("group must be None: the calibration is by rules")
                 options["group"] = partial(by_rule.labels, fitted)
         return explain_row(fitted, units, scaled, calibration, background=background, **options)
 
@@ -999,7 +1002,7 @@ class GT2Regressor(Stateful, Regressor):
         if by_rule is None:
             return None if groups is None else read_groups(groups, n_rows_of(X))
         if groups is not None:
-            raise ValueError("groups must be None: the calibration is by rules, which rows decide")
+            raise ValueError("groups must be None: the calibration is by rules")
         return by_rule.labels(self._fitted(), self._scaled(X))
 
     def _scaled(self, X: Any) -> Array:

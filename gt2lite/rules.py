@@ -19,7 +19,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gt2lite._sklearn import check_fitted
-from gt2lite._validation import Array, IntArray, between, match_table, one_of, vector, whole
+from gt2lite._validation import (
+    Array,
+    IntArray,
+    Names,
+    between,
+    match_table,
+    one_of,
+    vector,
+    whole,
+)
 from gt2lite.calibration import Margins
 from gt2lite.datasets import Scaler
 from gt2lite.memberships import ALPHA_0, kappa_of, log_firing, secondary
@@ -153,20 +162,20 @@ class Units(NamedTuple):
         """Return a value of input `m` as text, rounded according to its standard deviation."""
         return number(value, 0.1 * float(self.scaler.x_std[m]))
 
-    def row(self, values: Array, places: Mapping[str, Any]) -> dict[str, str]:
-        """Return a row (M,) as text, by the columns of each input; see `input_places`."""
+    def row(self, x: Array, places: Mapping[str, Any]) -> dict[str, str]:
+        """Return a scaled row (M,) as text, given the columns of each input.
+
+        Of inputs with several columns of two values, those that are on are named.
+        """
         found = {}
         for name, columns in places.items():
-            texts = []
+            texts, several = [], len(columns) > 1
             for m in columns:
-                flag, text = self.flags[m], self.input(m, float(values[m]))
-                ends = [self.value(m, z) for z in self.seen[:, m]]
-                if flag is not None and np.isclose(values[m], ends, atol=1e-9).any():
-                    is_high = bool(np.isclose(values[m], ends[1], atol=1e-9))
-                    text = flag.high if is_high else flag.low
-                    if len(columns) > 1:  # of several columns those that are on
-                        text = flag.high if flag.verb == "is" else flag.subject
-                        text = text if is_high else ""
+                flag, text = self.flags[m], self.input(m, self.value(m, x[m]))
+                if flag is not None and np.isclose(x[m], self.seen[1, m]):
+                    text = flag.subject if several and flag.verb == "=" else flag.high
+                elif flag is not None and np.isclose(x[m], self.seen[0, m]):
+                    text = "" if several else flag.low
                 texts.append(text)
             found[name] = ", ".join(filter(None, texts)) or "other"
         return found
@@ -214,39 +223,35 @@ def number(value: float, step: float, *, trim: bool = False) -> str:
     return text.rstrip("0").rstrip(".") if trim and place else text
 
 
-def one_row(x: Any, estimator: Any) -> Array:
-    """Return one row as a checked array (1, M), from M numbers, a labelled row or a table (1, M).
+def row_table(x: Any, estimator: Any) -> Any:
+    """Return one row as a table (1, M), from M numbers, a labelled row or a table.
 
-    Args:
-        x: the row. The labels of a row of a data frame decide on the order of its values.
-        estimator: the fitted estimator that the row is for.
+    The labels of a row of a data frame decide on the order of its values.
     """
     check_fitted(estimator)
-    if hasattr(estimator, "columns_") and hasattr(x, "to_frame"):
-        x = x.to_frame().T  # a row of a data frame
-    if hasattr(x, "columns") or hasattr(estimator, "columns_") or np.ndim(x) != 1:
-        table = match_table(x, estimator)
-        if len(table) != 1:
-            raise ValueError(
-                f"explain takes one row, got {len(table)}: pick one, such as X[0] or X.iloc[0]"
-            )
-        return table
-    values = vector("x", x, estimator.n_features_in_)
-    names, labels = getattr(estimator, "feature_names_in_", None), getattr(x, "index", None)
-    if names is None or labels is None or callable(labels):  # lists have a method of that name
-        return values[None]
-    wanted, found = list(names), list(map(str, labels))
-    if sorted(found) != sorted(wanted):
+    names = getattr(estimator, "feature_names_in_", None)
+    if hasattr(x, "to_frame") and names is not None:
+        if x.index.is_unique and set(x.index) == set(names):
+            x = x[list(names)]
+        return x.to_frame().T.infer_objects()
+    if np.ndim(x) == 1 and not hasattr(estimator, "columns_"):
+        return named_table(vector("x", x, estimator.n_features_in_)[None], names)
+    return x
+
+
+def one_row(x: Any, estimator: Any) -> Array:
+    """Return one row, see `row_table`, as a checked array (1, M) of numbers."""
+    table = match_table(row_table(x, estimator), estimator)
+    if len(table) != 1:
         raise ValueError(
-            f"x is labelled {', '.join(found)}, but the inputs are {', '.join(wanted)}"
+            f"explain takes one row, got {len(table)}: pick one, such as X[0] or X.iloc[0]"
         )
-    if found != wanted and len(set(wanted)) < len(wanted):
-        twice = [name for name, times in Counter(wanted).items() if times > 1]
-        raise ValueError(
-            f"x must have its labels in the order of fit, because several columns are called "
-            f"{', '.join(twice)}: rename them, or pass the numbers in that order"
-        )
-    return values[[found.index(name) for name in wanted]][None] if found != wanted else values[None]
+    return table
+
+
+def named_table(values: Array, names: Names | None) -> Any:
+    """Return rows (N, M) as a pandas frame, if an estimator was trained on columns with names."""
+    return values if names is None else frame_of(values, columns=names)
 
 
 # ------------------------------------------------------------------------------ text
@@ -655,6 +660,15 @@ LEGEND = (
 )
 
 
+class Intervals(NamedTuple):
+    """Prediction intervals (N,) at some rows, their kind in words, and targets (N,) if known."""
+
+    lower: Array
+    upper: Array
+    kind: str
+    y: Array | None = None
+
+
 def read_rules(
     fitted: Fitted,
     units: Units,
@@ -662,8 +676,7 @@ def read_rules(
     *,
     top: int | None = None,
     system: int = 0,
-    bounds: tuple[Array, Array] | None = None,
-    y: Array | None = None,
+    intervals: Intervals | None = None,
     groups: RuleGroups | None = None,
     sizes: Mapping[Any, int] | None = None,
 ) -> Rules:
@@ -676,8 +689,7 @@ def read_rules(
             their mean log firing on the training rows. The words of a rule do not depend on them.
         top: how many rules; None for all.
         system: which of the systems.
-        bounds: lower and upper bounds (N,) of the intervals at these rows, in units of y.
-        y: targets (N,) in the same units.
+        intervals: those at these rows, in units of y.
         groups: the groups of a calibration by rules of this system.
         sizes: calibration rows of each group.
     """
@@ -688,6 +700,7 @@ def read_rules(
     scaler, P = units.scaler, len(params["c"])
     slopes, intercepts = user_consequents(params, scaler)
     weighed: dict[str, Array] = {}  # (P,) each
+    legend = LEGEND
     if X is None:
         # the mean of the log firing over the training rows, whose scaled squares have mean 1
         order = np.argsort(((1 + params["c"] ** 2) / params["raw_sigma"] ** 2).sum(axis=1))[:top]
@@ -706,13 +719,14 @@ def read_rules(
             "share": weights.mean(axis=0),
             "typical": scaler.inverse_y((weights * consequents(params, Z)).sum(axis=0) / total),
         }
-        if bounds is not None:
-            lower, upper = (bound[rows] for bound in bounds)
+        if intervals is not None:
+            lower, upper = intervals.lower[rows], intervals.upper[rows]
             if np.isfinite(upper - lower).all():
                 weighed["width"] = weights.T @ (upper - lower) / total
                 weighed["times"] = weighed["width"] / (np.mean(upper - lower) or 1.0)
-            if y is not None:
-                hit = np.bincount(leader, covers(y[rows], lower, upper), minlength=P)
+                legend += f" 'width': the mean of {intervals.kind}, each row weighted by the rule."
+            if intervals.y is not None:
+                hit = np.bincount(leader, covers(intervals.y[rows], lower, upper), minlength=P)
                 weighed["covered"] = np.where(led > 0, hit / np.maximum(led, 1), np.nan)
         order = np.argsort(-weighed["share"], kind="stable")[:top]
         some = f"{len(rows)} rows" if len(rows) == len(X) else f"{len(rows)} of {len(X)} rows"
@@ -732,7 +746,7 @@ def read_rules(
             found |= {"n_calibrated": sizes.get(label, 0), "pooled": label == POOLED}
         slope = tuple(slopes[p].tolist())
         rules.append(Rule(p + 1, antecedents[p], float(intercepts[p]), slope, units, **found))
-    return Rules(rules, title, LEGEND)
+    return Rules(rules, title, legend)
 
 
 TINY = np.finfo(float).tiny
@@ -964,8 +978,8 @@ def replace_system(fitted: Fitted, system: int, new: System) -> Fitted:
 class Comparison(Printed):
     """Intervals of two estimators side by side: in all rows, and by leading rule."""
 
-    def __init__(self, rows: list[dict[str, Any]], coverage: float, text: Any) -> None:
-        self._rows, self.coverage, self._text = rows, coverage, text
+    def __init__(self, rows: list[dict[str, Any]], level: float, text: Callable[[float], str]):
+        self._rows, self._level, self._text = rows, level, text
 
     def table(self) -> list[dict[str, Any]]:
         """Return a dict for all rows and for each rule that leads on some of them."""
@@ -974,16 +988,15 @@ class Comparison(Printed):
     def cells(self) -> list[dict[str, str]]:
         """Return numbers before and after as text, with the relative change."""
 
-        def change(row: dict[str, Any], name: str) -> str:
-            before, after = row[name], row[f"new {name}"]
-            return f"{self._text(before)} -> {self._text(after)} ({after / before - 1:+.1%})"
+        def change(old: float, new: float) -> str:
+            return f"{self._text(old)} -> {self._text(new)} ({new / old - 1:+.1%})"
 
         return [
             {
                 "where": row["where"],
                 "rows": f"{row['rows']}",
-                "mean width": change(row, "width"),
-                "interval score": change(row, "score"),
+                "mean width": change(row["width"], row["new width"]),
+                "interval score": change(row["score"], row["new score"]),
                 "covered": f"{row['covered']:.1%} -> {row['new covered']:.1%}",
             }
             for row in self._rows
@@ -991,7 +1004,7 @@ class Comparison(Printed):
 
     def notes(self) -> tuple[list[str], list[str]]:
         """Return a title."""
-        return [f"{100 * self.coverage:.4g}% intervals, before -> after"], []
+        return [f"{100 * self._level:.4g}% intervals, before -> after:"], []
 
 
 def compare_rules(

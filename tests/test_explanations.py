@@ -161,7 +161,7 @@ def test_a_row_may_be_numbers_a_labelled_row_or_a_table():
     row = frame.iloc[0]
     for x in (frame, row, row[["age", "size"]], [11.0, 22.0], np.array([11.0, 22.0])):
         assert reg.explain(x, alpha=0.1).prediction == reg.predict(frame)[0]
-    with pytest.raises(ValueError, match=r"size, year.*size, age"):
+    with pytest.raises(ValueError, match=r"(?s)unseen.*year.*missing.*age"):
         reg.explain(row.rename({"age": "year"}), alpha=0.1)
 
 
@@ -173,7 +173,7 @@ def test_columns_that_share_a_name_are_explained_in_their_order_or_refused():
     why = reg.explain(row, alpha=0.1)
     assert why.prediction == reg.predict(row.to_frame().T)[0]
     assert list(why.inputs.values()) == [11.0, 22.0, 13.0]
-    with pytest.raises(ValueError, match=r"size.*rename"):
+    with pytest.raises(ValueError, match="same order"):
         reg.explain(row.iloc[[1, 0, 2]], alpha=0.1)
 
 
