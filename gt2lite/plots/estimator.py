@@ -292,10 +292,15 @@ def plot_along(
     m, label = _find_input(next(iter(regs.values())), input)
     values = read_table(X)[0]
     rows = np.tile(np.median(values, axis=0), (201, 1))
-    rows[:, m] = np.linspace(*np.quantile(values[:, m], [0.005, 0.995]), 201)
+    low, high = np.quantile(values[:, m], [0.005, 0.995]).tolist()
+    rows[:, m] = np.linspace(low, high, 201)
     for i, (name, reg) in enumerate(regs.items()):
         table = named_table(rows, getattr(reg, "feature_names_in_", None))
-        look = {"color": nth(STRONG, i), "linestyle": nth(LINES, i), "linewidth": 1.6}
+        look: dict[str, Any] = {
+            "color": nth(STRONG, i),
+            "linestyle": nth(LINES, i),
+            "linewidth": 1.6,
+        }
         for bounds, shown in zip(reg.predict_interval(table, coverage), (name, None), strict=True):
             ax.plot(rows[:, m], bounds, label=shown, **look)
     legend_above(ax)
