@@ -195,9 +195,9 @@ class RuleExplanation(Explanation):
         if self.is_margin:
             come = "are the prediction with a margin that follows the width of the widest plane"
         text = (
-            f"The prediction mixes the ends of the planes alpha = {planes}, each weighed by its "
-            f"alpha; the ends of the interval {come}. 'fires': the lower and upper strength of a "
-            "rule there; an end of a plane takes whichever pulls it outwards."
+            f"The prediction mixes the endpoints of the planes alpha = {planes}, each weighted by "
+            f"its alpha; the bounds of the interval {come}. 'fires': the lower and upper strength "
+            "of a rule there; an endpoint of a plane takes the one that pulls it outwards."
         )
         if self.system is not None:
             text += f" This is system {self.system}; prediction and interval are means over all."
@@ -280,7 +280,7 @@ def explain_row(
     learned = scaler.inverse_bounds(values).tolist()
     weights = output_weights(params, Z, alphas)[0]
     parts = [part("prediction", learned[0], weights, 0.0, widest)]
-    for side, name in enumerate(("lower end", "upper end")):
+    for side, name in enumerate(("lower bound", "upper bound")):
         plane, beyond = cuts[side]
         margin = (-1, 1)[side] * beyond * scaler.y_std or 0.0  # no -0.0
         if is_margin:

@@ -98,7 +98,7 @@ def test_a_one_sided_interval_is_open_on_the_other_side(data, fitted):
     X, y = data
     why = fitted.calibrate(X[500:700], y[500:700], sides="upper").explain(X[3], 0.8)
     assert why.lower == -np.inf
-    assert "lower end: none" in str(why)
+    assert "lower bound: none" in str(why)
     assert_allclose(why.upper_end.weights @ why.consequents, why.upper, rtol=1e-10)
     assert why.lower_end.alpha == why.upper_end.alpha < 1  # shown for comparison
 
@@ -151,7 +151,7 @@ def test_printed_sums_hold_when_many_rules_are_added_up(data):
         assert abs(said - part.value) < 0.05 * reg.scaler_.y_std
     assert max(map(len, str(why).splitlines())) <= 100
     assert len(why.table()) == 12
-    assert_allclose(sum(row["upper end weight"] for row in why.table()), 1)
+    assert_allclose(sum(row["upper bound weight"] for row in why.table()), 1)
 
 
 def test_a_row_may_be_numbers_a_labelled_row_or_a_table():

@@ -31,7 +31,7 @@ from gt2lite.plots.style import (
     nth,
     plain_text,
 )
-from gt2lite.rules import input_names, named_table, number
+from gt2lite.rules import POOLED, input_names, named_table, number
 from gt2lite.system import constrain
 
 if TYPE_CHECKING:
@@ -234,9 +234,9 @@ def plot_rule_coverage(
 ) -> Axes:
     """Draw the share of rows covered where each rule leads, with their number and mean width.
 
-    The band shows two standard deviations of such a share if the coverage is the level. Rules that
-    the last estimator was calibrated on together, or that lead on fewer than 2% of the rows, are
-    one group.
+    The band shows sampling variation: two standard deviations of a share, from the numbers of
+    these rows and of the calibration rows. Rules that the last estimator was calibrated on
+    together, or that lead on fewer than 2% of the rows, are one group.
 
     Args:
         ax: where to draw.
@@ -251,8 +251,10 @@ def plot_rule_coverage(
     level, last = between("coverage", coverage, 0, 1), list(named.values())[-1]
     leader = last.rule_weights(X, system=system).argmax(axis=1) + 1
     kept = np.unique(leader)[np.unique(leader, return_counts=True)[1] >= 0.02 * len(leader)]
+    n_calibrated: Mapping[Any, int] = {}
     if (groups := getattr(last, "rule_groups_", None)) is not None and groups.system == system:
         kept = np.intersect1d(kept, groups.own)
+        n_calibrated = last.calibrator_.sizes  # type: ignore[attr-defined]
     leader = np.where(np.isin(leader, kept), leader, 0)  # 0 is the group of the others
     rules = [*kept.tolist(), 0] if (leader == 0).any() else kept.tolist()
     shares, lower, upper = {}, np.empty(0), np.empty(0)
@@ -264,7 +266,9 @@ def plot_rule_coverage(
     widths = [number(w := float(np.mean((upper - lower)[leader == r])), w / 100) for r in rules]
     names = [f"rule {rule}" if rule else "others" for rule in rules]
     ticks = [f"{t}\n{n}\n{w}" for t, n, w in zip(names, sizes, widths, strict=True)]
-    bin_coverage(ax, shares, ticks, level, sizes=sizes)
+    every = last.calibrator_.n_samples
+    pairs = zip(sizes, (n_calibrated.get(rule or POOLED, every) for rule in rules), strict=True)
+    bin_coverage(ax, shares, ticks, level, sizes=[1 / (1 / n + 1 / m) for n, m in pairs])
     if len(named) > 1:
         legend_above(ax)
     return labelled(ax, "rule that leads, its rows, mean width of intervals", "rows covered (%)")
@@ -277,6 +281,7 @@ def plot_along(
     X: Any,
     coverage: float = 0.9,
     *,
+    minus: GT2Regressor | None = None,
     target: str = "target",
 ) -> Axes:
     """Draw the interval bounds of several estimators along one input, the others at their median.
@@ -287,6 +292,7 @@ def plot_along(
         input: its name, or its number counted from 0.
         X: rows (N, M) that give the range of the input and the medians of the others.
         coverage: the level.
+        minus: an estimator whose prediction is subtracted from all bounds.
         target: name of the target.
     """
     m, label = _find_input(next(iter(regs.values())), input)
@@ -296,13 +302,12 @@ def plot_along(
     rows[:, m] = np.linspace(low, high, 201)
     for i, (name, reg) in enumerate(regs.items()):
         table = named_table(rows, getattr(reg, "feature_names_in_", None))
-        look: dict[str, Any] = {
-            "color": nth(STRONG, i),
-            "linestyle": nth(LINES, i),
-            "linewidth": 1.6,
-        }
+        shift = 0.0 if minus is None else minus.predict(table)
         for bounds, shown in zip(reg.predict_interval(table, coverage), (name, None), strict=True):
-            ax.plot(rows[:, m], bounds, label=shown, **look)
+            ax.plot(
+                rows[:, m], bounds - shift, color=nth(STRONG, i), linestyle=nth(LINES, i),
+                linewidth=1.6, label=shown,
+            )  # fmt: skip
     legend_above(ax)
     return labelled(ax, label, plain_text(target))
 
