@@ -57,8 +57,8 @@ from gt2lite.rules import (
     Printed,
     Rules,
     Units,
+    frame_of,
     input_names,
-    named_table,
     one_row,
     read_by_rule,
     row_table,
@@ -416,16 +416,13 @@ class IntervalHead(Stateful, Regressor):
         """Return the head that the content of a model file describes, and its base as described."""
         from sklearn.base import clone
 
-        first = ("regressor", "base", "features", "probes", "probed", "rmse", "cv")
-        parts = (*first, "columns", "correct", "random_state", "corrects", "out_of_fold")
-        regressor, described, features, probes, probed, rmse, cv, *others = model_file.pick(
-            content, *parts
+        names = ("regressor", "base", "columns", "features", "probes", "probed", "rmse")
+        regressor, described, columns, features, probes, probed, rmse, *others = model_file.pick(
+            content, *names, "cv", "random_state", "correct", "corrects", "out_of_fold"
         )
-        columns, correct, seed, *facts = others
-        if correct not in (None, True, False):
-            raise ValueError("correct must be true, false or null")
-        if not all(isinstance(fact, bool) for fact in facts):
-            raise ValueError("corrects and out_of_fold must be true or false")
+        cv, seed, correct, *facts = others
+        if correct not in (None, True, False) or not all(isinstance(f, bool) for f in facts):
+            raise ValueError("correct, corrects and out_of_fold must be true or false")
         head = model_file.unpack_regressor(GT2Regressor, regressor)
         seed = None if seed is None else whole("random_state", seed, 0, LARGEST_SEED)
         self = cls(base, clone(head), 5 if cv is None else whole("cv", cv, 2), seed, correct)
@@ -435,7 +432,7 @@ class IntervalHead(Stateful, Regressor):
             self.columns_ = model_file.unpack_columns(columns, self.n_features_in_)
             self.n_features_in_ = len(self.columns_.columns)
         self.corrects_, self.out_of_fold_ = facts
-        self.probes_ = unpack_probes(probes) if columns else matrix("probes", probes)
+        self.probes_ = unpack_probes(probes)
         if self.probes_.shape[1] != self.n_features_in_:
             raise ValueError(f"probes must have {self.n_features_in_} columns")
         self.probed_ = vector("probed", probed, len(self.probes_))
@@ -479,11 +476,9 @@ class IntervalHead(Stateful, Regressor):
             new.columns_ = columns
         if names is not None:
             new.feature_names_in_ = names
-        # probe rows: real values, each column drawn independently
         draws = np.random.default_rng(probe_seed).integers(len(rows), size=(PROBES, rows.shape[1]))
-        raw = columns is not None
-        new.probes_ = draw_probes(table, draws) if raw else np.take_along_axis(values, draws, 0)
-        new.probed_ = predict_base(held.base, new._probe_table())
+        new.probes_ = draw_probes(table, draws)
+        new.probed_ = predict_base(held.base, new.probes_)
         head._names = new._units("y").names
         return new
 
@@ -521,7 +516,7 @@ class IntervalHead(Stateful, Regressor):
         now, found = describe_base(self.base_), []
         if now["class"] != saved["class"]:
             found.append(f"it is a {now['class']}, and was a {saved['class']}")
-        off = np.abs(predict_base(self.base_, self._probe_table()) - self.probed_)
+        off = np.abs(predict_base(self.base_, self.probes_) - self.probed_)
         if wrong := int((off > CLOSE * (float(np.std(self.probed_)) or 1.0)).sum()):
             found.append(
                 f"it predicts otherwise for {wrong} of {len(off)} rows, by up to {off.max():.3g}"
@@ -531,12 +526,6 @@ class IntervalHead(Stateful, Regressor):
             else:
                 found.append("it was trained on other rows or in another way")
         return "; ".join(found)
-
-    def _probe_table(self) -> Any:
-        """Return the probe rows in the form that the base was trained on."""
-        if hasattr(self, "columns_"):
-            return self.probes_
-        return named_table(self.probes_, getattr(self, "feature_names_in_", None))
 
     def _read(self, X: Any) -> tuple[Any, Array]:
         """Return rows in the form that the base was trained on, and as checked numbers (N, M)."""
@@ -708,42 +697,41 @@ def predict_base(base: Any, table: Any) -> Array:
     return vector("the prediction of base", predicted, len(table))
 
 
-# Probe rows of a raw table keep the types of its columns, which a base may depend on.
+# A saved head describes its base by class, text and predictions for probe rows.
 
 
 def draw_probes(table: Any, draws: IntArray) -> Any:
-    """Return rows of a raw frame, each column drawn on its own from values that are present.
+    """Return rows in the form that a base was trained on, each column drawn on its own.
 
     Args:
-        table: the training rows (N, M).
-        draws: whole numbers (PROBES, M) that choose the values.
+        table: the training rows (N, M), an array or a frame.
+        draws: whole numbers (PROBES, M) that choose among the values that are present.
     """
-    import pandas as pd
-
+    if isinstance(table, np.ndarray):
+        return np.take_along_axis(table, draws, 0)
     table = table.to_pandas() if hasattr(table, "to_pandas") else table
     columns = {}
     for name, places in zip(table.columns, draws.T, strict=True):
         present = table[name].dropna()
         present = present if len(present) else table[name]
         columns[name] = present.iloc[places % len(present)].reset_index(drop=True)
-    return pd.DataFrame(columns)
+    return unpack_probes(pack_probes(frame_of(columns)))  # as a loaded head will have them
 
 
 def pack_probes(probes: Any) -> Any:
-    """Return probe rows as content of a file: numbers, or a raw frame as JSON with its types."""
+    """Return probe rows as content of a file: numbers, or a frame as JSON with its types."""
     if isinstance(probes, np.ndarray):
         return probes
     return probes.to_json(orient="table", index=False, double_precision=15, date_unit="ns")
 
 
 def unpack_probes(content: Any) -> Any:
-    """Return the frame that `pack_probes` described."""
+    """Return the probe rows that `pack_probes` described."""
+    if not isinstance(content, str):
+        return matrix("probes", content)
     import pandas as pd
 
     return pd.read_json(StringIO(content), orient="table", precise_float=True)
-
-
-# A saved head describes its base by class, text and predictions for probe rows.
 
 
 def describe_base(base: Any) -> dict[str, str]:

@@ -374,7 +374,7 @@ class GT2Regressor(Stateful, Regressor):
                 ``small_groups="pool"`` with groups. ``tails=(0.2, 0.8)``, with "each", allows a
                 fifth of the misses below the interval and the rest above. With groups="rules",
                 `system` is the index of the system whose rules lead (0), and `min_rows` the
-                calibration rows that a rule needs for planes of its own (100).
+                calibration rows that a rule needs for planes of its own (50).
 
         With ``groups="rules"`` intervals at a level cover at least that share of the rows on which
         a rule leads, for each rule. Which rule leads was fixed in training, so new rows need no

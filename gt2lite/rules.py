@@ -788,7 +788,7 @@ class ByRule(NamedTuple):
     """A request for calibration by leading rule: of which system, and the size of groups."""
 
     system: int = 0
-    min_rows: int = 100
+    min_rows: int = 50
 
 
 class RuleGroups(NamedTuple):
@@ -847,7 +847,7 @@ def read_by_rule(groups: Any, options: Mapping[str, Any]) -> tuple[Any, dict[str
     """Return the groups and options of `calibrate`, with groups="rules" as a request.
 
     >>> read_by_rule("rules", {"system": 1, "small_groups": "pool"})
-    (ByRule(system=1, min_rows=100), {'small_groups': 'pool'})
+    (ByRule(system=1, min_rows=50), {'small_groups': 'pool'})
     """
     if not isinstance(groups, str):
         return groups, dict(options)

@@ -254,7 +254,7 @@ def plot_rule_coverage(
     n_calibrated: Mapping[Any, int] = {}
     if (groups := getattr(last, "rule_groups_", None)) is not None and groups.system == system:
         kept = np.intersect1d(kept, groups.own)
-        n_calibrated = last.calibrator_.sizes  # type: ignore[attr-defined]
+        n_calibrated = last.calibrator_.sizes
     leader = np.where(np.isin(leader, kept), leader, 0)  # 0 is the group of the others
     rules = [*kept.tolist(), 0] if (leader == 0).any() else kept.tolist()
     shares, lower, upper = {}, np.empty(0), np.empty(0)
