@@ -568,33 +568,31 @@ class Rule:
             parts.append(f"{rows}, shared with other rules" if self.pooled else rows)
         return "; ".join(parts)
 
-    def text(self, most: int | None = None) -> str:
-        """Return the rule in three or four lines or, if they are long, in more.
+    def cells(self, most: int | None = SHOWN) -> dict[str, str]:
+        """Return the rule as one row of a table of text.
 
         Args:
             most: how many inputs and terms to show, those that matter most; None for all.
         """
-        title, then = f"Rule {self.number}", self.formula(most)
+        cells = {"rule": f"{self.number}", "if": self.condition(most), "then": self.formula(most)}
         if self.leads is not None and self.share is not None and self.typical is not None:
-            title += f": leads on {self.leads:.1%} of the rows, {self.share:.1%} of the weight"
-            then += f"; typically {self.units.output(self.typical)}"
-        lines = {"if": self.condition(most), "then": then, "width": self.reliability()}
-        return "\n".join(
-            [title, *(wrap(line, f"  {word:5} ", " " * 8) for word, line in lines.items() if line)]
-        )
-
-    def __str__(self) -> str:
-        return self.text()
-
-    def cells(self) -> dict[str, str]:
-        """Return the short form as one row of a table of text."""
-        cells = {"rule": f"{self.number}", "if": self.condition(SHOWN), "then": self.formula(SHOWN)}
-        if self.leads is not None and self.share is not None and self.typical is not None:
-            cells["typically"] = self.units.output(self.typical)
-            cells |= {"leads": f"{self.leads:.1%}", "weight": f"{self.share:.1%}"}
+            cells["then"] += f"; typically {self.units.output(self.typical)}"
+            cells["leads"] = f"on {self.leads:.1%} of the rows, {self.share:.1%} of the weight"
         if reliability := self.reliability():
             cells["width"] = reliability
         return cells
+
+    def text(self, most: int | None = None) -> str:
+        """Return the same in three or four lines or, if they are long, in more."""
+        cells = self.cells(most)
+        title = f"Rule {cells.pop('rule')}"
+        if leads := cells.pop("leads", ""):
+            title += f": leads {leads}"
+        lines = [wrap(line, f"  {word:5} ", " " * 8) for word, line in cells.items()]
+        return "\n".join([title, *lines])
+
+    def __str__(self) -> str:
+        return self.text()
 
     def row(self) -> dict[str, Any]:
         """Return all numbers of the rule as one row of a table."""
@@ -975,38 +973,6 @@ def replace_system(fitted: Fitted, system: int, new: System) -> Fitted:
     return fitted._replace(systems=(*before, new, *after))
 
 
-class Comparison(Printed):
-    """Intervals of two estimators side by side: in all rows, and by leading rule."""
-
-    def __init__(self, rows: list[dict[str, Any]], level: float, text: Callable[[float], str]):
-        self._rows, self._level, self._text = rows, level, text
-
-    def table(self) -> list[dict[str, Any]]:
-        """Return a dict for all rows and for each rule that leads on some of them."""
-        return self._rows
-
-    def cells(self) -> list[dict[str, str]]:
-        """Return numbers before and after as text, with the relative change."""
-
-        def change(old: float, new: float) -> str:
-            return f"{self._text(old)} -> {self._text(new)} ({new / old - 1:+.1%})"
-
-        return [
-            {
-                "where": row["where"],
-                "rows": f"{row['rows']}",
-                "mean width": change(row["width"], row["new width"]),
-                "interval score": change(row["score"], row["new score"]),
-                "covered": f"{row['covered']:.1%} -> {row['new covered']:.1%}",
-            }
-            for row in self._rows
-        ]
-
-    def notes(self) -> tuple[list[str], list[str]]:
-        """Return a title."""
-        return [f"{100 * self._level:.4g}% intervals, before -> after:"], []
-
-
 def compare_rules(
     leader: IntArray,
     y: Array,
@@ -1014,18 +980,54 @@ def compare_rules(
     coverage: float,
     text: Callable[[float], str],
 ) -> Comparison:
-    """Return the comparison of two estimators' intervals; `leader` is the rule that leads (N,)."""
+    """Return the comparison of two estimators' intervals at targets `y` (N,).
+
+    Args:
+        leader: the rule that leads at each row (N,).
+        y: targets (N,).
+        bounds: lower and upper bounds (N,) of both estimators.
+        coverage: the level.
+        text: formats a number in units of the target.
+    """
     where = {"all rows": np.full(len(y), True)}
     where |= {f"rule {k} leads": leader == k for k in np.unique(leader).tolist()}
-    rows = []
+    rows, cells = [], []
     for name, here in where.items():
-        row: dict[str, Any] = {"where": name, "rows": int(here.sum())}
-        for mark, (lower, upper) in zip(("", "new "), bounds, strict=True):
-            part = y[here], lower[here], upper[here]
-            row |= {
-                f"{mark}width": float(np.mean(part[2] - part[1])),
-                f"{mark}score": interval_score(*part, coverage=coverage),
-                f"{mark}covered": float(covers(*part).mean()),
+        old, new = (
+            {
+                "width": float(np.mean((upper - lower)[here])),
+                "score": interval_score(y[here], lower[here], upper[here], coverage=coverage),
+                "covered": float(covers(y[here], lower[here], upper[here]).mean()),
             }
-        rows.append(row)
-    return Comparison(rows, coverage, text)
+            for lower, upper in bounds
+        )
+        first: dict[str, Any] = {"where": name, "rows": int(here.sum())}
+        rows.append(first | old | {f"new {key}": value for key, value in new.items()})
+        cells.append(
+            {key: f"{value}" for key, value in first.items()}
+            | {
+                title: f"{text(old[key])} -> {text(new[key])} ({new[key] / old[key] - 1:+.1%})"
+                for title, key in (("mean width", "width"), ("interval score", "score"))
+            }
+            | {"covered": f"{old['covered']:.1%} -> {new['covered']:.1%}"}
+        )
+    return Comparison(f"{100 * coverage:.4g}% intervals, before -> after:", rows, cells)
+
+
+class Comparison(Printed):
+    """Intervals of two estimators side by side: in all rows, and by leading rule."""
+
+    def __init__(self, title: str, rows: list[dict[str, Any]], cells: list[dict[str, str]]) -> None:
+        self.title, self._rows, self._cells = title, rows, cells
+
+    def table(self) -> list[dict[str, Any]]:
+        """Return a dict for all rows and for each rule that leads on some of them."""
+        return self._rows
+
+    def cells(self) -> list[dict[str, str]]:
+        """Return numbers before and after as text, with the relative change."""
+        return self._cells
+
+    def notes(self) -> tuple[list[str], list[str]]:
+        """Return the title."""
+        return [self.title], []
