@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from planted_system import planted, two_rules
+from planted_system import mixed_units, planted, two_rules
 
 from gt2lite import GT2Regressor, model_file
 from gt2lite.memberships import log_primary, primary
@@ -32,11 +32,7 @@ from gt2lite.system import Planes, reference_ends
 
 @pytest.fixture(scope="module")
 def data():
-    """Rows in mixed units."""
-    rng = np.random.default_rng(0)
-    z = rng.normal(size=(900, 3))
-    y = 1e4 + 500 * (z[:, 0] + np.sin(2 * z[:, 1]) + 0.3 * rng.normal(size=900))
-    return z * [1.0, 100.0, 1e-3] + [0.0, 5000.0, 1.0], y
+    return mixed_units()
 
 
 @pytest.fixture(scope="module")
