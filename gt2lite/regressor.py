@@ -378,11 +378,12 @@ class GT2Regressor(Stateful, Regressor):
 
         With ``groups="rules"`` intervals at a level cover at least that share of the rows on which
         a rule leads, for each rule. Which rule leads was fixed in training, so new rows need no
-        groups. A rule shares a group with others if its share of the training rows lets expect
-        fewer than `min_rows` calibration rows; counts of calibration rows would void the
-        guarantee. Nothing is promised for rows weighted by a rule: memberships overlap, and the
-        guarantee is one for disjoint groups (Gibbs, Cherian and Candes, arXiv 2305.12616, treat
-        overlapping ones).
+        groups. A rule shares a group with others if, by its share of the training rows, fewer than
+        `min_rows` calibration rows are expected; deciding by the calibration rows themselves would
+        void the guarantee. It is a mean over calibration sets, from which a small group may be
+        far in a single one. Nothing is promised for rows weighted by a rule: memberships overlap,
+        and the groups are disjoint (Gibbs, Cherian and Candès, arXiv 2305.12616, treat overlapping
+        ones).
 
         Groups and `sides` other than "both" need the method "conformal" or "exact". A
         `NarrowEnvelopeWarning` reports a trained envelope that covers far fewer of these rows
@@ -707,6 +708,8 @@ class GT2Regressor(Stateful, Regressor):
         """
         target = read_target(y, n_rows_of(X))
         bounds = [reg.predict_interval(X, coverage) for reg in (self, other)]
+        if not np.isfinite(bounds).all():
+            raise ValueError('sides must be "both" or "each": calibrate anew before compare')
         leader = self.rule_weights(X, system=system).argmax(axis=1) + 1
         return compare_rules(leader, target, bounds, coverage, Units.of(self).output)
 

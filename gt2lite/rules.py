@@ -724,7 +724,8 @@ def read_rules(
                 weighed["times"] = weighed["width"] / (np.mean(upper - lower) or 1.0)
                 legend += f" 'width': the mean of {intervals.kind}, each row weighted by the rule."
             if intervals.y is not None:
-                hit = np.bincount(leader, covers(intervals.y[rows], lower, upper), minlength=P)
+                y = intervals.y[rows]
+                hit = np.bincount(leader, (lower <= y) & (y <= upper), minlength=P)  # may be open
                 weighed["covered"] = np.where(led > 0, hit / np.maximum(led, 1), np.nan)
         order = np.argsort(-weighed["share"], kind="stable")[:top]
         some = f"{len(rows)} rows" if len(rows) == len(X) else f"{len(rows)} of {len(X)} rows"
@@ -973,6 +974,11 @@ def replace_system(fitted: Fitted, system: int, new: System) -> Fitted:
     return fitted._replace(systems=(*before, new, *after))
 
 
+def relative(old: float, new: float) -> str:
+    """Return a relative change in brackets; empty if it is not defined."""
+    return f" ({new / old - 1:+.1%})" if old > 0 else ""
+
+
 def compare_rules(
     leader: IntArray,
     y: Array,
@@ -1006,7 +1012,7 @@ def compare_rules(
         cells.append(
             {key: f"{value}" for key, value in first.items()}
             | {
-                title: f"{text(old[key])} -> {text(new[key])} ({new[key] / old[key] - 1:+.1%})"
+                title: f"{text(old[key])} -> {text(new[key])}{relative(old[key], new[key])}"
                 for title, key in (("mean width", "width"), ("interval score", "score"))
             }
             | {"covered": f"{old['covered']:.1%} -> {new['covered']:.1%}"}

@@ -19,6 +19,7 @@ from gt2lite.rules import (
     POOLED,
     ByRule,
     RuleGroups,
+    compare_rules,
     consequents,
     end_weights,
     firings,
@@ -501,8 +502,16 @@ def test_a_comparison_reports_the_cost_of_an_edit_by_rule(data, fitted):
             assert row[f"{mark}width"] == pytest.approx(np.mean(upper - lower))
             score = interval_score(y[700:][here], lower, upper, coverage=0.8)
             assert row[f"{mark}score"] == pytest.approx(score)
+    points = (y[700:], y[700:])  # intervals without width
+    cells = compare_rules(leader, y[700:], [points, points], 0.8, str).cells()
+    assert cells[0]["mean width"] == "0.0 -> 0.0"
     same = str(fitted.compare(fitted, X[700:], y[700:]))
     assert same.count("(+0.0%)") == 2 * len(rows)
+    fitted.calibrate(X[500:700], y[500:700], sides="upper")
+    rule = fitted.rules(X[700:], y[700:])[0]  # an open interval has coverage, but no width
+    assert rule.width is None and 0.5 < rule.covered <= 1
+    with pytest.raises(ValueError, match="sides"):
+        fitted.compare(edited, X[700:], y[700:])
 
 
 @pytest.mark.parametrize(
