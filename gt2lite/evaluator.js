@@ -324,10 +324,16 @@ var gt2liteModel = (() => { // var: a page may hold several figures, each with t
       return { ends, family, output, weights };
     };
 
+    const byRule = content.rule_groups; // the group of a row is then its leading rule
+    const ruleGroup = (weights) => {
+      const rule = weights.indexOf(Math.max(...weights)) + 1;
+      return byRule.own.includes(rule) ? rule : "other rules";
+    };
+
     return {
       names,
       columns,
-      groups: content.calibration?.state.labels,
+      groups: byRule ? undefined : content.calibration?.state.labels,
       inputs: toInputs, // the numbers that a row becomes
       predict: (row) => toUser(at(row).output()),
       planes: (row) => { // the trained intervals as a function of kappa in [0, 1], not calibrated
@@ -337,8 +343,9 @@ var gt2liteModel = (() => { // var: a page may hold several figures, each with t
       interval: (row, level, group) => {
         if (!content.calibration) throw new Error("this model is not calibrated");
         calibration ??= makeCalibration(content.calibration);
-        const cuts = calibration.cuts(level, group);
-        const family = at(row).family();
+        const here = at(row);
+        const cuts = calibration.cuts(level, byRule ? ruleGroup(here.weights(byRule.system)) : group);
+        const family = here.family();
         return cuts.map(({ alpha, margin }, i) =>
           toUser(family(kappaOf(alpha > 0 ? alpha : lowest))[i] + (i ? margin : -margin)));
       },

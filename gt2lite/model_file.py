@@ -66,8 +66,16 @@ from gt2lite._validation import (
     whole,
 )
 from gt2lite._version import __version__
-from gt2lite.calibration import Calibration, Margins, SearchCalibrator, TableCalibrator, restore
+from gt2lite.calibration import (
+    Calibration,
+    GroupCalibrator,
+    Margins,
+    SearchCalibrator,
+    TableCalibrator,
+    restore,
+)
 from gt2lite.datasets import SCALERS, Scaler
+from gt2lite.rules import RuleGroups
 from gt2lite.selection import INPUTS, MAX_SYSTEMS, Candidate, Fitted, Ranks, System
 from gt2lite.system import param_shapes
 from gt2lite.training import Recipe
@@ -301,6 +309,7 @@ def pick(content: Any, *names: str) -> list[Any]:
 _REGRESSOR = (
     *("settings", "features", "columns", "scaler", "marks", "planes", "systems", "ranks"),
     *("margins", "candidates", "sides", "limits", "calibration", "calibration_X", "seen"),
+    "rule_groups",
 )
 
 
@@ -341,6 +350,7 @@ def pack_regressor(reg: Any) -> Content:
         "calibration": calibration,
         "calibration_X": rows,
         "seen": reg.__dict__.get("_seen"),
+        "rule_groups": reg.rule_groups_._asdict() if hasattr(reg, "rule_groups_") else None,
     }
 
 
@@ -372,6 +382,8 @@ def unpack_regressor(cls: Any, content: Any) -> Any:
     calibrator = _unpack_calibrator(parts["calibration"], reg._calibration_X, fitted)
     if calibrator is not None:
         reg.calibrator_ = calibrator
+    if parts["rule_groups"] is not None:
+        reg.rule_groups_ = _unpack_rule_groups(parts["rule_groups"], calibrator, fitted)
     return reg
 
 
@@ -445,7 +457,7 @@ def _rising(name: str, content: Any, M: int, n_rows: int | None = None) -> Array
 
 
 def _unpack_system(content: Any, M: int) -> System:
-    params, recipe, history, inputs = pick(content, *System._fields)
+    params, recipe, history, inputs, leads = pick(content, *System._fields)
     pick(recipe, *(field.name for field in fields(Recipe)))
     recipe = Recipe(**_tuples(recipe))
     shapes = param_shapes(recipe.n_rules, M, recipe.smf)
@@ -457,7 +469,12 @@ def _unpack_system(content: Any, M: int) -> System:
         raise ValueError("params do not have the shapes of the recipe")
     if not (np.abs(found["raw_sigma"]) > np.finfo(float).tiny).all():
         raise ValueError("raw_sigma must not be 0")
-    return System(found, recipe, vector("history", history), one_of("inputs", inputs, INPUTS))
+    if leads is not None:
+        leads = vector("leads", leads, recipe.n_rules)
+        if not ((leads >= 0) & (leads % 1 == 0)).all() or not leads.any():
+            raise ValueError("leads must count the training rows of each rule")
+    history, inputs = vector("history", history), one_of("inputs", inputs, INPUTS)
+    return System(found, recipe, history, inputs, leads)
 
 
 def _unpack_margins(content: Any) -> Margins:
@@ -471,6 +488,15 @@ def _unpack_candidate(content: Any) -> Candidate:
         raise ValueError("a candidate must have settings, and be kept or not")
     score = between("score", math.inf if score == "inf" else score, 0, math.inf, closed=True)
     return Candidate(settings, whole("n_folds", n_folds), whole("epochs", epochs), score, kept)
+
+
+def _unpack_rule_groups(content: Any, calibrator: Any, fitted: Fitted) -> RuleGroups:
+    system, own = pick(content, *RuleGroups._fields)
+    system = whole("system", system, 0, len(fitted.systems) - 1)
+    P = fitted.systems[system].recipe.n_rules
+    if not isinstance(calibrator, GroupCalibrator):
+        raise ValueError("rule_groups must be null without a calibration by groups")
+    return RuleGroups(system, tuple(whole("own", rule, 1, P) for rule in own))
 
 
 def _unpack_calibrator(content: Any, rows: Array | None, fitted: Fitted) -> Calibration | None:

@@ -203,6 +203,7 @@ class System(NamedTuple):
     recipe: Recipe
     history: Array  # mean loss of each epoch
     inputs: str = "scaled"  # or "ranks"
+    leads: Any = None  # (P,) training rows on which each rule leads, if they were counted
 
 
 class MeanPlanes:
