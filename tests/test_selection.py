@@ -284,19 +284,20 @@ def test_given_margins_and_inputs_are_not_chosen(curve):
     assert all(system.inputs == "ranks" for system in found.systems)
 
 
-def test_checkpoints_are_epochs_that_grow_by_half_and_end_with_enough_steps():
-    steady = replace(STRONG, epochs=1000, schedule="constant")
-    assert checkpoint_epochs(800, steady) == (4, 6, 9, 14, 20, 30, 46, 68)
-    assert checkpoint_epochs(40_000, steady) == (1, 2, 3, 5)
-    assert checkpoint_epochs(800, replace(steady, epochs=10)) == (4, 6, 9, 10)
-    assert checkpoint_epochs(3, replace(steady, epochs=10_000))[0] == 100
-
-
-def test_with_restarts_checkpoints_are_the_ends_of_cycles():
-    recipe = replace(STRONG, epochs=10_000)
-    assert checkpoint_epochs(800, recipe) == (6, 15, 29, 49, 79, 125, 193, 296)
-    assert checkpoint_epochs(800, replace(recipe, epochs=20)) == (6, 20)
-    assert checkpoint_epochs(48_000, recipe) == (1, 2, 3, 4, 5)
+@pytest.mark.parametrize(
+    ("n_rows", "settings", "wanted"),
+    [
+        (800, {"schedule": "constant"}, (4, 6, 9, 14, 20, 30, 46, 68)),  # growing by half
+        (40_000, {"schedule": "constant"}, (1, 2, 3, 5)),
+        (800, {"schedule": "constant", "epochs": 10}, (4, 6, 9, 10)),
+        (800, {}, (6, 15, 29, 49, 79, 125, 193, 296)),  # with restarts, the ends of cycles
+        (800, {"epochs": 20}, (6, 20)),
+        (48_000, {}, (1, 2, 3, 4, 5)),
+    ],
+)
+def test_checkpoints_are_epochs_that_end_with_enough_steps(n_rows, settings, wanted):
+    recipe = replace(STRONG, **({"epochs": 10_000} | settings))
+    assert checkpoint_epochs(n_rows, recipe) == wanted
 
 
 def test_a_training_run_ends_after_two_checkpoints_without_a_gain(curve, monkeypatch):
