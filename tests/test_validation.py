@@ -195,6 +195,12 @@ def test_a_column_without_numbers_is_named_with_its_row(pd, column, words):
             read_target(frame["bad"], 2)
 
 
+@pytest.mark.parametrize("shape", [(2,), (4,), (3, 2), ()])
+def test_a_target_has_one_value_for_each_row(shape):
+    with pytest.raises(ValueError, match="y must be a 1-D array of length 3"):
+        read_target(np.zeros(shape), 3)
+
+
 def test_sparse_and_lazy_tables_are_refused_with_the_way_out():
     sparse = pytest.importorskip("scipy.sparse")
     with pytest.raises(TypeError, match=r"X\.toarray\(\)"):

@@ -44,10 +44,9 @@ def test_profiles_name_known_chapters_and_full_is_the_defaults():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["type2_sets", "conditional", "howto_mapie"])
-def test_a_chapter_runs_under_quick(name, tmp_path):
-    chapter = source.find_chapter(ROOT, name)
-    given = source.profile_parameters(ROOT, CHAPTERS, "quick")[name]
+def test_a_chapter_runs_under_quick(tmp_path):
+    chapter = source.find_chapter(ROOT, "conditional")  # `make book` runs all of them in full
+    given = source.profile_parameters(ROOT, CHAPTERS, "quick")[chapter.name]
     job = execute.Job(chapter, given, tmp_path / "done.ipynb", tmp_path / "failed.ipynb")
     (run,) = execute.run_all([job], ROOT, tmp_path / "_build", 1)
     assert run.error is None
