@@ -44,7 +44,7 @@ help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
 
 # Types are checked while the tests run: mypy uses one core only.
-check: lint ## Check style and types, run the quick tests of the package (one minute)
+check: lint ## Check style and types, run the quick tests of the package
 	@$(PY) -m mypy & types=$$!; \
 	$(PY) tools/args.py $(PY) -m pytest -n auto --dist worksteal -q -m 'not slow and not browser' tests \
 	  --ignore=tests/book --ignore=tests/report --ignore=tests/stress --ignore=tests/study; tests=$$?; \
