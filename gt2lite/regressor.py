@@ -125,40 +125,29 @@ class GT2Regressor(Stateful, Regressor):
     training again. `GT2Regressor()` is the paper's recipe; for your own data start with
     `GT2Regressor.strong()`.
 
-    All settings are given by name. Those from `n_rules` to `patience` are those of
-    `gt2lite.training.Recipe`, with the same defaults except for `epochs`.
+    All settings are given by name. Those from `n_rules` to `precision` are those of
+    `gt2lite.Recipe`, which describes them in full, with the same defaults except for `epochs`.
 
     Args:
         n_rules: number of fuzzy rules, P.
         coverage: what the widest plane, alpha_0, learns to cover.
         alphas: planes that make up the output; None for the objective's own.
-        objective: "dual", the paper's loss, or "aligned", in which every plane learns a coverage
-            of its own, see `gt2lite.losses`.
-        smf: "per_input" or "scalar" secondary memberships, see `gt2lite.training.init_params`.
+        objective: "dual", the paper's loss, or "aligned": every plane learns its own coverage.
+        smf: "per_input" or "scalar" secondary memberships.
         epochs: passes over the data; None for 100, or more on small data, until there are about
             3,000 steps.
-        batch_size: rows in a step. An incomplete last batch is dropped unless it is the only one.
+        batch_size: rows in a step.
         learning_rate: Adam's.
-        keep: "last" parameters, as in the authors' code; "best", those with the smallest loss
-            over all training rows at the end of an epoch, as in Algorithm 1; or "validation",
-            those with the smallest loss on rows set aside for it.
-        bias_correction: whether Adam's bias correction counts "steps", as it should, or
-            "epochs", as in the authors' code.
-        schedule: "constant" learning rate; one that falls along half a "cosine" from
-            `learning_rate` in the first step to nearly 0 in the last; or "restarts", which does
-            so again and again, in cycles that grow from 150 steps by half each time.
-        weight_decay: share of the consequents `a`, `a0` that is taken off in a step, in units of
-            the learning rate (decoupled from the gradient).
-        averaging: share that a running mean of the parameters keeps of itself in each step (less
-            in the first steps); the mean is the result of training. 0 turns it off.
-        start: "per_input" or "joint", where rules start, see `gt2lite.training.init_params`.
-        sigma_scale: how wide memberships start, likewise.
+        keep: the parameters to keep: the "last", the "best", or the best on "validation" rows.
+        bias_correction: whether Adam's bias correction counts "steps" or "epochs".
+        schedule: "constant", "cosine" or "restarts", the course of the learning rate.
+        weight_decay: share of the consequents that is taken off in a step.
+        averaging: share that a running mean of the parameters keeps of itself; 0 for no mean.
+        start: "per_input" or "joint" k-means for the centres at the start.
+        sigma_scale: width of the memberships at the start, in standard deviations.
         validation: share of the rows that is set aside if `keep` is "validation".
-        patience: epochs in a row without an improvement after which training stops, if `keep` is
-            "validation" or "best". None never stops early. A "cosine" schedule is planned for all
-            `epochs`, so that a training stopped early lacks the small steps at its end.
-        precision: "double", or "single" for training in single precision: up to twice as fast.
-            Parameters, and everything that is computed with them, are in double precision.
+        patience: epochs in a row without an improvement after which training stops; None for all.
+        precision: "double", or "single", which trains up to twice as fast.
         n_systems: number of systems, trained from different starts; planes and outputs are means
             over all of them.
         choose: whether training rows decide on the number of rules, the initial width of sets,
@@ -1201,22 +1190,15 @@ def is_narrow(n_covered: int, n_samples: int, trained_for: float) -> bool:
 
 
 def binomial_tail(k: int, n: int, p: float) -> float:
-    """Return the probability of at most `k` successes in `n` trials, for ``k < n * p``.
-
-    It adds up from the term of `k` downwards, because terms fall in that direction.
+    """Return the probability of at most `k` successes in `n` trials.
 
     >>> round(binomial_tail(1, 4, 0.5), 12)  # (1 + 4) / 16
     0.3125
     """
-    ways = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
-    term = math.exp(ways + k * math.log(p) + (n - k) * math.log1p(-p))
-    total = term
-    for j in range(k, 0, -1):
-        term *= j / (n - j + 1) * (1 - p) / p
-        total += term
-        if term <= 1e-16 * total:
-            break
-    return total
+    j = np.arange(1, k + 1)
+    ratios = np.log((n - j + 1) / j * (p / (1 - p)))  # of each term to the one before it
+    logs = n * math.log1p(-p) + np.append(0.0, np.cumsum(ratios))
+    return float(np.exp(logs).sum())
 
 
 # ----------------------------------------------------------------------- data frames
