@@ -33,7 +33,7 @@ from gt2lite.columns import (
     unique,
 )
 
-SEPARATORS = (",", ";", "\t", "|")
+SEPARATORS = ("\t", "|", ";", ",")  # the rarest in text first
 MOST_BYTES = 2**28  # of the text of a file, uncompressed: 256 MB
 MOST_COLUMNS = 10_000
 _TEXT_FILES = (".csv", ".tsv", ".txt", ".dat")
@@ -235,22 +235,31 @@ def _parse(lines: Any, separator: str) -> list[list[str]]:
 
 
 def _separator(lines: list[str]) -> tuple[str, int]:
-    """Return the separator by which most lines have the same number of fields, and that number.
+    """Return the separator of a table, and the number of cells in most of its lines.
 
-    Spaces separate only if nothing else does: R writes such files.
+    Lines agree on a separator if it gives them the same number of cells. Of separators on which
+    about as many lines agree, the one wins that is in an earlier line: the header has no decimal
+    commas. Of two in the same line, the rarer one in text wins. Spaces separate only if nothing
+    else does: R writes such files.
     """
 
-    def agreement(separator: str) -> tuple[float, int]:
+    def agreement(separator: str) -> tuple[int, int, int]:
+        """Return the number of lines that agree, the first of them, and their cells."""
         try:
-            widths = Counter(map(len, _parse(lines, separator)))
-        except csv.Error:  # a line without this separator may be longer than a field may be
-            return 0, 1
-        return max((count if width > 1 else 0, width) for width, count in widths.items())
+            widths = [len(row) for row in _parse(lines, separator)]
+        except csv.Error:  # a line without this separator may be longer than a cell may be
+            return 0, 0, 1
+        counts = Counter(width for width in widths if width > 1)
+        count, width = max(((n, width) for width, n in counts.items()), default=(0, 1))
+        return count, widths.index(width), width
 
-    best = max(SEPARATORS, key=agreement)
-    if agreement(best)[0] < 0.5 * len(lines) and agreement(" ")[0] >= 0.9 * (len(lines) - 1):
+    found = {separator: agreement(separator) for separator in (*SEPARATORS, " ")}
+    most = max(found[separator][0] for separator in SEPARATORS)
+    close = [separator for separator in SEPARATORS if found[separator][0] >= 0.8 * most]
+    best = min(close, key=lambda separator: (found[separator][1], -found[separator][0]))
+    if most < 0.5 * len(lines) and found[" "][0] >= 0.9 * (len(lines) - 1):
         best = " "
-    return best, agreement(best)[1]
+    return best, found[best][2]
 
 
 class _Layout(NamedTuple):
