@@ -99,7 +99,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--with-inputs", action="store_true", help="put the columns of the table before the others")
     add("--out", help="a CSV file; default: named after the table")
     for command in (report, predict):
-        command.add_argument("--sheet", help="the sheet of an Excel file; default: the first")
+        words = "the sheet of an Excel file; default: the first with the columns asked for"
+        command.add_argument("--sheet", help=words)
         command.add_argument("--overwrite", action="store_true", help="replace files of that name")
     return parser
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -71,8 +72,7 @@ def test_levels_are_nested_whether_asked_for_alone_together_or_in_chunks(fitted,
     X, _ = draw(30, seed=2)
     levels = [*np.arange(1, 41) / 41, 0.8, 0.9]
     lower, upper = fitted.predict_interval(X, levels)
-    raw = np.concatenate(fitted._bounds(X), axis=1)
-    raw.sort(axis=1)
+    raw = np.sort(fitted._bounds(fitted._inputs(X)), axis=1)
     assert (raw[0, -1] > raw[1, 0]).any()  # at the lowest level some rows have no point in common
     assert (lower <= upper).all()
     assert (np.diff(lower[:, :40]) <= 0).all()
@@ -145,6 +145,29 @@ def test_a_frame_gives_names_and_an_index(fitted):
     np.testing.assert_array_equal(found.to_numpy().T, fitted.predict_interval(X[5:8]))
     with pytest.raises(ValueError, match="b"):
         reg.predict(frame.rename(columns={"b": "c"}))
+
+
+@pytest.mark.filterwarnings("ignore")  # gaps are filled, and said to be
+def test_a_frame_with_gaps_and_categories_is_encoded_anew_in_each_fold(tmp_path):
+    pd = pytest.importorskip("pandas")
+    X, y = draw(60)
+    frame = pd.DataFrame({"a": X[:, 0], "city": np.where(X[:, 1] > 0, "Oslo", "Rome")})
+    frame.loc[7, "a"] = np.nan  # the fold of this row learns from complete numbers
+    frame.loc[3, "city"] = "Bonn"
+    with pytest.raises(ValueError, match="column 'city'"):
+        CVPlusRegressor(SYSTEM, 3).fit(frame, y)
+    reg = CVPlusRegressor(GT2Regressor(**SETTINGS, columns="auto"), 3).fit(frame, y)
+    for k, system in enumerate(reg.systems_):
+        trained = reg.fold_ != k
+        assert system.columns_.columns[0].fill == [frame["a"][trained].median()]
+        inputs = system.columns_.encode(frame).inputs.to_numpy()
+        again = GT2Regressor(**SETTINGS).fit(inputs[trained], y[trained])
+        np.testing.assert_array_equal(again.predict(inputs), system.predict(frame))
+    reg.save(tmp_path / "cv.json")
+    again = CVPlusRegressor.load(tmp_path / "cv.json")
+    np.testing.assert_array_equal(again.predict_interval(frame), reg.predict_interval(frame))
+    with pytest.warns(UserWarning, match=r"'city'.*'Bern'"):
+        again.predict_interval(frame.assign(city="Bern"))
 
 
 @pytest.mark.parametrize(

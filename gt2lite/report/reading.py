@@ -68,14 +68,14 @@ class Table(NamedTuple):
     notes: list[str]
 
 
-def read(table: Any, target: str | None = None, sheet: str | None = None) -> Table:
+def read(table: Any, column: str | None = None, sheet: str | None = None) -> Table:
     """Return a file or a data frame as a `Table`; rows of a file are counted from 1.
 
     Args:
         table: the path of a file, or a pandas data frame (anything with `to_pandas` is turned
             into one), whose index is kept.
-        target: a column; of an Excel file the first sheet that has it is read.
-        sheet: the name of the sheet of an Excel file.
+        column: of an Excel file the first sheet that has this column is read.
+        sheet: the name of the sheet of an Excel file, instead of that.
 
     >>> import pandas as pd
     >>> read(pd.DataFrame({"size": [1, 2]})).notes
@@ -85,7 +85,7 @@ def read(table: Any, target: str | None = None, sheet: str | None = None) -> Tab
     if isinstance(table, (str, os.PathLike)):
         name = Path(table).name
         is_csv = Path(table).suffix.lower() not in (*_EXCEL, *_PARQUET)
-        frame, notes = _read_file(Path(table), target, sheet)
+        frame, notes = _read_file(Path(table), column, sheet)
         frame.index = pd.RangeIndex(1, len(frame) + 1)
     else:
         if not isinstance(table, pd.DataFrame) and hasattr(table, "to_pandas"):
@@ -110,7 +110,7 @@ def read(table: Any, target: str | None = None, sheet: str | None = None) -> Tab
     return Table(frame, name, notes)
 
 
-def _read_file(path: Path, target: str | None, sheet: str | None) -> tuple[Frame, list[str]]:
+def _read_file(path: Path, column: str | None, sheet: str | None) -> tuple[Frame, list[str]]:
     """Return the table in a file, and notes, of which `read` completes the first."""
     if not path.is_file():
         raise TableError(f"there is no file {str(path)!r}: check name and folder")
@@ -120,7 +120,10 @@ def _read_file(path: Path, target: str | None, sheet: str | None) -> tuple[Frame
         try:
             if last in _PARQUET:
                 return pd.read_parquet(path), ["A Parquet file"]
-            sheets = pd.read_excel(path, sheet_name=None, keep_default_na=False, na_values=MISSING)
+            # cells as they are: pandas would turn the text "01067" into a number
+            cells = {"dtype": object, "keep_default_na": False, "na_values": MISSING}
+            sheets = pd.read_excel(path, sheet_name=None, **cells)
+            sheets = {name: frame.infer_objects() for name, frame in sheets.items()}
         except ImportError as error:
             needed = "openpyxl" if last in _EXCEL else "pyarrow"
             raise TableError(
@@ -129,7 +132,7 @@ def _read_file(path: Path, target: str | None, sheet: str | None) -> tuple[Frame
             ) from error
         except Exception as error:
             raise TableError(f"{path.name} cannot be read: {error}") from error
-        return _choose_sheet(sheets, path, target, sheet)
+        return _choose_sheet(sheets, path, column, sheet)
     is_gzip = last == ".gz"
     if is_gzip:
         last = suffixes[-2] if len(suffixes) > 1 else ".csv"
@@ -151,17 +154,21 @@ def _read_file(path: Path, target: str | None, sheet: str | None) -> tuple[Frame
 
 
 def _choose_sheet(
-    sheets: dict[str, Frame], path: Path, target: str | None, sheet: str | None
+    sheets: dict[str, Frame], path: Path, column: str | None, sheet: str | None
 ) -> tuple[Frame, list[str]]:
-    """Return the sheet of that name, else the first one with the target, else the first one."""
+    """Return the sheet of that name, else the first one with the column, else the first one."""
     if sheet is not None and sheet not in sheets:
         raise TableError(f"sheet: {path.name} has no {sheet!r}, but {', '.join(map(repr, sheets))}")
-    having = [name for name, frame in sheets.items() if target in list(map(str, frame.columns))]
+    having = [
+        name
+        for name, frame in sheets.items()
+        if column in [str(column).strip() for column in frame.columns]
+    ]
     chosen = sheet or (having or list(sheets))[0]
     others = [repr(name) for name in sheets if name != chosen]
-    notes = [f"Sheet {chosen!r} of an Excel file"]
+    notes = ["An Excel file"]
     if others:
-        notes.append(f"Other sheets were left out: {', '.join(others)}.")
+        notes.append(f"Sheet {chosen!r} was read, not {', '.join(others)}.")
     return sheets[chosen], notes
 
 
