@@ -152,9 +152,7 @@ def test_levels_of_any_precision_are_what_they_are_called(frame, reg):
         ([0.9000000001], 0.9),
     ]:
         found = reg.predict_interval(frame, odd, as_frame=True)
-        pd.testing.assert_frame_equal(
-            found, reg.predict_interval(frame, plain, as_frame=True)
-        )
+        pd.testing.assert_frame_equal(found, reg.predict_interval(frame, plain, as_frame=True))
     with pytest.raises(ValueError, match=r"coverage.*twice"):
         reg.predict_interval(frame, [0.3, 0.1 + 0.2], as_frame=True)
 

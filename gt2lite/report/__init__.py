@@ -176,13 +176,15 @@ def _check_folder(folder: Path, overwrite: bool, table: Any) -> None:
         raise TableError(f"out must be a folder, and {str(above)!r} is a file: name another one")
     if not os.access(above, os.W_OK | os.X_OK):
         raise TableError(f"out: there is no permission to write into {str(above)!r}")
-    for path in (folder / name for name in FILES):
-        if path.exists() and table is not None and path.samefile(table):
-            raise TableError(f"out: the table itself is {str(path)!r}: name another folder")
-        if os.path.lexists(path) and not overwrite:
-            raise TableError(
-                f"out: there is {str(path)!r} already: name another folder by --out, or add "
-                "--overwrite"
-            )
-        if path.exists() and not path.is_file():
-            raise TableError(f"out: {str(path)!r} is not a file: name another folder")
+    for name in FILES:
+        check_output(folder / name, [] if table is None else [table], overwrite)
+
+
+def check_output(path: Path, inputs: Sequence[str], overwrite: bool) -> None:
+    """Raise an error if a file cannot be written: an input, a file that is there, no file."""
+    if any(path.exists() and os.path.exists(name) and path.samefile(name) for name in inputs):
+        raise TableError(f"out: {str(path)!r} is read, so it cannot be written: name another one")
+    if os.path.lexists(path) and not overwrite:
+        raise TableError(f"out: there is {str(path)!r} already: name another, or add --overwrite")
+    if path.parent.exists():
+        model_file.check_writable(path)

@@ -262,8 +262,8 @@ def _separator(lines: list[str]) -> tuple[str, int]:
 
     found = {separator: agreement(separator) for separator in (*SEPARATORS, " ")}
     most = max(found[separator][0] for separator in SEPARATORS)
-    close = [separator for separator in SEPARATORS if found[separator][0] >= 0.8 * most]
-    best = min(close, key=lambda separator: (found[separator][1], -found[separator][0]))
+    close = [separator for separator in SEPARATORS if found[separator][0] >= max(1, 0.8 * most)]
+    best = min(close, key=lambda s: (found[s][1], -found[s][0]), default=",")
     if most < 0.5 * len(lines) and found[" "][0] >= 0.9 * (len(lines) - 1):
         best = " "
     return best, found[best][2]

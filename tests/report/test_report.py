@@ -476,7 +476,9 @@ def test_stopped_says_whether_files_were_written(shell, fast, capsys, monkeypatc
     assert ("nothing was written" in capsys.readouterr().err) == (not written)
 
 
-def test_an_excel_file_is_searched_for_its_target_from_the_shell(tmp_path, monkeypatch, fast, capsys):
+def test_an_excel_file_is_searched_for_its_target_from_the_shell(
+    tmp_path, monkeypatch, fast, capsys
+):
     monkeypatch.chdir(tmp_path)
     with pd.ExcelWriter("t.xlsx") as file:
         pd.DataFrame({"see": ["below"]}).to_excel(file, sheet_name="Notes", index=False)
