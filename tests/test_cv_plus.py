@@ -81,6 +81,17 @@ def test_levels_are_nested_whether_asked_for_alone_together_or_in_chunks(fitted,
     np.testing.assert_allclose(fitted.predict_interval(X), (lower[:, 41], upper[:, 41]), rtol=1e-12)
 
 
+@pytest.mark.parametrize(
+    "settings", [{"target_transform": "log"}, {"n_systems": 2, "margins": 0.5}]
+)
+def test_logarithms_margins_and_several_systems(settings):
+    X, y = draw(60)
+    reg = CVPlusRegressor(GT2Regressor(**SETTINGS | settings), 3).fit(X, np.exp(y))
+    lower, upper = reg.predict_interval(X, [0.8, 0.95])
+    assert np.isfinite(upper - lower).all()
+    assert "margins" in settings or (lower > 0).all()
+
+
 def test_coverage_is_about_the_level_and_above_the_guarantee():
     shares = []
     for seed in range(12):
@@ -119,17 +130,6 @@ def test_n_jobs_is_the_number_of_processes_that_train_the_folds(fitted, monkeypa
     reg = CVPlusRegressor(SYSTEM, n_folds=4, n_jobs=2).fit(X, y)
     assert asked == [(4, 2)]
     np.testing.assert_array_equal(reg.predict(X), fitted.predict(X))
-
-
-@pytest.mark.parametrize(
-    "settings", [{"target_transform": "log"}, {"n_systems": 2, "margins": 0.5}], ids=str
-)
-def test_logarithms_margins_and_several_systems(settings):
-    X, y = draw(60)
-    reg = CVPlusRegressor(GT2Regressor(**SETTINGS | settings), 3).fit(X, np.exp(y))
-    lower, upper = reg.predict_interval(X, [0.8, 0.95])
-    assert np.isfinite(upper - lower).all()
-    assert "margins" in settings or (lower > 0).all()
 
 
 def test_a_frame_gives_names_and_an_index(fitted):

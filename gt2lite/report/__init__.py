@@ -22,7 +22,7 @@ from typing import Any
 try:
     import jinja2  # noqa: F401
     import matplotlib  # noqa: F401
-    import pandas  # noqa: F401
+    import pandas as pd
     import sklearn  # noqa: F401
 except ModuleNotFoundError as error:  # pragma: no cover
     raise ImportError(
@@ -55,26 +55,24 @@ class Report:
     findings: Findings = field(repr=False)  #: everything else on the page
 
     def __str__(self) -> str:
-        lines = [
-            f"{percent(row.level):>5}%: covers {row.share:.1%} of {row.n_rows:,} test rows "
-            f"({row.verdict}, {row.low:.1%} to {row.high:.1%}), mean width {number(row.width)}, "
-            f"interval score {number(ours)} (boosted trees: {number(theirs)})"
-            for row, ours, theirs in zip(
-                self.coverages, self.accuracies[0].scores, self.accuracies[1].scores, strict=True
-            )
-        ]
+        ours, trees = self.accuracies[:2]
+        columns = {
+            "level": [f"{percent(row.level)}%" for row in self.coverages],
+            "covered": [f"{row.share:.1%}" for row in self.coverages],
+            "verdict": [row.verdict for row in self.coverages],
+            "mean width": [number(row.width) for row in self.coverages],
+            "interval score": [number(score) for score in ours.scores],
+            "boosted trees": [number(score) for score in trees.scores],
+        }
         errors = ", ".join(f"{a.name} {number(a.rmse)}" for a in self.accuracies[:3])
-        alerts = [*self.findings.alerts, *self.findings.warnings]
-        return "\n".join(
-            [
-                *lines,
-                f"RMSE: {errors}",
-                *(f"alert: {alert}" for alert in alerts),
-                f"page: {self.page}",
-                f"predictions: {self.predictions}",
-                f"model: {self.saved}",
-            ]
-        )
+        lines = [
+            f"Intervals of {self.coverages[0].n_rows:,} test rows:",
+            pd.DataFrame(columns).to_string(index=False),
+            f"RMSE: {errors}",
+            *(f"alert: {alert}" for alert in [*self.findings.alerts, *self.findings.warnings]),
+            *(f"file: {path}" for path in (self.page, self.predictions, self.saved)),
+        ]
+        return "\n".join(lines)
 
 
 def report(

@@ -164,7 +164,7 @@ def test_the_sheet_with_the_target_is_read(tmp_path):
         read(path, sheet="other")
 
 
-def test_columns_of_lists_and_of_text_numbers_in_a_frame_are_read():
+def test_columns_of_a_frame_are_read_like_those_of_a_file():
     frame = pd.DataFrame({"a": [[1], [2]], "b": ["1.234,5", "2,5"], "c": ["007", "123"]})
     found = read(frame).frame
     assert found["a"].tolist() == ["[1]", "[2]"] and found["c"].tolist() == ["007", "123"]

@@ -201,7 +201,8 @@ def test_one_command_makes_a_page_predictions_and_a_model(made):
     folder, done = made
     names = {path.name for path in (folder / "out").iterdir()}
     assert names == {"report.html", "predictions.csv", "model.json"}
-    assert "90%: covers" in done.stdout and "Warning" not in done.stderr
+    assert "90%" in done.stdout and "out/model.json" in done.stdout
+    assert "Warning" not in done.stderr
     frame = pd.read_csv(folder / "out" / "predictions.csv")
     names = ["row", "Preis", "prediction", "lower_80", "upper_80", "lower_90", "upper_90", "flags"]
     assert list(frame.columns) == names
