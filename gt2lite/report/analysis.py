@@ -19,7 +19,7 @@ from gt2lite._validation import Array, IntArray, whole
 from gt2lite.calibration import fewest_samples, rank
 from gt2lite.columns import Columns, Frame, TableError, as_labels, find_kind, read_as, specify
 from gt2lite.metrics import covers, interval_score, rmse
-from gt2lite.regressor import GT2Regressor, bound_names, percent
+from gt2lite.regressor import GT2Regressor, NarrowEnvelopeWarning, bound_names, percent
 from gt2lite.report.model import TableModel, put_before, read_bounds, read_levels
 from gt2lite.rules import Rules
 from gt2lite.splits import group_parts, random_parts
@@ -367,7 +367,13 @@ def _fit(parts: Parts, request: Request, verbose: bool) -> tuple[GT2Regressor, l
         regressor.calibrate(*parts["calibration"], method="conformal")
     if any(issubclass(warning.category, InterruptedTrainingWarning) for warning in caught):
         raise KeyboardInterrupt  # half a training is not what the page would be about
-    return regressor, [str(warning.message) for warning in caught]
+    notes = [str(w.message) for w in caught if w.category is not NarrowEnvelopeWarning]
+    if len(notes) < len(caught):
+        notes.append(
+            "The model fits its training rows much better than calibration rows; its intervals "
+            "were widened until they cover those."
+        )
+    return regressor, notes
 
 
 def _compare(parts: Parts, predictions: Frame, model: TableModel, trees: Any) -> list[Accuracy]:
@@ -503,10 +509,10 @@ def measure_regions(
     result = []
     for what, values in by.items():
         if len(np.unique(values)) > 3 and np.asarray(values).dtype.kind == "f":
-            low, high = np.quantile(values, [1 / 3, 2 / 3])
-            thirds = [f"up to {low:.4g}", f"{low:.4g} to {high:.4g}", f"above {high:.4g}"]
-            labels = np.array(thirds)[np.searchsorted([low, high], values)]
-            names = thirds
+            limits = np.quantile(values, [1 / 3, 2 / 3])
+            low, high = (f"{v:,.0f}" if abs(v) >= 10_000 else f"{v:.4g}" for v in limits)
+            names = [f"up to {low}", f"{low} to {high}", f"above {high}"]
+            labels = np.array(names)[np.searchsorted(limits, values)]
         else:
             labels = np.array([f"{v:.4g}" if isinstance(v, float) else str(v) for v in values])
             names = pd.Series(labels).value_counts().index[:MOST_REGIONS].tolist()

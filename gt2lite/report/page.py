@@ -180,6 +180,7 @@ def plot_intervals(ax: Any, y: Array, y_hat: Array, lower: Array, upper: Array, 
     ax.plot(place[inside], values[inside], "o", ms=3, color="black", label="inside")
     ax.plot(place[~inside], values[~inside], "X", ms=6, color=VERMILION, label="outside")
     ax.set(xlabel="test rows, by prediction", ylabel=plain_text(target))
+    ax.margins(y=0.2)  # room for the legend
     ax.legend(fontsize=9, ncols=2, loc="upper left")  # "best" may take seconds
     return ax
 
@@ -202,6 +203,7 @@ def plot_widths(ax: Any, width: Array, fixed: float, level: float) -> Any:
     ax.hist(width, bins=30 if varies else 1, color=SKY, edgecolor=BLUE, label="this model")
     ax.axvline(fixed, color=ORANGE, linestyle="--", label="boosted trees: one width for all rows")
     ax.set(xlabel=f"width of the {percent(level)}% interval", ylabel="test rows")
+    ax.margins(y=0.3)  # room for the legend
     ax.legend(fontsize=9, loc="upper right")
     return ax
 
