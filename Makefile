@@ -43,9 +43,12 @@ help: ## List the commands
 	@echo "Usage: make COMMAND"
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
 
-check: lint type ## Check style and types, run the quick tests of the package (90 seconds)
-	@$(PY) tools/args.py $(PY) -m pytest -n auto --dist worksteal -q -m 'not slow and not browser' tests \
-	  --ignore=tests/book --ignore=tests/stress --ignore=tests/study
+# Types are checked while the tests run: mypy uses one core only.
+check: lint ## Check style and types, run the quick tests of the package
+	@$(PY) -m mypy & types=$$!; \
+	$(PY) tools/args.py $(PY) -m pytest -n auto --dist worksteal -q -m 'not slow and not browser' tests \
+	  --ignore=tests/book --ignore=tests/report --ignore=tests/stress --ignore=tests/study; tests=$$?; \
+	wait $$types && exit $$tests
 
 test: $(VENV)/.stamp ## Run all tests; those of pages need `make book` before (ARGS="-k reduction" picks some)
 	@$(PY) tools/args.py $(PY) -m pytest -n auto --dist worksteal

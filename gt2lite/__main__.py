@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -99,7 +98,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--with-inputs", action="store_true", help="put the columns of the table before the others")
     add("--out", help="a CSV file; default: named after the table")
     for command in (report, predict):
-        command.add_argument("--sheet", help="the sheet of an Excel file; default: the first")
+        words = "the sheet of an Excel file; default: the first with the columns asked for"
+        command.add_argument("--sheet", help=words)
         command.add_argument("--overwrite", action="store_true", help="replace files of that name")
     return parser
 
@@ -114,26 +114,22 @@ def _report(options: dict[str, Any]) -> tuple[Any, Path]:
 
 def _predict(options: dict[str, Any]) -> tuple[Any, Path]:
     """Return a function that predicts a table, and the file that it writes."""
-    from gt2lite.model_file import check_writable, write_file
-    from gt2lite.report import load, short_stem
+    from gt2lite.model_file import check_writable, write_files
+    from gt2lite.report import check_output, load, short_stem
     from gt2lite.report.model import frame_to_csv
 
     table = options["table"]
     out = Path(options["out"] or f"{short_stem(table)}_predictions.csv")
 
     def run() -> None:
-        target = check_writable(out)
-        for name in ("table", "model"):
-            if os.path.exists(options[name]) and target == Path(os.path.realpath(options[name])):
-                raise ValueError(f"--out {out} is the {name} itself: name another file")
-        if target.exists() and not options["overwrite"]:
-            raise ValueError(f"--out {out} is there already: name another one, or add --overwrite")
+        check_writable(out)
+        check_output(out, [table, options["model"]], options["overwrite"])
         model = load(options["model"])
         levels, with_inputs = options["levels"], options["with_inputs"]
         frame = model.predict(table, levels, with_inputs=with_inputs, sheet=options["sheet"])
         for note in model.notes:
             print(f"note: {note}", file=sys.stderr)
-        write_file(out, frame_to_csv(frame))
+        write_files({out: frame_to_csv(frame)})
         print(f"{len(frame):,} rows: {out}")
 
     return run, out

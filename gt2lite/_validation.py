@@ -120,8 +120,16 @@ def n_axes(name: str, value: Any) -> int:
 def matrix(name: str, value: ArrayLike) -> Array:
     """Return `value` as a finite float array with two axes and at least one row and column."""
     X = numbers(name, value)
-    if X.ndim != 2 or 0 in X.shape:
-        raise ValueError(f"{name} must be a 2-D array with data, got shape {X.shape}")
+    if X.ndim != 2:
+        raise ValueError(
+            f"{name} must be a 2D table (rows, columns), got shape {X.shape}. Reshape your data: "
+            f"{name}.reshape(-1, 1) for a single column, {name}.reshape(1, -1) for a single row"
+        )
+    for n, what in zip(X.shape, ("sample", "feature"), strict=True):
+        if n == 0:
+            raise ValueError(
+                f"{name} has 0 {what}(s) (shape={X.shape}) while a minimum of 1 is required."
+            )
     return finite(name, X)
 
 
@@ -227,7 +235,7 @@ def read_table(X: Any, columns: str | None = None) -> tuple[Any, Names | None]:
     if type(X).__name__ == "LazyFrame":
         raise TypeError("X is a lazy frame, which holds no numbers yet: pass X.collect()")
     try:
-        values = _read_values(X)
+        values = matrix("X", X)
     except (TypeError, ValueError):
         words = _column_trouble(X)
         if words and columns == "auto":
@@ -245,22 +253,6 @@ def _pandas_frame(X: Any) -> Any:
     if len(set(names)) < len(names):
         raise ValueError("X has columns of the same name: rename them")
     return frame.set_axis(names, axis=1)
-
-
-def _read_values(X: Any) -> Array:
-    values = numbers("X", X)
-    if values.ndim != 2:
-        raise ValueError(
-            f"X must be a 2D table (rows, columns), got an array of shape {values.shape}. "
-            "Reshape your data: X.reshape(-1, 1) for a single column, X.reshape(1, -1) for a "
-            "single row"
-        )
-    for n, what in zip(values.shape, ("sample", "feature"), strict=True):
-        if n == 0:
-            raise ValueError(
-                f"X has 0 {what}(s) (shape={values.shape}) while a minimum of 1 is required."
-            )
-    return finite("X", values)
 
 
 def read_target(y: Any, n_rows: int, owner: str = "GT2Regressor") -> Array:

@@ -182,6 +182,20 @@ class Scores:
     def _order(self) -> NDArray[np.intp]:
         return np.lexsort((self.margin, -self.alpha))  # by plane, then by margin
 
+    @property
+    def keys(self) -> Array:
+        """Three numbers (Q, 3) that order samples from far below their estimate to far above it.
+
+        Side, plane and margin, each rising with the target: the signed position of
+        `gt2lite.distribution`. Rows compare like words in a dictionary.
+        """
+        return np.stack([self.side, -self.side * self.alpha, self.side * self.margin], axis=1)
+
+    @_kept
+    def rising(self) -> NDArray[np.intp]:
+        """The samples (Q,) in rising order of their keys."""
+        return np.lexsort(self.keys.T[::-1])
+
     def arrays(self) -> dict[str, Array]:
         """Return the scores as arrays to be stored."""
         return {
@@ -220,11 +234,8 @@ def critical_scores(interval: Interval, y: ArrayLike, lowest: float | None = Non
         y: targets (Q,).
         lowest: the plane at which margins begin; None for the lowest that the family has.
 
-    >>> y = np.array([0.0, 0.5, -1.0, 2.0])
-    >>> def interval(alpha):  # the plane alpha reaches from -kappa to kappa
-    ...     kappa = np.broadcast_to(kappa_of(alpha), y.shape)
-    ...     return -kappa, kappa
-    >>> scores = critical_scores(interval, y)
+    >>> interval = MarginFamily(np.zeros(4), np.ones(4))  # the plane alpha: from -kappa to kappa
+    >>> scores = critical_scores(interval, [0.0, 0.5, -1.0, 2.0], lowest=0.01)
     >>> scores.alpha.round(4), scores.margin.round(4)
     (array([1.    , 0.3162, 0.01  , 0.    ]), array([0., 0., 0., 1.]))
     """
@@ -233,30 +244,23 @@ def critical_scores(interval: Interval, y: ArrayLike, lowest: float | None = Non
     if parts is None:
         return _bisect(interval, y, lowest)
     # memberships, which all planes share, are computed once for each stretch
-    found = [_bisect(part, y[rows], lowest) for rows, part in parts()]
+    return join_scores([_bisect(part, y[rows], lowest) for rows, part in parts()])
+
+
+def join_scores(found: Sequence[Scores]) -> Scores:
+    """Return the scores of several sets of samples, of one family, as those of one set."""
     alpha, margin, side = (
         np.concatenate([getattr(scores, name) for scores in found])
         for name in ("alpha", "margin", "side")
     )
-    return Scores(alpha, margin, side, lowest)
+    return Scores(alpha, margin, side, found[0].alpha_min)
 
 
 def critical_alpha(interval: Interval, y: ArrayLike) -> Array:
-    """Return the narrowest plane of the envelope that covers each sample: its largest alpha.
+    """Return the narrowest plane (Q,) of the envelope that covers each sample: its largest alpha.
 
-    These are `critical_scores` without the planes beyond alpha_0.
-
-    Args:
-        interval: a nested family of intervals, of Q samples.
-        y: targets (Q,).
-
-    Returns:
-        (Q,), 1 where even the narrowest plane covers the sample and 0, the
-        limit of alpha for an endless kappa, where the plane alpha_0 does not.
-
-    >>> interval = MarginFamily(np.zeros(4), np.ones(4))
-    >>> critical_alpha(interval, [0.0, 0.5, -1.0, 2.0]).round(4)
-    array([1.    , 0.3162, 0.01  , 0.    ])
+    These are `critical_scores` without the planes beyond alpha_0: 1 if the narrowest plane covers
+    the sample and 0, the limit of alpha for an endless kappa, if the plane alpha_0 does not.
     """
     return critical_scores(interval, y, ALPHA_0).alpha
 
@@ -371,6 +375,9 @@ class MarginFamily:
     def __init__(self, centre: Array, half: Array) -> None:
         self.centre, self.half = vector("centre", centre), vector("half", half, len(centre))
 
+    def __len__(self) -> int:
+        return len(self.centre)
+
     def __call__(self, alpha: float | Array) -> tuple[Array, Array]:
         """Return lower and upper ends (N,) of one member, or of one for each row (N,)."""
         margin = np.asarray(kappa_of(alpha)) * self.half
@@ -432,10 +439,13 @@ class SmallCalibrationWarning(UserWarning):
     """The calibration set, or a group of it, is so small that its coverage is known roughly."""
 
 
+Label = str | int  # of a group
+
+
 class ReportRow(NamedTuple):
     """Planes, margins and coverage at a level, of a group or of all samples (group None)."""
 
-    group: str | int | None
+    group: Label | None
     n_samples: int
     calibrated_on: str  # "all", "group", "pool" of all groups, or "nothing" for a group too small
     alpha: float | Array  # a number, or (2,) if lower and upper bound have planes of their own
@@ -464,7 +474,7 @@ class Calibration(ABC):
             y: their targets (Q,).
             groups: the group of each (Q,), for a `GroupCalibrator` only.
         """
-        refuse_groups(groups)
+        self._places(groups)
         y = vector("y", y)
         if y.size < FEW_SAMPLES:
             warn(
@@ -493,16 +503,13 @@ class Calibration(ABC):
         Returns:
             Two arrays (N,), or (N, L) for a sequence of levels.
         """
-        self._check_fitted()
-        if n_axes("coverage", coverage) == 0:
-            lower, upper = cut_ends(interval, [self._row_cuts(coverage, groups)])[:, 0]
-            return lower, upper
-        vector("coverage", coverage)
-        levels = np.ravel(coverage)  # single precision, too: see `plain_fraction`
-        ends = cut_ends(interval, [self._row_cuts(level, groups) for level in levels])  # (2, L, N)
-        return ends[0].T, ends[1].T
+        levels, single = self._levels(coverage)
+        labels, rows = self._places(groups)
+        cuts = [_cuts_of_rows(self._all_cuts(level, labels), rows) for level in levels]
+        lower, upper = cut_ends(interval, cuts)  # (L, N) each
+        return (lower[0], upper[0]) if single else (lower.T, upper.T)
 
-    def alpha(self, coverage: Any, group: str | int | None = None) -> Any:
+    def alpha(self, coverage: Any, group: Label | None = None) -> Any:
         """Return the plane for a level; NaN if no plane covers enough and there is a `margin`.
 
         Args:
@@ -515,7 +522,7 @@ class Calibration(ABC):
         """
         return self._read_cuts(coverage, group, 0)
 
-    def margin(self, coverage: Any, group: str | int | None = None) -> Any:
+    def margin(self, coverage: Any, group: Label | None = None) -> Any:
         """Return the margin added to the lowest plane for a level, 0 if a plane covers enough.
 
         It has the units of the intervals; arguments and shapes are those of `alpha`.
@@ -524,8 +531,8 @@ class Calibration(ABC):
 
     def reached(self, coverage: float) -> float:
         """Return the share of the calibration set that the intervals for a level cover."""
-        n_samples = self.n_samples
-        return self._n_covered(self._cuts(coverage)) / n_samples
+        n_samples, (labels, _) = self.n_samples, self._places(None)
+        return self._n_covered(self._all_cuts(coverage, labels)[0]) / n_samples
 
     def coverage(self, alpha: float) -> float:
         """Return the share of the calibration set that the plane `alpha` covers."""
@@ -586,23 +593,38 @@ class Calibration(ABC):
             raise ValueError(f"not the state of a {cls.kind} calibrator: {error}") from error
         return self
 
-    def _read_cuts(self, coverage: Any, group: str | int | None, part: int) -> Any:
-        """Return alpha (part 0) or margin (part 1) of the cuts for levels, see `alpha`."""
+    def _levels(self, coverage: Any) -> tuple[Sequence[Any], bool]:
+        """Return levels as a sequence, and whether it was a single number."""
         self._check_fitted()
         if n_axes("coverage", coverage) == 0:
-            return self._value(self._cuts(coverage, group), part)
+            return [coverage], True
         vector("coverage", coverage)
-        return np.array([self._value(self._cuts(c, group), part) for c in np.ravel(coverage)]).T
+        return list(np.ravel(coverage)), False  # single precision, too: see `plain_fraction`
+
+    def _read_cuts(self, coverage: Any, group: Label | None, part: int) -> Any:
+        """Return alpha (part 0) or margin (part 1) of the cuts for levels, see `alpha`."""
+        levels, single = self._levels(coverage)
+        labels, _ = self._places(None if group is None else [group])
+        found = [self._value(self._all_cuts(level, labels)[0], part) for level in levels]
+        return found[0] if single else np.array(found).T
 
     def _value(self, cuts: tuple[Cut, Cut], part: int) -> Any:
         """Return alpha or margin of two cuts: a number if they are one, else (2,)."""
         lower, upper = cuts
         return lower[part] if self.sides == "both" else np.array([lower[part], upper[part]])
 
-    def _row_cuts(self, coverage: Any, groups: ArrayLike | None) -> tuple[Cut, Cut]:
-        """Return the cuts of the lower and upper bounds of new rows."""
-        refuse_groups(groups)
-        return self._cuts(coverage)
+    def _places(self, groups: ArrayLike | None) -> tuple[Sequence[Label | None], Any]:
+        """Return the groups that are present, each once, and the place (N,) of each row's.
+
+        Without groups: one that is None, and 0 for all rows.
+        """
+        if groups is not None:
+            raise ValueError("groups must be None, because this calibration is not by groups")
+        return [None], 0
+
+    def _all_cuts(self, coverage: Any, labels: Sequence[Any]) -> list[tuple[Cut, Cut]]:
+        """Return where the lower and the upper bound are cut for a level, for each group."""
+        return [self._cuts(coverage) for _ in labels]
 
     def _check_fitted(self) -> None:
         if not self._n_samples:
@@ -612,8 +634,8 @@ class Calibration(ABC):
     def _learn(self, interval: Interval, y: Array) -> None: ...
 
     @abstractmethod
-    def _cuts(self, coverage: Any, group: str | int | None = None) -> tuple[Cut, Cut]:
-        """Return where the lower and the upper bound are cut for a level, of one group."""
+    def _cuts(self, coverage: Any) -> tuple[Cut, Cut]:
+        """Return where the lower and the upper bound are cut for a level, without groups."""
 
     @abstractmethod
     def _n_covered(self, cuts: tuple[Cut, Cut]) -> int:
@@ -629,10 +651,13 @@ class Calibration(ABC):
         """Undo `get_state`, and return the number of samples."""
 
 
-def refuse_groups(groups: ArrayLike | None) -> None:
-    """Raise an error if groups are given to a calibration without groups."""
-    if groups is not None:
-        raise ValueError("groups must be None, because this calibration is not by groups")
+def _cuts_of_rows(cuts: Sequence[tuple[Cut, Cut]], rows: Any) -> tuple[Cut, Cut]:
+    """Return the cuts of rows from those of groups and the places of the rows, or 0."""
+    if np.ndim(rows) == 0:
+        return cuts[rows]
+    table = np.array(cuts)[rows]  # (N, lower and upper, alpha and margin)
+    lower, upper = (Cut(table[:, i, 0], table[:, i, 1]) for i in (0, 1))
+    return lower, lower if all(low is up for low, up in cuts) else upper
 
 
 # ------------------------------------------------------------------------------ the paper's methods
@@ -667,8 +692,7 @@ class _PlaneCalibrator(Calibration):
     def _phi(self, alpha: float) -> float:
         return self._count(alpha) / self._y.size
 
-    def _cuts(self, coverage: Any, group: str | int | None = None) -> tuple[Cut, Cut]:
-        refuse_groups(group)
+    def _cuts(self, coverage: Any) -> tuple[Cut, Cut]:
         cut = Cut(self._plane(self._level(coverage)))
         return cut, cut
 
@@ -985,6 +1009,7 @@ def tails_of(sides: str, tails: Any = None) -> tuple[float, float] | None:
 class RankedCalibration(Calibration):
     """A calibration that has for each sample where in the nested family it is first covered."""
 
+    _by_group: dict[Label, Scores]  # those of a `GroupCalibrator`
     method: str  # "exact" or "conformal"
     tails: tuple[float, float] = EQUAL_TAILS  # of the misses, with sides="each"
 
@@ -1008,8 +1033,15 @@ class RankedCalibration(Calibration):
         self._check_fitted()
         return HALVINGS + 1
 
-    def _cuts(self, coverage: Any, group: str | int | None = None) -> tuple[Cut, Cut]:
-        refuse_groups(group)
+    def sets_of(self, groups: ArrayLike | None) -> tuple[list[Scores], Any]:
+        """Return the scores that new rows are compared with, and which of them each row has.
+
+        One set of scores for all rows and the index 0; or one for each group, and indices (N,).
+        """
+        scores, (labels, rows) = self.scores, self._places(groups)
+        return [scores if label is None else self._by_group[label] for label in labels], rows
+
+    def _cuts(self, coverage: Any) -> tuple[Cut, Cut]:
         return find_cuts(self.scores, coverage, self.method, self.sides, self.tails)
 
     def _n_covered(self, cuts: tuple[Cut, Cut]) -> int:
@@ -1047,16 +1079,14 @@ class ExactCalibrator(RankedCalibration):
     the planes go on below alpha_0 as far as the system has them, and then with a `margin`.
 
     >>> y = np.linspace(-1, 1, 201)
-    >>> def interval(alpha):  # the plane alpha reaches from -kappa to kappa
-    ...     kappa = np.broadcast_to(kappa_of(alpha), y.shape)
-    ...     return -kappa, kappa
+    >>> interval = MarginFamily(np.zeros(201), np.ones(201))  # plane alpha: from -kappa to kappa
     >>> exact = ExactCalibrator().fit(interval, y)
     >>> alpha = exact.alpha(0.9)  # 181 of the 201 lie within 0.9 of 0, and 0.01**0.81 = 0.024
     >>> round(alpha, 4), exact.coverage(alpha) == 181 / 201
     (0.024, True)
     >>> exact = ExactCalibrator().fit(interval, 2 * y)  # now the envelope covers half
-    >>> exact.alpha(0.9), round(exact.margin(0.9), 4), exact.reached(0.9) == 181 / 201
-    (nan, 0.8, True)
+    >>> float(f"{exact.alpha(0.9):.3g}"), exact.reached(0.9) == 181 / 201  # 0.01**3.24, beyond it
+    (3.31e-07, True)
     """
 
     kind = method = "exact"
@@ -1127,7 +1157,6 @@ class TwoSidedCalibrator(RankedCalibration):
 
 # ------------------------------------------------------------------------------------------- groups
 
-Label = str | int
 SMALL_GROUPS = ("raise", "pool")
 
 
@@ -1150,9 +1179,7 @@ class GroupCalibrator(RankedCalibration):
 
     >>> y = np.append(np.linspace(-1, 1, 201), np.linspace(-0.5, 0.5, 101))
     >>> groups = ["wild"] * 201 + ["calm"] * 101
-    >>> def interval(alpha):  # the plane alpha reaches from -kappa to kappa
-    ...     kappa = np.broadcast_to(kappa_of(alpha), y.shape)
-    ...     return -kappa, kappa
+    >>> interval = MarginFamily(np.zeros(302), np.ones(302))  # plane alpha: from -kappa to kappa
     >>> by_group = GroupCalibrator("exact").fit(interval, y, groups)
     >>> [(row.group, row.n_samples, round(row.alpha, 3)) for row in by_group.report(0.9)]
     [('calm', 101, 0.394), ('wild', 201, 0.024)]
@@ -1256,29 +1283,18 @@ class GroupCalibrator(RankedCalibration):
         reached = scores.n_between(cuts) / len(scores)
         return ReportRow(label, len(scores), source, alpha, margin, reached)
 
-    def _row_cuts(self, coverage: Any, groups: ArrayLike | None) -> tuple[Cut, Cut]:
+    def _places(self, groups: ArrayLike | None) -> tuple[list[Label], IntArray]:
         labels = read_groups(groups)
-        present = list(dict.fromkeys(labels))
-        found = self._find_all(coverage, present)
-        place = {label: i for i, label in enumerate(present)}
-        rows = np.array([place[label] for label in labels])
-        table = np.array(found)[rows]  # (N, lower and upper, alpha and margin)
-        lower, upper = Cut(table[:, 0, 0], table[:, 0, 1]), Cut(table[:, 1, 0], table[:, 1, 1])
-        return lower, upper if self.sides == "each" else lower
-
-    def _cuts(self, coverage: Any, group: Label | None = None) -> tuple[Cut, Cut]:
-        (cuts,) = self._find_all(coverage, read_groups(None if group is None else [group]))
-        return cuts
-
-    def _find_all(self, coverage: Any, labels: Sequence[Label]) -> list[tuple[Cut, Cut]]:
-        """Return the cuts of groups at a level, and warn if some are the pool's."""
-        self._check_fitted()
-        unseen = [repr(label) for label in labels if label not in self._by_group]
-        if unseen:
+        place = {label: i for i, label in enumerate(dict.fromkeys(labels))}
+        if unseen := [repr(label) for label in place if label not in self._by_group]:
             raise ValueError(
                 f"groups must be among those of the calibration set, got {_few(unseen)}; "
                 f"it has {_few(map(repr, self._by_group))}"
             )
+        return list(place), np.array([place[label] for label in labels])
+
+    def _all_cuts(self, coverage: Any, labels: Sequence[Any]) -> list[tuple[Cut, Cut]]:
+        """Return the cuts of groups at a level, and warn if some are the pool's."""
         found = [self._find(coverage, label) for label in labels]
         pooled = [g for g, (_, source) in zip(labels, found, strict=True) if source == "pool"]
         if pooled:

@@ -34,12 +34,13 @@ Series = Any
 
 KINDS = ("number", "yes/no", "category", "date", "text")
 DATE_PARTS = ("day", "month", "weekday", "hour")
-DATE_FORMATS = (
-    *("%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M"),
-    *("%d.%m.%Y", "%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S", "%Y/%m/%d", "%Y/%m/%d %H:%M"),
-    *("%d/%m/%Y", "%m/%d/%Y", "%d/%m/%Y %H:%M", "%m/%d/%Y %H:%M", "%d-%m-%Y", "%m-%d-%Y", "%Y-%m"),
+_DAYS = (
+    *("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y"),
+    *("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%y", "%m-%d-%y"),
 )
-_SHOWN = {"%d": "DD", "%m": "MM", "%Y": "YYYY", "%H": "hh", "%M": "mm", "%S": "ss"}
+_TIMES = ("", " %H:%M", " %H:%M:%S", "T%H:%M", "T%H:%M:%S")
+DATE_FORMATS = ("%Y-%m", *(day + time for day in _DAYS for time in _TIMES))
+_SHOWN = {"%d": "DD", "%m": "MM", "%Y": "YYYY", "%y": "YY", "%H": "hh", "%M": "mm", "%S": "ss"}
 _SWAPPED = {f: f.replace("%d", "_").replace("%m", "%d").replace("_", "%m") for f in DATE_FORMATS}
 
 MOSTLY = 0.95  # share of the values present that must read as numbers, or as dates
@@ -691,6 +692,8 @@ def _learn_dates(dates: Series, date_format: str | None, is_time: bool) -> Learn
     if not parts:
         return {}, f"the order in time{written}" if is_time else "dropped: constant"
     words = f"date{written}: {', '.join(parts)}"
+    if "%y" in (date_format or ""):
+        words += ". Two-digit years were read as 1969 to 2068: check it"
     if is_time:
         words = f"the order in time, and {words}"
     fill = [float(date_part(present, part).mean()) for part in parts]

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gt2lite import model_file
 from gt2lite._progress import progress_bar
@@ -25,6 +24,7 @@ from gt2lite._validation import (
     read_seed,
     read_table,
     read_target,
+    take_rows,
     vector,
     whole,
 )
@@ -77,6 +77,8 @@ class CVPlusRegressor(Stateful, Regressor):  # type: ignore[misc]
         scores_: for each fold the `gt2lite.calibration.Scores` of its rows.
         n_scored_: the number of rows with a score.
         n_features_in_, feature_names_in_: the columns seen in `fit`; names if X had them.
+        columns_: the encoding of a data frame with gaps, text or dates in the first fold, if
+            `system` has columns="auto"; each fold learns one from its own training rows.
 
     >>> from gt2lite import GT2Regressor, load_dataset
     >>> from gt2lite.cv_plus import CVPlusRegressor
@@ -102,16 +104,15 @@ class CVPlusRegressor(Stateful, Regressor):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any) -> Self:
         """Train a system for each fold of `X` (N, M), an array or data frame, and `y` (N,)."""
-        values, names = read_table(X)
-        target = read_target(y, len(values), type(self).__name__)
         system = self._system()
+        values, names = read_table(X, system.columns)
+        target = read_target(y, len(values), type(self).__name__)
         check_target(system.target_transform, target)  # here, so that errors name the row of X
         n_folds = whole("n_folds", self.n_folds, 2)
         fold = draw_folds(len(values), n_folds, read_seed(self.random_state))
         settings = system.get_params()
-        calls = [
-            partial(_train_fold, settings, values, target, fold != k, names) for k in range(n_folds)
-        ]
+        shared = settings, values, target, fold
+        calls = [partial(_train_fold, *shared, k, names) for k in range(n_folds)]
         with progress_bar(n_folds, "training", "fold", show=system.verbose) as done:
             found = list(call_all(calls, self.n_jobs, done))
         new = self._renewed()
@@ -140,16 +141,16 @@ class CVPlusRegressor(Stateful, Regressor):  # type: ignore[misc]
         Returns:
             Two arrays (N,), or (N, L) for a sequence of L levels.
         """
-        values = match_table(X, self)
+        inputs = self._inputs(X)
         coverage = DEFAULT_COVERAGE if coverage is None else coverage
         levels = vector("coverage", np.atleast_1d(coverage))
         above = np.array([self._rank(level) for level in levels]) - 1  # of the sorted upper bounds
         below = self.n_scored_ - 1 - above
-        lower, upper = np.empty((2, len(values), len(levels)))
+        lower, upper = np.empty((2, len(inputs[0]), len(levels)))
         step = max(1, CHUNK_ELEMENTS // (2 * self.n_scored_))
-        for start in range(0, len(values), step):
+        for start in range(0, len(lower), step):
             rows = slice(start, start + step)
-            bounds = np.concatenate(self._bounds(values[rows]), axis=1)  # (2, scores, rows)
+            bounds = self._bounds([values[rows] for values in inputs])
             bounds.sort(axis=1)
             middle = _middle(*bounds)
             lower[rows] = np.minimum(bounds[0, below], middle).T
@@ -220,10 +221,9 @@ class CVPlusRegressor(Stateful, Regressor):  # type: ignore[misc]
     ) -> None:
         self.systems_, self.scores_, self.fold_ = tuple(systems), tuple(scores), fold
         self.n_scored_ = sum(map(len, scores))
-        first = systems[0]
-        self.n_features_in_ = first.n_features_in_
-        if hasattr(first, "feature_names_in_"):
-            self.feature_names_in_ = first.feature_names_in_
+        for name in ("n_features_in_", "feature_names_in_", "columns_"):
+            if hasattr(systems[0], name):
+                setattr(self, name, getattr(systems[0], name))
 
     def _system(self) -> GT2Regressor:
         if self.system is None:
@@ -242,17 +242,26 @@ class CVPlusRegressor(Stateful, Regressor):  # type: ignore[misc]
             )
         return k
 
-    def _bounds(self, values: Array) -> list[Array]:
-        """Return for each fold the bounds (2, scores, N) that its rows contribute to new rows."""
+    def _inputs(self, X: Any) -> list[Array]:
+        """Return the rows of a table as inputs of each system."""
+        values = match_table(X, self)  # which warns of unusual values once
+        if not hasattr(self, "columns_"):
+            return [values] * len(self.systems_)
+        frame = X.to_pandas() if hasattr(X, "to_pandas") else X
+        frame = frame.set_axis([column.name for column in self.columns_.columns], axis=1)
+        return [_encode(system, frame) for system in self.systems_]
+
+    def _bounds(self, inputs: Sequence[Array]) -> Array:
+        """Return the bounds (2, scores, N) that all scored rows contribute to N new rows."""
         found = []
-        for system, scores in zip(self.systems_, self.scores_, strict=True):
+        for system, scores, values in zip(self.systems_, self.scores_, inputs, strict=True):
             family = _family(system, values)
             planes, which = np.unique(scores.alpha, return_inverse=True)
             cuts = [Cut(plane if plane > 0 else math.nan) for plane in planes]
             bounds = cut_ends(family, [(cut, cut) for cut in cuts])[:, which]
             bounds += np.stack([-scores.margin, scores.margin])[:, :, None]
             found.append(system.scaler_.inverse_bounds(bounds))
-        return found
+        return np.concatenate(found, axis=1)
 
 
 def _middle(lower: Array, upper: Array) -> Array:
@@ -284,14 +293,22 @@ def draw_folds(n_rows: int, n_folds: int, seed: Any) -> IntArray:
 
 
 def _train_fold(
-    settings: dict[str, Any], X: Array, y: Array, use: NDArray[np.bool_], names: Names | None
+    settings: dict[str, Any], table: Any, y: Array, fold: IntArray, k: int, names: Names | None
 ) -> tuple[GT2Regressor, Scores]:
-    """Train on some rows, and score the others."""
-    system = GT2Regressor(**settings | {"verbose": False}).fit(X[use], y[use])
-    if names is not None:
-        system.feature_names_in_ = names
-    target = system.scaler_.transform_y(y[~use])
-    return system, critical_scores(_family(system, X[~use]), target)
+    """Train on the rows outside fold `k`, and score those inside."""
+    used, rest = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+    system = GT2Regressor(**settings | {"verbose": False})
+    system = system._trained(take_rows(table, used), names, y[used], None)
+    values = _encode(system, take_rows(table, rest))
+    return system, critical_scores(_family(system, values), system.scaler_.transform_y(y[rest]))
+
+
+def _encode(system: GT2Regressor, table: Any) -> Array:
+    """Return rows of a table, or of a frame that the system encodes, as inputs (N, M)."""
+    values: Array = table
+    if hasattr(system, "columns_"):
+        values = system.columns_.encode(table).inputs.to_numpy()
+    return values
 
 
 def _family(system: GT2Regressor, X: Array) -> Any:

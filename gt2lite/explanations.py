@@ -18,19 +18,17 @@ from gt2lite._validation import Array, IntArray, between, whole
 from gt2lite.calibration import DEFAULT_COVERAGE, Calibration, read_groups
 from gt2lite.memberships import ALPHA_0
 from gt2lite.rules import (
+    JOINT,
     SHOWN,
+    Printed,
     Units,
     consequents,
     count,
     end_weights,
     firings,
-    frame_of,
-    html_table,
     output_weights,
     pick_system,
     read_rules,
-    two_valued,
-    wrap,
 )
 from gt2lite.selection import Fitted
 
@@ -44,7 +42,6 @@ _TERMS = 4  # rules that a sum names; the others are added up
 _LEAST = 0.005  # a smaller weight would be printed as 0.00
 _INPUTS = 12  # printed inputs of the row
 _ROWS = 8  # printed rows of the table of rules
-_JOINT = "\xa0"  # a space at which no line is broken
 
 
 def draw_background(X: Array, seed: Any) -> Array:
@@ -54,7 +51,7 @@ def draw_background(X: Array, seed: Any) -> Array:
 
 
 @dataclass(frozen=True, repr=False)
-class Explanation:
+class Explanation(Printed):
     """A prediction and its interval in the units of the target, and how they come about."""
 
     prediction: float
@@ -62,40 +59,6 @@ class Explanation:
     upper: float
     coverage: float | None  # None if a plane was asked for
     units: Units
-
-    def table(self) -> list[dict[str, Any]]:
-        """Return the explanation as rows of numbers, the most important first."""
-        raise NotImplementedError
-
-    def cells(self) -> list[dict[str, str]]:
-        """Return the short form of `table` as text."""
-        raise NotImplementedError
-
-    def notes(self) -> tuple[list[str], list[str]]:
-        """Return the sentences before and after the table."""
-        raise NotImplementedError
-
-    def to_frame(self) -> Any:
-        """Return `table` as a pandas frame."""
-        frame = frame_of(self.table())
-        return frame.set_index(frame.columns[0])
-
-    def __str__(self) -> str:
-        rows = self.cells()
-        lines = [list(rows[0]), *(list(row.values()) for row in rows)]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        table = "\n".join("  ".join(map(str.rjust, line, widths)).rstrip() for line in lines)
-        before, after = (
-            "\n".join(wrap(note).replace(_JOINT, " ") for note in notes) for notes in self.notes()
-        )
-        return "\n\n".join([before, table, after])
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        (title, *before), after = self.notes()
-        return html_table(title, self.cells(), " \N{BULLET} ".join([*before, *after]))
 
     def _title(self) -> str:
         text, kind = self.units.output, "interval"
@@ -141,6 +104,7 @@ class RuleExplanation(Explanation):
     parts: tuple[Part, Part, Part]  # the prediction, the lower and the upper bound
     alphas: Array  # the planes of the prediction
     inputs: dict[str, float]  # the row
+    row: dict[str, str]  # the same by columns of the data, as text
     conditions: list[str]  # (P,): where each rule applies, in words
     is_margin: bool = False  # whether the bounds are the prediction with a margin
     system: int | None = None  # which of several systems
@@ -188,10 +152,7 @@ class RuleExplanation(Explanation):
 
     def notes(self) -> tuple[list[str], list[str]]:
         """Return the row and each part as a sum; then the heaviest rules in words."""
-        row = [
-            f"{name} {self.units.input(m, value)}"
-            for m, (name, value) in enumerate(self.inputs.items())
-        ]
+        row = [f"{name} {value}" for name, value in self.row.items()]
         if left := len(row[_INPUTS:]):
             row[_INPUTS:] = [f"and {count(left, 'more input')}"]
         # the heaviest rules of the prediction and of either bound
@@ -210,7 +171,7 @@ class RuleExplanation(Explanation):
 
         def term(weight: float, said: float, rule: str) -> str:
             text = f"{weight:.2f} * {units.output(said)} ({rule})"
-            return text.replace(" ", _JOINT)
+            return text.replace(" ", JOINT)
 
         order = np.argsort(-part.weights, kind="stable")
         named = [p for p in order[:_TERMS] if part.weights[p] >= _LEAST]
@@ -224,7 +185,7 @@ class RuleExplanation(Explanation):
             sign = "-" if part.margin < 0 else "+"
             why = "of this row" if self.is_margin else "calibration went beyond the planes"
             margin = f"{sign} {units.output(abs(part.margin))} (margin: {why})"
-            text += " " + margin.replace(" ", _JOINT)
+            text += " " + margin.replace(" ", JOINT)
         return text
 
     def _legend(self) -> str:
@@ -234,9 +195,9 @@ class RuleExplanation(Explanation):
         if self.is_margin:
             come = "are the prediction with a margin that follows the width of the widest plane"
         text = (
-            f"The prediction mixes the ends of the planes alpha = {planes}, each weighed by its "
-            f"alpha; the ends of the interval {come}. 'fires': the lower and upper strength of a "
-            "rule there; an end of a plane takes whichever pulls it outwards."
+            f"The prediction mixes the endpoints of the planes alpha = {planes}, each weighted by "
+            f"its alpha; the bounds of the interval {come}. 'fires': the lower and upper strength "
+            "of a rule there; an endpoint of a plane takes the one that pulls it outwards."
         )
         if self.system is not None:
             text += f" This is system {self.system}; prediction and interval are means over all."
@@ -265,12 +226,12 @@ def explain_row(
         calibration: what maps `coverage` to planes; None if `alpha` is given.
         coverage: the level; None for 0.9, unless `alpha` is given.
         alpha: the plane of the interval instead of a level.
-        group: the group of the row, if calibration was by groups.
+        group: the group of the row, if calibration was by groups; or a function that returns the
+            groups of scaled rows.
         system: whose rules explain; None if there is one system.
         background: scaled rows (B, M).
         together: see `input_places`.
     """
-    groups = None
     if calibration is None:
         if coverage is not None:
             raise ValueError(f"give alpha or coverage, not both: got {alpha!r} and {coverage!r}")
@@ -279,7 +240,13 @@ def explain_row(
         level = between("alpha", alpha, ALPHA_0, 1, closed=True)
     else:
         level = between("coverage", DEFAULT_COVERAGE if coverage is None else coverage, 0, 1)
-        coverage, groups = level, None if group is None else read_groups([group])
+        coverage = level
+
+    def groups_of(Z: Array) -> list[Any] | None:
+        """Return the groups of scaled rows, if there are groups."""
+        if callable(group):
+            return list(group(Z))
+        return None if group is None else read_groups([group]) * len(Z)
 
     def evaluate(Z: Array) -> Array:
         """Return the scaled prediction, lower and upper bound (3, n) at scaled rows."""
@@ -287,17 +254,17 @@ def explain_row(
         if calibration is None:
             bounds = planes(level)
         else:
-            of_rows = None if groups is None else np.repeat(groups, len(Z))
-            bounds = calibration.intervals(fitted.family(planes), level, of_rows)
+            bounds = calibration.intervals(fitted.family(planes), level, groups_of(Z))
         return np.stack([planes.output(fitted.alphas), *bounds])
 
+    places = input_places(units.names, together)
     if background is not None:
-        places = input_places(units.names, together)
         return explain_inputs(evaluate, units, X[0], background, places, coverage)
     values, is_margin, cuts = evaluate(X)[:, 0], False, [(level, 0.0)] * 2
     if calibration is not None:
         is_margin = fitted.margins is not None
-        cuts = _cuts(calibration, level, groups and groups[0], fitted.planes(X).alpha_min)
+        (label,) = groups_of(X) or [None]
+        cuts = _cuts(calibration, level, label, fitted.planes(X).alpha_min)
     # the rules of one system, and of several systems those of one of them, with the planes and
     # margins of all, so that prediction and interval are means over the systems
     k, several, alphas = system or 0, len(fitted.systems) > 1, fitted.alphas
@@ -313,7 +280,7 @@ def explain_row(
     learned = scaler.inverse_bounds(values).tolist()
     weights = output_weights(params, Z, alphas)[0]
     parts = [part("prediction", learned[0], weights, 0.0, widest)]
-    for side, name in enumerate(("lower end", "upper end")):
+    for side, name in enumerate(("lower bound", "upper bound")):
         plane, beyond = cuts[side]
         margin = (-1, 1)[side] * beyond * scaler.y_std or 0.0  # no -0.0
         if is_margin:
@@ -324,7 +291,7 @@ def explain_row(
     if several:
         values = np.array([(part.value - scaler.y_mean) / scaler.y_std for part in parts])
     rules = sorted(read_rules(fitted, units, system=k), key=lambda rule: rule.number)
-    row = (X[0] * scaler.x_std + scaler.x_mean).tolist()
+    row = X[0] * scaler.x_std + scaler.x_mean
     prediction, lower, upper = units.scaler.inverse_bounds(values).tolist()
     return RuleExplanation(
         prediction=prediction,
@@ -335,7 +302,8 @@ def explain_row(
         consequents=said,
         parts=(parts[0], parts[1], parts[2]),
         alphas=np.asarray(alphas, dtype=float),
-        inputs=dict(zip(units.names, row, strict=True)),
+        inputs=dict(zip(units.names, row.tolist(), strict=True)),
+        row=units.row(X[0], places),
         conditions=[rule.condition(SHOWN) for rule in rules],
         is_margin=is_margin,
         system=system if several else None,
@@ -489,17 +457,6 @@ def explain_inputs(
 
     background = draw_background(background, 0)
     found, errors, mean = walk_inputs(outputs, x, background, list(places.values()))
-    row = x * units.scaler.x_std + units.scaler.x_mean
-    inputs, is_flag = {}, two_valued(units.seen)
-    for name, columns in places.items():
-        texts = [units.input(m, row[m]) for m in columns]
-        if len(columns) > 1:  # of the columns of 0 and 1, those that are on
-            texts = [
-                units.names[m].removeprefix(f"{name} = ") if is_flag[m] else text
-                for m, text in zip(columns, texts, strict=True)
-                if not is_flag[m] or abs(row[m]) > 1e-9
-            ]
-        inputs[name] = ", ".join(texts)
     prediction, lower, upper = units.scaler.inverse_bounds(evaluate(x[None])[:, 0]).tolist()
     return InputExplanation(
         prediction=prediction,
@@ -507,7 +464,7 @@ def explain_inputs(
         upper=upper,
         coverage=coverage,
         units=units,
-        inputs=inputs,
+        inputs=units.row(x, places),
         baseline=float(mean[0]),
         contributions=found[:, 0],
         errors=errors[:, 0],

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from html import escape
+from io import StringIO
 from numbers import Integral
 from typing import Any, NamedTuple, Self
 
@@ -42,6 +42,7 @@ from gt2lite._validation import (
     whole,
 )
 from gt2lite.calibration import DEFAULT_COVERAGE, Calibration, make_calibrator
+from gt2lite.distribution import Distribution
 from gt2lite.explanations import Explanation
 from gt2lite.memberships import ALPHA_0
 from gt2lite.regressor import (
@@ -52,15 +53,16 @@ from gt2lite.regressor import (
     split_rows,
 )
 from gt2lite.rules import (
-    SHOWN,
-    Rule,
+    ByRule,
+    Intervals,
+    Printed,
     Rules,
     Units,
+    frame_of,
     input_names,
     one_row,
-    read_rules,
-    rule_weights,
-    wrap,
+    read_by_rule,
+    row_table,
 )
 from gt2lite.selection import GRID, HeldOut, best_family
 from gt2lite.splits import mark_rows, read_folds, warn_if_seen
@@ -173,6 +175,7 @@ class IntervalHead(Stateful, Regressor):
         Arguments as in `GT2Regressor.calibrate`. A `SeenRowsWarning` reports how many of the rows
         were in `fit`; rows that a frozen base was trained on cannot be detected.
         """
+        groups, options = read_by_rule(groups, options)
         calibrator = make_calibrator(method, sides, groups is not None, options)
         table, values = self._read(X)
         target = read_target(y, len(values), type(self).__name__)
@@ -196,6 +199,7 @@ class IntervalHead(Stateful, Regressor):
         Arguments as in `GT2Regressor.fit_calibrate`, which draws the same rows with the same
         seed. With a frozen base all rows must be new to it.
         """
+        groups, options = read_by_rule(groups, options)
         calibrator = make_calibrator(method, sides, groups is not None, options)
         values, names = read_table(X, self.columns)
         table = values if names is None else X
@@ -206,9 +210,8 @@ class IntervalHead(Stateful, Regressor):
         held = take_rows(values, rest)
         if hasattr(new, "columns_"):
             held = new.columns_.encode(held).inputs.to_numpy()
-        new = new._calibrated_by(
-            calibrator, take_rows(table, rest), held, target[rest], split.labels
-        )
+        labels = groups if isinstance(groups, ByRule) else split.labels
+        new = new._calibrated_by(calibrator, take_rows(table, rest), held, target[rest], labels)
         new.calibration_rows_, new.split_ = rest, split.words
         if not new.out_of_fold_:
             new.split_ += "; the base is frozen: all of them must be new to it"
@@ -243,6 +246,17 @@ class IntervalHead(Stateful, Regressor):
             return interval_frame(X, lower, upper, coverage, alpha)
         return lower, upper
 
+    def predict_distribution(self, X: Any, *, groups: Any = None) -> Distribution:
+        """Return the predictive distributions, see `GT2Regressor.predict_distribution`."""
+        predicted, inputs = self._inputs(*self._read(X))
+        return self.head_.predict_distribution(inputs, groups=groups).shifted(predicted)
+
+    def predict_quantile(
+        self, X: Any, quantiles: float | Sequence[float], *, groups: Any = None
+    ) -> Array:
+        """Return quantiles (N,) or (N, L) of y, see `GT2Regressor.predict_quantile`."""
+        return self.predict_distribution(X, groups=groups).quantile(quantiles)
+
     def calibration_report(
         self, coverage: float | Sequence[float], *, as_frame: bool = False
     ) -> Any:
@@ -260,6 +274,7 @@ class IntervalHead(Stateful, Regressor):
     def rules(
         self,
         X: Any = None,
+        y: Any = None,
         *,
         coverage: float | None = None,
         top: int | None = 10,
@@ -272,6 +287,7 @@ class IntervalHead(Stateful, Regressor):
         Args:
             X: rows (N, M) to weigh the rules on, such as the training rows; with them the rules
                 with the widest intervals come first.
+            y: their targets (N,), see `GT2Regressor.rules`.
             coverage: the level of the intervals (0.9 if None); without a calibration, and if
                 intervals have one bound only, the trained envelope is used instead.
             top: how many rules; None for all that have 1% of the weight or more.
@@ -280,40 +296,34 @@ class IntervalHead(Stateful, Regressor):
             target: the name of the target.
         """
         check_fitted(self)
-        if top is not None:
-            whole("top", top)
-        name, units, fitted = base_name(self.base_), self._units(target), self.head_._fitted()
+        name, units, head = base_name(self.base_), self._units(target), self.head_
         legend = (
-            f"'width': the mean width of intervals, each row weighed by the rule. 'then': how far "
+            f"'width': the mean width of intervals, each row weighted by the rule. 'then': how far "
             f"{name} is off there; the column 'base' is what it predicts. Rules with less "
             f"than {LEAST_SHARE:.0%} of the weight are left out. Ranges as in "
             "GT2Regressor.rules."
         )
+        if top is not None:
+            whole("top", top)
         if X is None:
-            rules = read_rules(fitted, units, system=system)
-            shown = [ErrorRule(**vars(rule)) for rule in rules[:top]]
+            rules = head._rules(units, None, system=system)
             title = (
-                f"Where {name} is off: {len(shown)} of {len(rules)} rules (how wide intervals are "
-                "where each leads is not known without rows: rules(X))"
+                f"Where {name} is off: {len(rules[:top])} of {len(rules)} rules (the widths of "
+                "intervals are not known without rows: rules(X))"
             )
-            return Rules(shown, title, legend)
-        _, inputs = self._inputs(*self._read(X))
-        widths, kind = self._widths(inputs, coverage, groups)
-        scaled, mean = self.head_.scaler_.transform_X(inputs), float(widths.mean())
-        weights = rule_weights(fitted, scaled, system=system)  # (N, P)
-        share = weights.mean(axis=0)
-        rules = read_rules(fitted, units, scaled, system=system)
-        found = []
-        for rule in rules:
-            p = rule.number - 1
-            if share[p] >= LEAST_SHARE:
-                width = float(weights[:, p] @ widths / weights[:, p].sum())
-                times = width / mean if mean > 0 else 1.0
-                found.append(ErrorRule(**vars(rule), width=width, times=times))
-        shown = sorted(found, key=lambda rule: (-(rule.width or 0.0), rule.number))[:top]
+            return Rules(rules[:top], title, legend)
+        predicted, inputs = self._inputs(*self._read(X))
+        errors = None if y is None else read_target(y, len(inputs)) - predicted
+        (lower, upper), kind = self._error_bounds(inputs, coverage, groups)
+        rules = head._rules(
+            units, inputs, system=system, intervals=Intervals(lower, upper, kind, errors)
+        )
+        found = [rule for rule in rules if rule.share >= LEAST_SHARE]
+        shown = sorted(found, key=lambda rule: (-rule.width, rule.number))[:top]
+        mean = units.output(float(np.mean(upper - lower)))
         title = (
             f"Where {name} is unsure: {len(shown)} of {len(rules)} rules, the widest {kind} first "
-            f"(mean width {units.output(mean)} on {len(inputs)} rows)"
+            f"(mean width {mean} on {len(inputs)} rows)"
         )
         return Rules(shown, title, legend)
 
@@ -335,14 +345,9 @@ class IntervalHead(Stateful, Regressor):
         base's error, of one system by its error rules, of several by the inputs; its bounds and
         the base's prediction add up to the bounds of the interval.
         """
-        values = one_row(x, self)
+        values, table = one_row(x, self), row_table(x, self)
         if hasattr(self, "columns_"):
-            row = x if hasattr(x, "columns") else x.to_frame().T
-            table = row.astype(self.probes_.dtypes.to_dict())
-        elif hasattr(x, "columns"):
-            table = x
-        else:
-            table = named_table(values, getattr(self, "feature_names_in_", None))
+            table = table.astype(self.probes_.dtypes.to_dict())
         predicted, inputs = self._inputs(table, values)
         if background is not None:
             _, background = self._inputs(*self._read(background))
@@ -423,16 +428,13 @@ class IntervalHead(Stateful, Regressor):
         """Return the head that the content of a model file describes, and its base as described."""
         from sklearn.base import clone
 
-        first = ("regressor", "base", "features", "probes", "probed", "rmse", "cv")
-        parts = (*first, "columns", "correct", "random_state", "corrects", "out_of_fold")
-        regressor, described, features, probes, probed, rmse, cv, *others = model_file.pick(
-            content, *parts
+        names = ("regressor", "base", "columns", "features", "probes", "probed", "rmse")
+        regressor, described, columns, features, probes, probed, rmse, *others = model_file.pick(
+            content, *names, "cv", "random_state", "correct", "corrects", "out_of_fold"
         )
-        columns, correct, seed, *facts = others
-        if correct not in (None, True, False):
-            raise ValueError("correct must be true, false or null")
-        if not all(isinstance(fact, bool) for fact in facts):
-            raise ValueError("corrects and out_of_fold must be true or false")
+        cv, seed, correct, *facts = others
+        if correct not in (None, True, False) or not all(isinstance(f, bool) for f in facts):
+            raise ValueError("correct, corrects and out_of_fold must be true or false")
         head = model_file.unpack_regressor(GT2Regressor, regressor)
         seed = None if seed is None else whole("random_state", seed, 0, LARGEST_SEED)
         self = cls(base, clone(head), 5 if cv is None else whole("cv", cv, 2), seed, correct)
@@ -442,7 +444,7 @@ class IntervalHead(Stateful, Regressor):
             self.columns_ = model_file.unpack_columns(columns, self.n_features_in_)
             self.n_features_in_ = len(self.columns_.columns)
         self.corrects_, self.out_of_fold_ = facts
-        self.probes_ = unpack_probes(probes) if columns else matrix("probes", probes)
+        self.probes_ = unpack_probes(probes)
         if self.probes_.shape[1] != self.n_features_in_:
             raise ValueError(f"probes must have {self.n_features_in_} columns")
         self.probed_ = vector("probed", probed, len(self.probes_))
@@ -486,11 +488,9 @@ class IntervalHead(Stateful, Regressor):
             new.columns_ = columns
         if names is not None:
             new.feature_names_in_ = names
-        # probe rows: real values, each column drawn independently
         draws = np.random.default_rng(probe_seed).integers(len(rows), size=(PROBES, rows.shape[1]))
-        raw = columns is not None
-        new.probes_ = draw_probes(table, draws) if raw else np.take_along_axis(values, draws, 0)
-        new.probed_ = predict_base(held.base, new._probe_table())
+        new.probes_ = draw_probes(table, draws)
+        new.probed_ = predict_base(held.base, new.probes_)
         head._names = new._units("y").names
         return new
 
@@ -528,7 +528,7 @@ class IntervalHead(Stateful, Regressor):
         now, found = describe_base(self.base_), []
         if now["class"] != saved["class"]:
             found.append(f"it is a {now['class']}, and was a {saved['class']}")
-        off = np.abs(predict_base(self.base_, self._probe_table()) - self.probed_)
+        off = np.abs(predict_base(self.base_, self.probes_) - self.probed_)
         if wrong := int((off > CLOSE * (float(np.std(self.probed_)) or 1.0)).sum()):
             found.append(
                 f"it predicts otherwise for {wrong} of {len(off)} rows, by up to {off.max():.3g}"
@@ -538,12 +538,6 @@ class IntervalHead(Stateful, Regressor):
             else:
                 found.append("it was trained on other rows or in another way")
         return "; ".join(found)
-
-    def _probe_table(self) -> Any:
-        """Return the probe rows in the form that the base was trained on."""
-        if hasattr(self, "columns_"):
-            return self.probes_
-        return named_table(self.probes_, getattr(self, "feature_names_in_", None))
 
     def _read(self, X: Any) -> tuple[Any, Array]:
         """Return rows in the form that the base was trained on, and as checked numbers (N, M)."""
@@ -561,17 +555,17 @@ class IntervalHead(Stateful, Regressor):
     def _units(self, target: str) -> Units:
         names = input_names(self)
         last = BASE if BASE not in names else f"{BASE} (prediction)"
-        return Units.of(self.head_, (*names, last), f"{target} - base")
+        columns = self.__dict__.get("columns_")
+        return Units.of(self.head_, (*names, last), f"{target} - base", columns)
 
-    def _widths(self, inputs: Array, coverage: Any, groups: Any) -> tuple[Array, str]:
-        """Return the widths (N,) of the intervals that rank the error rules, and their kind."""
+    def _error_bounds(self, inputs: Array, coverage: Any, groups: Any) -> tuple[Any, str]:
+        """Return the bounds (N,) of the intervals that rank the error rules, and their kind."""
         level = DEFAULT_COVERAGE if coverage is None else coverage
         if coverage is not None or hasattr(self.head_, "calibrator_"):
             lower, upper = self.head_.predict_interval(inputs, level, groups=groups)
             if np.isfinite(upper - lower).all():
-                return upper - lower, f"{100 * level:.4g}% intervals"
-        lower, upper = self.head_.predict_interval(inputs, alpha=ALPHA_0)
-        return upper - lower, "trained envelopes"
+                return (lower, upper), f"{100 * level:.4g}% intervals"
+        return self.head_.predict_interval(inputs, alpha=ALPHA_0), "trained envelopes"
 
 
 def cross_fit(system: Any, inputs: Array, errors: Array, rng: np.random.Generator) -> HeldOut:
@@ -594,43 +588,12 @@ def _rms(values: Array) -> float:
     return float(np.sqrt(np.mean(values**2)))
 
 
-# ---------------------------------------------------------------------------- error rules
-
-
-@dataclass(frozen=True)
-class ErrorRule(Rule):
-    """One rule of a head: where it applies, how wide intervals are there, how the base is off.
-
-    `width` is the mean width of the intervals, each row weighted by the rule, and `times` its
-    ratio to the mean width of all rows; both are None without rows.
-    """
-
-    width: float | None = None
-    times: float | None = None
-
-    def heading(self) -> str:
-        """Return the width of intervals and the weight of the rule in words."""
-        if self.width is None:
-            return super().heading()
-        width = self.units.output(self.width)
-        return f"width {width}, {self.times:.2f} of the mean; {super().heading()}"
-
-    def __str__(self) -> str:
-        return self.text(SHOWN)
-
-    def cells(self) -> dict[str, str]:
-        """Return the short form as one row of a table of text."""
-        width = {} if self.width is None else {"width": self.units.output(self.width)}
-        return super().cells() | width
-
-    def row(self) -> dict[str, Any]:
-        """Return all numbers of the rule as one row of a table."""
-        return {"rule": self.number, "width": self.width, "times": self.times} | super().row()
+# --------------------------------------------------------------------------- explanation
 
 
 @dataclass(frozen=True, repr=False)
-class HeadExplanation:
-    """A prediction of a base, the interval around it, and the error rules behind it."""
+class HeadExplanation(Printed):
+    """A prediction of a base, the interval around it, and the explanation of the base's error."""
 
     prediction: float
     lower: float
@@ -640,34 +603,29 @@ class HeadExplanation:
     corrected: bool  # whether the prediction is base + estimate
     target: str
 
-    def __str__(self) -> str:
-        text = self.head.units.output
-        kind = "interval"
+    def table(self) -> list[dict[str, Any]]:
+        """Return the explanation of the base's error as rows of numbers."""
+        return self.head.table()
+
+    def cells(self) -> list[dict[str, str]]:
+        """Return the same as text."""
+        return self.head.cells()
+
+    def notes(self) -> tuple[list[str], list[str]]:
+        """Return the sums of base and head, and the notes on the base's error."""
+        text, kind = self.head.units.output, "interval"
         if self.head.coverage is not None:
             kind = f"{100 * self.head.coverage:.4g}% interval"
         prediction = "the base alone"
         if self.corrected:
             prediction = f"base {text(self.base)} and {text(self.head.prediction)} by the head"
-        lines = (
+        lines = [
             f"{self.target}: prediction {text(self.prediction)} ({prediction})",
-            f"{kind} {text(self.lower)} to {text(self.upper)}: base {text(self.base)} and what "
-            f"the head says of its error, {text(self.head.lower)} to {text(self.head.upper)}",
-        )
-        return "\n".join([*map(wrap, lines), "", str(self.head)])
-
-    __repr__ = __str__
-
-    def table(self) -> list[dict[str, Any]]:
-        """Return the explanation of the base's error as rows of numbers."""
-        return self.head.table()
-
-    def to_frame(self) -> Any:
-        """Return `table` as a pandas frame."""
-        return self.head.to_frame()
-
-    def _repr_html_(self) -> str:
-        first = str(self).partition("\n\n")[0]
-        return f"<p>{escape(first)}</p>{self.head._repr_html_()}"
+            f"{kind} {text(self.lower)} to {text(self.upper)}: base {text(self.base)} and the "
+            f"head's interval for its error, {text(self.head.lower)} to {text(self.head.upper)}",
+        ]
+        before, after = self.head.notes()
+        return [*lines, *before], after
 
 
 # ------------------------------------------------------------------------------- the base
@@ -751,69 +709,41 @@ def predict_base(base: Any, table: Any) -> Array:
     return vector("the prediction of base", predicted, len(table))
 
 
-def named_table(values: Array, names: Names | None) -> Any:
-    """Return rows (N, M) as a pandas frame, if a base was trained on columns with names."""
-    try:
-        import pandas
-    except ImportError:
-        return values
-    return values if names is None else pandas.DataFrame(values, columns=names)
-
-
-# Probe rows of a raw table keep the types of its columns, which a base may depend on.
+# A saved head describes its base by class, text and predictions for probe rows.
 
 
 def draw_probes(table: Any, draws: IntArray) -> Any:
-    """Return rows of a raw frame, each column drawn on its own from values that are present.
+    """Return rows in the form that a base was trained on, each column drawn on its own.
 
     Args:
-        table: the training rows (N, M).
-        draws: whole numbers (PROBES, M) that choose the values.
+        table: the training rows (N, M), an array or a frame.
+        draws: whole numbers (PROBES, M) that choose among the values that are present.
     """
-    import pandas as pd
-
+    if isinstance(table, np.ndarray):
+        return np.take_along_axis(table, draws, 0)
     table = table.to_pandas() if hasattr(table, "to_pandas") else table
     columns = {}
     for name, places in zip(table.columns, draws.T, strict=True):
         present = table[name].dropna()
         present = present if len(present) else table[name]
         columns[name] = present.iloc[places % len(present)].reset_index(drop=True)
-    return pd.DataFrame(columns)
+    return unpack_probes(pack_probes(frame_of(columns)))  # as a loaded head will have them
 
 
 def pack_probes(probes: Any) -> Any:
-    """Return probe rows as content of a file: numbers, or the columns of a raw frame."""
+    """Return probe rows as content of a file: numbers, or a frame as JSON with its types."""
     if isinstance(probes, np.ndarray):
         return probes
-    found = []
-    for name in probes:
-        values, dtype = probes[name], probes[name].dtype
-        kinds = getattr(dtype, "categories", None)
-        plain = values.astype(str) if dtype.kind in "Mm" else values.astype(object)
-        found.append(
-            {
-                "name": name,
-                "type": str(dtype),
-                "categories": None if kinds is None else kinds.tolist(),
-                "values": plain.where(values.notna(), None).tolist(),
-            }
-        )
-    return found
+    return probes.to_json(orient="table", index=False, double_precision=15, date_unit="ns")
 
 
 def unpack_probes(content: Any) -> Any:
-    """Return the frame that `pack_probes` described."""
+    """Return the probe rows that `pack_probes` described."""
+    if not isinstance(content, str):
+        return matrix("probes", content)
     import pandas as pd
 
-    columns = {}
-    for item in content:
-        name, dtype, kinds, values = model_file.pick(item, "name", "type", "categories", "values")
-        series = pd.Series(values, dtype=object)
-        columns[name] = series.astype(dtype if kinds is None else pd.CategoricalDtype(kinds))
-    return pd.DataFrame(columns)
-
-
-# A saved head describes its base by class, text and predictions for probe rows.
+    return pd.read_json(StringIO(content), orient="table", precise_float=True)
 
 
 def describe_base(base: Any) -> dict[str, str]:

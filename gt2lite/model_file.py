@@ -18,27 +18,18 @@ sha256
     ``"content":`` to its closing brace, both included. It detects damage. It is not a signature:
     whoever edits a file can compute it again.
 content
-    For a regressor: ``settings`` (of the constructor, at the last fit), ``features`` (column names
-    or null), ``columns`` (how the columns of a data frame are encoded, see `gt2lite.columns`, or
-    null), ``scaler`` (means and standard deviations that turn user units into the units of the
-    systems), ``marks`` (a hash of each training row), ``planes`` (the alphas that make up the
-    output), ``systems`` (``recipe``, ``inputs``, ``params`` and ``history`` of each), ``ranks``
-    (quantiles of the inputs, or null), ``margins`` (or null), ``candidates`` (what a choice has
-    tried), ``sides`` (that it found best), ``limits`` (range of the inputs, or null),
-    ``calibration`` (``state`` and ``arrays`` of the calibrator, or null) and ``calibration_X``
-    (null, except for the methods "table" and "search", which evaluate the calibration rows again
-    when a new level is asked for) and ``seen`` (limits of the middle 95% of each scaled input in
-    training, or null; rules are described between them). It holds no training rows.
-    The other kinds contain one or several regressors.
+    What the schema `model.schema.json` describes, entry by entry. A file holds no training rows;
+    ``calibration_X`` holds calibration rows for the methods "table" and "search", which evaluate
+    them again when a new level is asked for. The other kinds contain one or several regressors.
 
 Numbers are written as Python's `repr` writes them: the shortest decimal that reads back as the
 same 64-bit float. Arrays are nested lists, rows first. NaN is never written. Infinity occurs only
-as the score of a candidate, and is written as the string "inf".
+as the score of a candidate, and is written as the string "inf". `evaluator.js` evaluates regressors
+and table models in other places than Python.
 
 A file is refused by a `FileFormatError` if it is not a regular file, is larger than `MAX_BYTES`,
-is nested deeper than `MAX_DEPTH`, has a duplicate key, a NaN or Infinity token or a number
-beyond the range of floats, has another digest, kind or a later version, or holds anything
-unknown or impossible.
+has a duplicate key, a NaN or Infinity token or a number beyond the range of floats, has another
+digest, kind or a later version, or holds anything unknown or impossible.
 """
 
 from __future__ import annotations
@@ -57,7 +48,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, fields
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -75,16 +66,17 @@ from gt2lite._validation import (
     whole,
 )
 from gt2lite._version import __version__
-from gt2lite.calibration import Calibration, Margins, SearchCalibrator, TableCalibrator, restore
-from gt2lite.datasets import SCALERS, Scaler
-from gt2lite.selection import (
-    INPUTS,
-    MAX_SYSTEMS,
-    Candidate,
-    Fitted,
-    Ranks,
-    System,
+from gt2lite.calibration import (
+    Calibration,
+    GroupCalibrator,
+    Margins,
+    SearchCalibrator,
+    TableCalibrator,
+    restore,
 )
+from gt2lite.datasets import SCALERS, Scaler
+from gt2lite.rules import RuleGroups
+from gt2lite.selection import INPUTS, MAX_SYSTEMS, Candidate, Fitted, Ranks, System
 from gt2lite.system import param_shapes
 from gt2lite.training import Recipe
 
@@ -92,9 +84,6 @@ FORMAT, VERSION = "gt2lite model", 1
 
 MAX_BYTES = 2**28
 """Size limit of a file: 256 MB. Reading takes up to some twenty times the size in memory."""
-
-MAX_DEPTH = 20
-"""Limit on the nesting of lists and objects; the deepest content has 9 levels."""
 
 KINDS = ("regressor", "head", "cv plus", "pipeline", "table model")
 
@@ -107,7 +96,6 @@ _HEAD = re.compile(
     rb'"gt2lite": "[^"\\\x00-\x1f]{1,40}", "sha256": "([0-9a-f]{64})", "content":\n'
 )
 _TAIL = b"\n}\n"
-_BRACKET_OR_TEXT = re.compile(rb'[\[\]{}]|"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
 class FileFormatError(ValueError):
@@ -123,7 +111,7 @@ class StoredRowsWarning(UserWarning):
 
 def write(path: Location, kind: str, content: Mapping[str, Any]) -> None:
     """Write a model file to exactly this path, in full or not at all; arguments as in `encode`."""
-    write_file(path, encode(kind, content))
+    write_files({path: encode(kind, content)})
 
 
 def encode(kind: str, content: Mapping[str, Any]) -> bytes:
@@ -135,7 +123,7 @@ def encode(kind: str, content: Mapping[str, Any]) -> bytes:
     """
     one_of("kind", kind, KINDS)
     lines = [
-        f"{json.dumps(name)}: {json.dumps(value, allow_nan=False, default=_plain)}"
+        f"{json.dumps(name)}: {json.dumps(value, allow_nan=False, default=plain)}"
         for name, value in content.items()
     ]
     body = "{\n" + ",\n".join(lines) + "\n}"
@@ -151,20 +139,29 @@ def encode(kind: str, content: Mapping[str, Any]) -> bytes:
     return data
 
 
-def read(path: Location, kind: str) -> Content:
-    """Return the content of a model file; arrays come back as nested lists.
+def for_evaluator(kind: str, content: Content) -> Content:
+    """Return a regressor or table model for `evaluator.js`, without what it does not use.
 
-    Raises:
-        FileFormatError: see the module.
-        FileNotFoundError, PermissionError: the file cannot be opened.
+    These are hashes of training rows, histories of training, settings and candidates.
     """
-    return load(path, kind, lambda content: content)
+    if kind == "table model":
+        regressor = for_evaluator("regressor", content["regressor"])["content"]
+        content = content | {"regressor": regressor}
+    else:
+        unused = {"marks", "candidates", "sides", "calibration_X", "seen"}
+        content = {name: part for name, part in content.items() if name not in unused}
+        transform = content["settings"]["target_transform"]
+        systems = [{name: one[name] for name in ("params", "inputs")} for one in content["systems"]]
+        content |= {"settings": {"target_transform": transform}, "systems": systems}
+    return {"version": VERSION, "kind": kind, "content": content}
 
 
 def load(path: Location, kind: str, unpack: Callable[[Content], T]) -> T:
-    """Return what `unpack` makes of the content of a model file.
+    """Return what `unpack` makes of the content of a model file; arrays are nested lists.
 
-    Whatever goes wrong in reading or unpacking is a `FileFormatError` that names the path.
+    Raises:
+        FileFormatError: something goes wrong in reading or unpacking; it names the path.
+        FileNotFoundError, PermissionError: the file cannot be opened.
     """
     data = _read_bytes(path)
     try:
@@ -172,11 +169,6 @@ def load(path: Location, kind: str, unpack: Callable[[Content], T]) -> T:
     except Exception as error:  # a crafted file can provoke any of them
         what = str(error) if isinstance(error, ValueError) else repr(error)
         raise FileFormatError(f"{path} is not a readable gt2lite {kind}: {what}") from error
-
-
-def write_file(path: Location, data: bytes) -> None:
-    """Write a file in full or not at all, see `write_files`."""
-    write_files({path: data})
 
 
 def write_files(files: Mapping[Location, bytes]) -> None:
@@ -236,7 +228,7 @@ def _without_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Return a value that `json` does not know as one that it does."""
     if isinstance(value, (np.ndarray, np.generic)):
         if value.dtype.kind not in "biufUO":
@@ -279,24 +271,12 @@ def _parse(data: bytes, kind: str) -> Content:
     body = data[head.end() : -len(_TAIL)]
     if hashlib.sha256(body).hexdigest() != digest:
         raise ValueError("its SHA-256 is not that of its content: it is damaged or was edited")
-    _check_depth(body)
     content = json.loads(
-        body,
-        object_pairs_hook=_unique_keys,
-        parse_float=_finite_float,
-        parse_constant=_refuse_constant,
+        body, object_pairs_hook=_unique_keys, parse_float=_number, parse_constant=_number
     )
     if not isinstance(content, dict):
         raise ValueError("its content is not an object")
     return content
-
-
-def _check_depth(body: bytes) -> None:
-    depth = 0
-    for token in _BRACKET_OR_TEXT.finditer(body):
-        depth += {b"[": 1, b"{": 1, b"]": -1, b"}": -1}.get(token[0], 0)
-        if depth > MAX_DEPTH:
-            raise ValueError(f"it is nested deeper than {MAX_DEPTH} levels")
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> Content:
@@ -306,14 +286,10 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> Content:
     return found
 
 
-def _finite_float(text: str) -> float:
-    if math.isinf(value := float(text)):
-        raise ValueError(f"{text[:20]} is beyond the range of a 64-bit float")
+def _number(text: str) -> float:
+    if not math.isfinite(value := float(text)):
+        raise ValueError(f"{text[:20]} is not a finite 64-bit number")
     return value
-
-
-def _refuse_constant(text: str) -> NoReturn:
-    raise ValueError(f"{text} is not a number of JSON")
 
 
 def pick(content: Any, *names: str) -> list[Any]:
@@ -333,6 +309,7 @@ def pick(content: Any, *names: str) -> list[Any]:
 _REGRESSOR = (
     *("settings", "features", "columns", "scaler", "marks", "planes", "systems", "ranks"),
     *("margins", "candidates", "sides", "limits", "calibration", "calibration_X", "seen"),
+    "rule_groups",
 )
 
 
@@ -373,17 +350,14 @@ def pack_regressor(reg: Any) -> Content:
         "calibration": calibration,
         "calibration_X": rows,
         "seen": reg.__dict__.get("_seen"),
+        "rule_groups": reg.rule_groups_._asdict() if hasattr(reg, "rule_groups_") else None,
     }
 
 
 def unpack_regressor(cls: Any, content: Any) -> Any:
-    """Return the `GT2Regressor` that `pack_regressor` described, or raise an error.
-
-    Args:
-        cls: the class of the estimator.
-        content: what `read` returned.
-    """
-    parts = dict(zip(_REGRESSOR, pick(content, *_REGRESSOR), strict=True))
+    """Return the estimator of class `cls` that `pack_regressor` described, or raise an error."""
+    pick(content, *_REGRESSOR)
+    parts: Content = content
     reg = cls(**_tuples(parts["settings"]))
     settings = reg.get_params()
     reg._recipe(1)  # these two check the settings
@@ -402,12 +376,14 @@ def unpack_regressor(cls: Any, content: Any) -> Any:
     if parts["features"] is not None:
         reg.feature_names_in_ = unpack_names(parts["features"], reg.n_features_in_)
     if parts["seen"] is not None:
-        reg._seen = _unpack_limits("seen", parts["seen"], M)
+        reg._seen = _rising("seen", parts["seen"], M, n_rows=2)
     rows = parts["calibration_X"]
     reg._calibration_X = None if rows is None else matrix("calibration_X", rows)
     calibrator = _unpack_calibrator(parts["calibration"], reg._calibration_X, fitted)
     if calibrator is not None:
         reg.calibrator_ = calibrator
+    if parts["rule_groups"] is not None:
+        reg.rule_groups_ = _unpack_rule_groups(parts["rule_groups"], calibrator, fitted)
     return reg
 
 
@@ -460,27 +436,30 @@ def _unpack_systems(parts: Content, M: int) -> Fitted:
     ranks, margins = parts["ranks"], parts["margins"]
     if (ranks is not None) != any(system.inputs == "ranks" for system in systems):
         raise ValueError('ranks belong to systems with inputs "ranks"')
-    candidates = tuple(_unpack_candidate(one) for one in parts["candidates"])
+    limits = parts["limits"]
     return Fitted(
         systems,
-        None if ranks is None else _unpack_ranks(ranks, M),
+        None if ranks is None else Ranks(_rising("ranks", ranks, M)),
         None if margins is None else _unpack_margins(margins),
-        candidates,
+        tuple(_unpack_candidate(one) for one in parts["candidates"]),
         one_of("sides", parts["sides"], ("both", "each")),
-        None if parts["limits"] is None else _unpack_limits("limits", parts["limits"], M),
+        None if limits is None else _rising("limits", limits, M, n_rows=2),
     )
 
 
-def _unpack_limits(name: str, content: Any, M: int) -> Array:
-    limits = matrix(name, content)
-    if limits.shape != (2, M) or not (limits[0] <= limits[1]).all():
-        raise ValueError(f"{name} must be rising limits of {M} inputs")
-    return limits
+def _rising(name: str, content: Any, M: int, n_rows: int | None = None) -> Array:
+    """Return values of M inputs, in rows that rise."""
+    found = matrix(name, content)
+    is_right = found.shape[1] == M and len(found) >= 2 and n_rows in (None, len(found))
+    if not is_right or not (np.diff(found, axis=0) >= 0).all():
+        raise ValueError(f"{name} must be rising values of {M} inputs")
+    return found
 
 
 def _unpack_system(content: Any, M: int) -> System:
-    params, recipe, history, inputs = pick(content, *System._fields)
-    recipe = Recipe(**_tuples(dict(zip(_RECIPE, pick(recipe, *_RECIPE), strict=True))))
+    params, recipe, history, inputs, leads = pick(content, *System._fields)
+    pick(recipe, *(field.name for field in fields(Recipe)))
+    recipe = Recipe(**_tuples(recipe))
     shapes = param_shapes(recipe.n_rules, M, recipe.smf)
     found = {
         name: finite(name, numbers(name, value))
@@ -490,17 +469,12 @@ def _unpack_system(content: Any, M: int) -> System:
         raise ValueError("params do not have the shapes of the recipe")
     if not (np.abs(found["raw_sigma"]) > np.finfo(float).tiny).all():
         raise ValueError("raw_sigma must not be 0")
-    return System(found, recipe, vector("history", history), one_of("inputs", inputs, INPUTS))
-
-
-_RECIPE = tuple(field.name for field in fields(Recipe))
-
-
-def _unpack_ranks(content: Any, M: int) -> Ranks:
-    knots = matrix("ranks", content)
-    if knots.shape[1] != M or len(knots) < 2 or not (np.diff(knots, axis=0) >= 0).all():
-        raise ValueError(f"ranks must be rising quantiles of {M} inputs")
-    return Ranks(knots)
+    if leads is not None:
+        leads = vector("leads", leads, recipe.n_rules)
+        if not ((leads >= 0) & (leads % 1 == 0)).all() or not leads.any():
+            raise ValueError("leads must count the training rows of each rule")
+    history, inputs = vector("history", history), one_of("inputs", inputs, INPUTS)
+    return System(found, recipe, history, inputs, leads)
 
 
 def _unpack_margins(content: Any) -> Margins:
@@ -514,6 +488,15 @@ def _unpack_candidate(content: Any) -> Candidate:
         raise ValueError("a candidate must have settings, and be kept or not")
     score = between("score", math.inf if score == "inf" else score, 0, math.inf, closed=True)
     return Candidate(settings, whole("n_folds", n_folds), whole("epochs", epochs), score, kept)
+
+
+def _unpack_rule_groups(content: Any, calibrator: Any, fitted: Fitted) -> RuleGroups:
+    system, own = pick(content, *RuleGroups._fields)
+    system = whole("system", system, 0, len(fitted.systems) - 1)
+    P = fitted.systems[system].recipe.n_rules
+    if not isinstance(calibrator, GroupCalibrator):
+        raise ValueError("rule_groups must be null without a calibration by groups")
+    return RuleGroups(system, tuple(whole("own", rule, 1, P) for rule in own))
 
 
 def _unpack_calibrator(content: Any, rows: Array | None, fitted: Fitted) -> Calibration | None:

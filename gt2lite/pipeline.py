@@ -22,7 +22,7 @@ from gt2lite.calibration import (
 )
 from gt2lite.metrics import interval_score, picp
 from gt2lite.regressor import GT2Regressor, NarrowEnvelopeWarning, interval_frame, split_rows
-from gt2lite.rules import Units, read_rules
+from gt2lite.rules import ByRule, Units, read_by_rule
 from gt2lite.splits import read_folds
 
 need_sklearn("IntervalPipeline")  # says what to install, in place of the error of the next line
@@ -92,14 +92,14 @@ class IntervalPipeline(Stateful, Pipeline):
         `GT2Regressor.fit_calibrate`, by the `random_state` of the last step. Arguments as there,
         with raw inputs `X` (N, ...).
         """
-        last = self._last("calibrate")
-        make_calibrator(method, sides, groups is not None, options)  # before training
+        last, (grouped, plain) = self._last("calibrate"), read_by_rule(groups, options)
+        make_calibrator(method, sides, groups is not None, plain)  # before training
         read_target(y, n_rows := n_rows_of(X))  # likewise
         seed = getattr(last, "random_state", 0)
-        split = split_rows(n_rows, share, seed, groups, sides, options)
+        split = split_rows(n_rows, share, seed, grouped, sides, plain)
         new = self._trained(take_rows(X, split.trained), take_rows(y, split.trained))
-        if split.labels is not None:
-            options = options | {"groups": split.labels}
+        if groups is not None:
+            options |= {"groups": groups if isinstance(grouped, ByRule) else split.labels}
         rest = take_rows(X, split.calibrated), take_rows(y, split.calibrated)
         new = new._calibrated_on(*rest, method, sides=sides, **options)
         new.calibration_rows_, new.split_ = split.calibrated, split.words
@@ -123,7 +123,13 @@ class IntervalPipeline(Stateful, Pipeline):
         return self._last("calibration_report").calibration_report(coverage, **options)
 
     def rules(
-        self, X: Any = None, *, top: int | None = 10, target: str = "y", **options: Any
+        self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        top: int | None = 10,
+        target: str = "y",
+        **options: Any,
     ) -> Any:
         """Return the rules of the last step, with the column names of the transformers.
 
@@ -131,9 +137,8 @@ class IntervalPipeline(Stateful, Pipeline):
         """
         last, inputs = self._last("rules"), None if X is None else self._inputs(X)
         if (units := self._units(target)) is None:
-            return last.rules(inputs, top=top, target=target, **options)
-        rows = None if inputs is None else last._scaled(inputs)
-        return read_rules(last._fitted(), units, rows, top=top, **options)
+            return last.rules(inputs, y, top=top, target=target, **options)
+        return last._rules(units, inputs, y, top=top, **options)
 
     def explain(
         self,

@@ -42,16 +42,28 @@ from gt2lite.calibration import (
     read_groups,
 )
 from gt2lite.datasets import SCALERS, Scaler, check_target
+from gt2lite.distribution import Distribution
 from gt2lite.explanations import Explanation, draw_background, explain_row
 from gt2lite.memberships import ALPHA_0
 from gt2lite.metrics import interval_score
 from gt2lite.rules import (
+    ByRule,
+    Comparison,
+    Intervals,
+    RuleChange,
+    RuleGroups,
     Rules,
     Units,
+    compare_rules,
+    count_leads,
+    drop_rule,
+    edit_rule,
     frame_of,
     input_names,
     middle,
+    one_plane,
     one_row,
+    read_by_rule,
     read_rules,
     rule_weights,
 )
@@ -113,40 +125,29 @@ class GT2Regressor(Stateful, Regressor):
     training again. `GT2Regressor()` is the paper's recipe; for your own data start with
     `GT2Regressor.strong()`.
 
-    All settings are given by name. Those from `n_rules` to `patience` are those of
-    `gt2lite.training.Recipe`, with the same defaults except for `epochs`.
+    All settings are given by name. Those from `n_rules` to `precision` are those of
+    `gt2lite.Recipe`, which describes them in full, with the same defaults except for `epochs`.
 
     Args:
         n_rules: number of fuzzy rules, P.
         coverage: what the widest plane, alpha_0, learns to cover.
         alphas: planes that make up the output; None for the objective's own.
-        objective: "dual", the paper's loss, or "aligned", in which every plane learns a coverage
-            of its own, see `gt2lite.losses`.
-        smf: "per_input" or "scalar" secondary memberships, see `gt2lite.training.init_params`.
+        objective: "dual", the paper's loss, or "aligned": every plane learns its own coverage.
+        smf: "per_input" or "scalar" secondary memberships.
         epochs: passes over the data; None for 100, or more on small data, until there are about
             3,000 steps.
-        batch_size: rows in a step. An incomplete last batch is dropped unless it is the only one.
+        batch_size: rows in a step.
         learning_rate: Adam's.
-        keep: "last" parameters, as in the authors' code; "best", those with the smallest loss
-            over all training rows at the end of an epoch, as in Algorithm 1; or "validation",
-            those with the smallest loss on rows set aside for it.
-        bias_correction: whether Adam's bias correction counts "steps", as it should, or
-            "epochs", as in the authors' code.
-        schedule: "constant" learning rate; one that falls along half a "cosine" from
-            `learning_rate` in the first step to nearly 0 in the last; or "restarts", which does
-            so again and again, in cycles that grow from 150 steps by half each time.
-        weight_decay: share of the consequents `a`, `a0` that is taken off in a step, in units of
-            the learning rate (decoupled from the gradient).
-        averaging: share that a running mean of the parameters keeps of itself in each step (less
-            in the first steps); the mean is the result of training. 0 turns it off.
-        start: "per_input" or "joint", where rules start, see `gt2lite.training.init_params`.
-        sigma_scale: how wide memberships start, likewise.
+        keep: the parameters to keep: the "last", the "best", or the best on "validation" rows.
+        bias_correction: whether Adam's bias correction counts "steps" or "epochs".
+        schedule: "constant", "cosine" or "restarts", the course of the learning rate.
+        weight_decay: share of the consequents that is taken off in a step.
+        averaging: share that a running mean of the parameters keeps of itself; 0 for no mean.
+        start: "per_input" or "joint" k-means for the centres at the start.
+        sigma_scale: width of the memberships at the start, in standard deviations.
         validation: share of the rows that is set aside if `keep` is "validation".
-        patience: epochs in a row without an improvement after which training stops, if `keep` is
-            "validation" or "best". None never stops early. A "cosine" schedule is planned for all
-            `epochs`, so that a training stopped early lacks the small steps at its end.
-        precision: "double", or "single" for training in single precision: up to twice as fast.
-            Parameters, and everything that is computed with them, are in double precision.
+        patience: epochs in a row without an improvement after which training stops; None for all.
+        precision: "double", or "single", which trains up to twice as fast.
         n_systems: number of systems, trained from different starts; planes and outputs are means
             over all of them.
         choose: whether training rows decide on the number of rules, the initial width of sets,
@@ -187,6 +188,7 @@ class GT2Regressor(Stateful, Regressor):
         marks_: a hash of each training row, by which `calibrate` recognises it.
         columns_: the encoding of the columns of a data frame; absent for tables of numbers.
         calibrator_: the calibration; absent before `calibrate`.
+        rule_groups_: the system and the rules by which rows were grouped, if ``groups="rules"``.
         calibration_rows_, split_: the rows that `fit_calibrate` did not train on, and a
             description of the split; absent otherwise.
         n_features_in_, feature_names_in_: number and names of the columns seen in `fit`; names
@@ -216,6 +218,7 @@ class GT2Regressor(Stateful, Regressor):
     n_features_in_: int
     feature_names_in_: Names
     calibrator_: Calibration
+    rule_groups_: RuleGroups
     calibration_rows_: IntArray
     split_: str
     fidelity_: Fidelity
@@ -355,16 +358,29 @@ class GT2Regressor(Stateful, Regressor):
                 or "upper" for one-sided intervals. None for "both", or for "each" if that is what
                 a selection found best (`sides_`) and there are at least 199 rows.
             groups: a name or whole number for each row (Q,); each group gets its own planes, and
-                `predict_interval` needs the groups of new rows.
+                `predict_interval` needs the groups of new rows. "rules" for the rule that leads at
+                each row, that is, weighs most: see below.
             options: for the calibrator, see `gt2lite.calibration`, such as
                 ``small_groups="pool"`` with groups. ``tails=(0.2, 0.8)``, with "each", allows a
-                fifth of the misses below the interval and the rest above.
+                fifth of the misses below the interval and the rest above. With groups="rules",
+                `system` is the index of the system whose rules lead (0), and `min_rows` the
+                calibration rows that a rule needs for planes of its own (50).
+
+        With ``groups="rules"`` intervals at a level cover at least that share of the rows on which
+        a rule leads, for each rule. Which rule leads was fixed in training, so new rows need no
+        groups. A rule shares a group with others if, by its share of the training rows, fewer than
+        `min_rows` calibration rows are expected; deciding by the calibration rows themselves would
+        void the guarantee. It is a mean over calibration sets, from which a small group may be
+        far in a single one. Nothing is promised for rows weighted by a rule: memberships overlap,
+        and the groups are disjoint (Gibbs, Cherian and Candès, arXiv 2305.12616, treat overlapping
+        ones).
 
         Groups and `sides` other than "both" need the method "conformal" or "exact". A
         `NarrowEnvelopeWarning` reports a trained envelope that covers far fewer of these rows
         than it was trained for, a `SeenRowsWarning` how many of these rows were in `fit`.
         """
         values = match_table(X, self)
+        groups, options = read_by_rule(groups, options)
         sides = self._sides(sides, method, groups, options, len(values))
         calibrator = make_calibrator(method, sides, groups is not None, options)
         target = read_target(y, len(values))
@@ -395,7 +411,8 @@ class GT2Regressor(Stateful, Regressor):
             y: targets (N,).
             share: the share of the rows that calibrates.
             groups: a name or whole number for each row (N,): each group gives its share, and
-                is calibrated on its own.
+                is calibrated on its own. "rules" groups the calibration rows by their leading
+                rule, see `calibrate`.
             method: see `calibrate`, as for `sides` and `options`.
             sides: likewise.
             callback: see `fit`.
@@ -410,6 +427,7 @@ class GT2Regressor(Stateful, Regressor):
         >>> reg.fit_calibrate(data.X, data.y).split_
         '2139 rows: 1604 to train on, 535 to calibrate on (share=0.25, random_state=0)'
         """
+        groups, options = read_by_rule(groups, options)
         make_calibrator(method, sides or "both", groups is not None, options)  # before training
         values, names = read_table(X, self.columns)
         target = read_target(y, len(values))
@@ -422,7 +440,8 @@ class GT2Regressor(Stateful, Regressor):
         scaled = new.scaler_.transform_X(rest)
         sides = new._sides(sides, method, groups, options, len(scaled))
         calibrator = make_calibrator(method, sides, groups is not None, options)
-        new = new._calibrated_by(calibrator, scaled, target[split.calibrated], split.labels)
+        labels = groups if isinstance(groups, ByRule) else split.labels
+        new = new._calibrated_by(calibrator, scaled, target[split.calibrated], labels)
         new.calibration_rows_, new.split_ = split.calibrated, split.words
         return self._become(new)
 
@@ -449,7 +468,7 @@ class GT2Regressor(Stateful, Regressor):
             coverage: the level, or several of them; needs `calibrate` first. None means 0.9.
             alpha: a plane in [0.01, 1] instead of a level, calibrated or not: 0.01 is the
                 envelope of training, whose coverage is not calibrated.
-            groups: the group of each row (N,), if the calibration was by groups.
+            groups: the group of each row (N,), if the calibration was by groups other than rules.
             as_frame: whether to return a data frame, see below.
 
         Returns:
@@ -472,8 +491,7 @@ class GT2Regressor(Stateful, Regressor):
         else:
             coverage = DEFAULT_COVERAGE if coverage is None else coverage
             calibrator, planes = self._calibrated(), self._planes(X)
-            if groups is not None:
-                groups = read_groups(groups, len(planes))
+            groups = self._groups_of(X, groups)
             lower, upper = calibrator.intervals(self._fitted().family(planes), coverage, groups)
             warned = self.__dict__.setdefault("_warned", set())
             for level in map(float, np.ravel(coverage)):
@@ -484,6 +502,40 @@ class GT2Regressor(Stateful, Regressor):
         if as_frame:
             return interval_frame(X, lower, upper, coverage, alpha)
         return lower, upper
+
+    def predict_distribution(self, X: Any, *, groups: Any = None) -> Distribution:
+        """Return the predictive distributions of rows `X` (N, M), in units of y.
+
+        The result has `quantile(q)`, `cdf(y)`, `mean`, `sample(rng, size)`, `crps(y)` and
+        `plot(ax, row)`; see `predict_quantile` for its guarantee.
+
+        Args:
+            X: inputs (N, M).
+            groups: the group of each row (N,), if the calibration was by groups.
+        """
+        check_fitted(self)
+        calibrator, planes = self._calibrated(), self._planes(X, keep=True)
+        if groups is not None:
+            groups = read_groups(groups, len(planes))
+        return Distribution(calibrator, self._fitted().family(planes), self.scaler_, groups)
+
+    def predict_quantile(
+        self, X: Any, quantiles: float | Sequence[float], *, groups: Any = None
+    ) -> Array:
+        """Return quantiles of the predictive distributions, (N,), or (N, L) for L of them.
+
+        After `calibrate` by "conformal", whatever its `sides`, the target of a new exchangeable row
+        is at most the quantile q with a probability of at least q for q >= 1/2, and it is below the
+        quantile with a probability of at most q for q < 1/2. Without ties both probabilities are
+        within 1 / (Q + 1) of q. Quantiles never cross. "table" and "search" have no quantiles.
+
+        Args:
+            X: inputs (N, M).
+            quantiles: a number in (0, 1), or L of them. Below 1 / (Q + 1) and above Q / (Q + 1),
+                with Q calibration rows, they are infinite, with a `SmallCalibrationWarning`.
+            groups: the group of each row (N,), if the calibration was by groups.
+        """
+        return self.predict_distribution(X, groups=groups).quantile(quantiles)
 
     def calibration_report(
         self, coverage: float | Sequence[float], *, as_frame: bool = False
@@ -516,7 +568,15 @@ class GT2Regressor(Stateful, Regressor):
     # ---------------------------------------------------------------------- rules
 
     def rules(
-        self, X: Any = None, *, top: int | None = 10, system: int = 0, target: str = "y"
+        self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        coverage: float | None = None,
+        top: int | None = 10,
+        system: int = 0,
+        groups: Any = None,
+        target: str = "y",
     ) -> Rules:
         """Return the heaviest rules, in the units and names of the data.
 
@@ -531,14 +591,19 @@ class GT2Regressor(Stateful, Regressor):
             X: rows (N, M) to weigh the rules on, such as the training rows. Without them it is
                 unknown how often a rule leads, and rules are sorted by their mean log firing in
                 training. Of very many rows, evenly spaced ones are used.
+            y: their targets (N,), for rows not trained or calibrated on: which share of the rows
+                on which a rule leads is covered.
+            coverage: the level of the intervals whose mean width is reported for each rule, as it
+                is with `y` or a calibration by rules; None for 0.9.
             top: number of rules; None for all.
             system: index of the system, if there are several. The rules of a system that learns
                 from ranks are about ranks, in percent.
+            groups: the group of each row (N,), if the calibration was by groups other than rules.
             target: name of the target.
 
         Returns:
-            A sequence of rules, each with `number`, `antecedents`, `intercept`, `slopes`, `leads`
-            and `share`; `table()` and `to_frame()` have every number.
+            A sequence of rules, each with the attributes of `gt2lite.rules.Rule`; `table()` and
+            `to_frame()` have every number.
 
         >>> from gt2lite import GT2Regressor
         >>> x = np.linspace(0, 10, 200)[:, None]
@@ -548,9 +613,32 @@ class GT2Regressor(Stateful, Regressor):
         (2, 1.0)
         """
         check_fitted(self)
+        options = {"coverage": coverage, "top": top, "system": system, "groups": groups}
+        return self._rules(Units.of(self, target=target), X, y, **options)
+
+    def _rules(
+        self,
+        units: Units,
+        X: Any,
+        y: Any = None,
+        *,
+        coverage: float | None = None,
+        groups: Any = None,
+        system: int = 0,
+        **options: Any,
+    ) -> Rules:
+        """Return the rules; `units` may have other names."""
+        by_rule = self.__dict__.get("rule_groups_")
+        if by_rule is not None and by_rule.system == system:
+            options |= {"groups": by_rule, "sizes": self.calibrator_.sizes}  # type: ignore[attr-defined]
         rows = None if X is None else self._scaled(X)
-        units = Units.of(self, target=target)
-        return read_rules(self._fitted(), units, rows, top=top, system=system)
+        measured = y is not None or coverage is not None or "groups" in options
+        if rows is not None and measured and "intervals" not in options:
+            lower, upper = self.predict_interval(X, coverage, groups=groups)
+            kind = f"{percent(coverage or DEFAULT_COVERAGE)}% intervals"
+            y = None if y is None else read_target(y, len(rows))
+            options["intervals"] = Intervals(lower, upper, kind, y)
+        return read_rules(self._fitted(), units, rows, system=system, **options)
 
     def rule_weights(self, X: Any, *, system: int = 0) -> Array:
         """Return the weight of each rule in each output, (N, P); every row adds up to 1.
@@ -563,6 +651,91 @@ class GT2Regressor(Stateful, Regressor):
         """
         scaled = self._scaled(X)
         return rule_weights(self._fitted(), scaled, system=system)
+
+    def with_rule(
+        self,
+        k: int,
+        *,
+        centres: Mapping[Any, float] | None = None,
+        widths: Mapping[Any, float] | None = None,
+        intercept: float | None = None,
+        slopes: Mapping[Any, float] | None = None,
+        system: int = 0,
+    ) -> Self:
+        """Return an uncalibrated copy with one rule changed, in the units of the data.
+
+        `calibrate` the copy for intervals with the guarantee, whatever the change was; `compare`
+        reports what it cost.
+
+        Args:
+            k: number of the rule, counted from 1, as `rules` prints it.
+            centres: values at which memberships are largest, by name or number of the input.
+            widths: distances between the two values at which a membership is half of its largest
+                value: a set "about 10 to 16" has the centre 13 and the width 6.
+            intercept: constant term of the formula.
+            slopes: other terms of the formula; those not named stay as they are.
+            system: index of the system, if there are several.
+
+        >>> from gt2lite import GT2Regressor
+        >>> x = np.linspace(0, 10, 200)[:, None]
+        >>> reg = GT2Regressor(n_rules=2, epochs=5, random_state=0).fit(x, abs(x[:, 0] - 5))
+        >>> new = reg.with_rule(2, centres={0: 7}, widths={0: 4}, intercept=-5, slopes={0: 1})
+        >>> (rule,) = (rule for rule in new.rules() if rule.number == 2)
+        >>> rule.antecedents[0].words, rule.formula()
+        ('about 5.0 to 9.0', 'y = -5.00 + 1 x0')
+        """
+        check_fitted(self)
+        change = RuleChange(centres, widths, intercept, slopes)
+        return self._changed(edit_rule(self._fitted(), Units.of(self), k, change, system))
+
+    def without_rule(self, k: int, *, system: int = 0) -> Self:
+        """Return an uncalibrated copy without rule `k`; later rules move up by one number."""
+        check_fitted(self)
+        return self._changed(drop_rule(self._fitted(), k, system))
+
+    def as_type1(self) -> Self:
+        """Return an uncalibrated copy whose systems are of type 1: the plane alpha = 1 alone.
+
+        Its intervals have the same margin at all rows.
+        """
+        return self.as_interval_type2(1.0)
+
+    def as_interval_type2(self, alpha: float = ALPHA_0) -> Self:
+        """Return an uncalibrated copy whose systems are of interval type 2: one plane, `alpha`.
+
+        Its prediction is the midpoint of that plane, and its intervals are margins in proportion
+        to the width of the plane.
+        """
+        check_fitted(self)
+        return self._changed(one_plane(self._fitted(), alpha, self.__dict__.get("_background")))
+
+    def compare(
+        self,
+        other: GT2Regressor,
+        X: Any,
+        y: Any,
+        *,
+        coverage: float = DEFAULT_COVERAGE,
+        system: int = 0,
+    ) -> Comparison:
+        """Return width, interval score and coverage of another estimator's intervals beside ours.
+
+        For an edited copy this is what the edit cost, in all rows and in those on which each rule
+        of this estimator leads.
+
+        Args:
+            other: a calibrated estimator, such as an edited copy.
+            X: rows (N, M) that neither was trained or calibrated on.
+            y: their targets (N,).
+            coverage: the level.
+            system: index of the system whose rules lead.
+        """
+        target = read_target(y, n_rows_of(X))
+        bounds = [reg.predict_interval(X, coverage) for reg in (self, other)]
+        if not np.isfinite(bounds).all():
+            raise ValueError('sides must be "both" or "each": calibrate anew before compare')
+        leader = self.rule_weights(X, system=system).argmax(axis=1) + 1
+        return compare_rules(leader, target, bounds, coverage, Units.of(self).output)
 
     def explain(
         self,
@@ -664,12 +837,14 @@ class GT2Regressor(Stateful, Regressor):
         if together is None and columns is not None:
             together = columns.places()
         options |= {"alpha": alpha, "system": system, "together": together}
-        calibration, scaled = None, self.scaler_.transform_X(row)
+        fitted, calibration, scaled = self._fitted(), None, self.scaler_.transform_X(row)
         if alpha is None:
             calibration = self._calibrated()
-        return explain_row(
-            self._fitted(), units, scaled, calibration, background=background, **options
-        )
+            if (by_rule := self.__dict__.get("rule_groups_")) is not None:
+                if options.get("group") is not None:
+                    raise ValueError("group must be None: the calibration is by rules")
+                options["group"] = partial(by_rule.labels, fitted)
+        return explain_row(fitted, units, scaled, calibration, background=background, **options)
 
     def readable(self, X: Any, y: Any = None, *, n_rules: int = 7) -> Self:
         """Return one small system that imitates this estimator, to be read instead of it.
@@ -770,6 +945,7 @@ class GT2Regressor(Stateful, Regressor):
         scaler = SCALERS[self.target_transform].fit(values, target)
         X, y = scaler.transform_X(values), scaler.transform_y(target)
         fitted = fit_systems(X, y, recipe, settings, read_seed(self.random_state), callback)
+        fitted = count_leads(fitted, X)
         new = self._renewed()
         new._keep(fitted)
         new.scaler_, new.marks_ = scaler, mark_rows(values, target)
@@ -785,10 +961,16 @@ class GT2Regressor(Stateful, Regressor):
         """Return a copy of this estimator with another calibration."""
         fitted = self._fitted()
         intervals = fitted.family(fitted.planes(scaled))
+        by_rule = None
+        if isinstance(groups, ByRule):
+            by_rule = RuleGroups.choose(fitted, len(scaled), groups)
+            groups = by_rule.labels(fitted, scaled)
         given = () if groups is None else (groups,)
         calibrator.fit(intervals, self.scaler_.transform_y(target), *given)
         new = self._copy(*OF_CALIBRATION)
         new.calibrator_ = calibrator
+        if by_rule is not None:
+            new.rule_groups_ = by_rule
         new._calibration_X = None if calibrator.interval is None else scaled
         if fitted.margins is None:  # margins are not the envelope that was trained
             _warn_if_narrow(calibrator, self.recipe_.coverage)
@@ -815,7 +997,7 @@ class GT2Regressor(Stateful, Regressor):
     def _keep(self, fitted: Fitted) -> None:
         """Set the attributes that are results of training."""
         self.systems_, self.ranks_, self.margins_, self.chosen_, self.sides_, self.limits_ = fitted
-        self.params_, self.recipe_, self.history_, _ = fitted.systems[0]
+        self.params_, self.recipe_, self.history_ = fitted.systems[0][:3]
 
     def _fitted(self) -> Fitted:
         """Return the result of training as one object, in scaled units."""
@@ -835,16 +1017,31 @@ class GT2Regressor(Stateful, Regressor):
         """Calibrate margins instead of planes from now on; `X` (N, M) are the training rows."""
         self._keep(self._fitted().with_margins(power, self._scaled(X)))
 
+    def _changed(self, fitted: Fitted) -> Self:
+        """Return an uncalibrated copy with other systems."""
+        new = self._copy("fidelity_", *OF_CALIBRATION)
+        new._keep(fitted)
+        return new
+
+    def _groups_of(self, X: Any, groups: Any) -> Any:
+        """Return the groups of rows for the calibrator: those given, or the leading rules."""
+        by_rule = self.__dict__.get("rule_groups_")
+        if by_rule is None:
+            return None if groups is None else read_groups(groups, n_rows_of(X))
+        if groups is not None:
+            raise ValueError("groups must be None: the calibration is by rules")
+        return by_rule.labels(self._fitted(), self._scaled(X))
+
     def _scaled(self, X: Any) -> Array:
         values = match_table(X, self)
         return self.scaler_.transform_X(values)
 
-    def _planes(self, X: Any) -> Planes | MeanPlanes:
+    def _planes(self, X: Any, keep: bool = False) -> Planes | MeanPlanes:
         scaled = self._scaled(X)  # which checks that it is fitted
         fitted = self._fitted()
         if fitted.limits is not None:
             _warn_if_clipped(scaled, fitted.limits, self._names or input_names(self))
-        return fitted.planes(scaled, keep=False)
+        return fitted.planes(scaled, keep)
 
     def _calibrated(self) -> Calibration:
         if not hasattr(self, "calibrator_"):
@@ -879,7 +1076,8 @@ def split_rows(
 
     Arguments as in `fit_calibrate`; `options` are those of the calibrator.
     """
-    labels = None if groups is None else read_groups(groups, n_rows)
+    by_label = groups is not None and not isinstance(groups, ByRule)
+    labels = read_groups(groups, n_rows) if by_label else None
     needed = fewest_samples(level, sides, options.get("tails"))
     pool = options.get("small_groups") == "pool"
     return draw_split(n_rows, share, random_state, labels, needed=needed, pool=pool)
@@ -992,22 +1190,15 @@ def is_narrow(n_covered: int, n_samples: int, trained_for: float) -> bool:
 
 
 def binomial_tail(k: int, n: int, p: float) -> float:
-    """Return the probability of at most `k` successes in `n` trials, for ``k < n * p``.
-
-    It adds up from the term of `k` downwards, because terms fall in that direction.
+    """Return the probability of at most `k` successes in `n` trials.
 
     >>> round(binomial_tail(1, 4, 0.5), 12)  # (1 + 4) / 16
     0.3125
     """
-    ways = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
-    term = math.exp(ways + k * math.log(p) + (n - k) * math.log1p(-p))
-    total = term
-    for j in range(k, 0, -1):
-        term *= j / (n - j + 1) * (1 - p) / p
-        total += term
-        if term <= 1e-16 * total:
-            break
-    return total
+    j = np.arange(1, k + 1)
+    ratios = np.log((n - j + 1) / j * (p / (1 - p)))  # of each term to the one before it
+    logs = n * math.log1p(-p) + np.append(0.0, np.cumsum(ratios))
+    return float(np.exp(logs).sum())
 
 
 # ----------------------------------------------------------------------- data frames

@@ -1,8 +1,9 @@
-"""Antecedents and rules of fitted systems, in the units of the data.
+"""Rules of fitted systems in the units of the data: reading, calibrating by, and editing them.
 
-`read_rules` and `rule_weights` take fitted systems and scaled rows; they are what
-`GT2Regressor.rules` and `rule_weights` return. A prediction and both bounds of an interval are
-weighted means of consequents; everything here follows from those weights.
+A prediction and both bounds of an interval are weighted means of consequents; everything here
+follows from those weights. Functions take fitted systems (`Fitted`) and scaled rows; they are
+behind `GT2Regressor.rules`, `rule_weights`, `calibrate(groups="rules")`, `with_rule`,
+`without_rule` and `as_type1`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any, NamedTuple
@@ -18,9 +19,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gt2lite._sklearn import check_fitted
-from gt2lite._validation import Array, match_table, vector, whole
+from gt2lite._validation import (
+    Array,
+    IntArray,
+    Names,
+    between,
+    match_table,
+    one_of,
+    vector,
+    whole,
+)
+from gt2lite.calibration import Margins
 from gt2lite.datasets import Scaler
-from gt2lite.memberships import kappa_of, log_firing, secondary
+from gt2lite.memberships import ALPHA_0, kappa_of, log_firing, secondary
+from gt2lite.metrics import covers, interval_score
 from gt2lite.selection import SPREAD, Fitted, System
 from gt2lite.system import Params, constrain
 
@@ -33,7 +45,11 @@ SHOWN = 5
 WIDTH = 100
 """Characters in a printed line."""
 
+POOLED = "other rules"
+"""Name of the group of rules that are calibrated together."""
+
 _MEMBERSHIPS = 10**7  # evaluated at most to weigh rules; of more rows an even selection is taken
+_COUNTED = 10**6  # the same for the rows that each rule leads on in training
 _CHUNK_ELEMENTS = 2**18  # memberships handled at once: a few megabytes
 
 
@@ -60,6 +76,32 @@ def two_valued(ends: Array) -> Any:
     return np.isclose(ends[0] * ends[1], -1, rtol=1e-9)
 
 
+class Flag(NamedTuple):
+    """An input of two values, in words: "city" "is" "not Oslo" or "Oslo", "x0" "=" "0" or "1"."""
+
+    subject: str
+    verb: str
+    low: str
+    high: str
+
+    @classmethod
+    def of(cls, name: str, ends: Sequence[float], yes_no: bool) -> Flag:
+        """Return the words for an input with these two values.
+
+        >>> Flag.of("city = Oslo", [0, 1], False)
+        Flag(subject='city', verb='is', low='not Oslo', high='Oslo')
+        """
+        column, equals, value = name.partition(" = ")
+        if name.endswith(" is missing"):
+            column, equals, value = name.removesuffix(" is missing"), "is", "missing"
+        if equals and np.allclose(ends, [0, 1], atol=1e-9):
+            return cls(column, "is", f"not {value}", value)
+        if yes_no:
+            return cls(name, "=", "no", "yes")
+        low, high = (number(end, 1e-3 * (ends[1] - ends[0]), trim=True) for end in ends)
+        return cls(name, "=", low, high)
+
+
 class Units(NamedTuple):
     """Names and scales of the inputs and of the target, and the values seen in training."""
 
@@ -67,14 +109,28 @@ class Units(NamedTuple):
     target: str
     scaler: Scaler
     seen: Array  # (2, M), see `middle`, in scaled units
+    flags: tuple[Flag | None, ...]  # of the inputs with two values
 
     @classmethod
-    def of(cls, reg: Any, names: Sequence[str] | None = None, target: str = "y") -> Units:
-        """Return the units of a fitted estimator, with the names of its inputs or others."""
+    def of(
+        cls, reg: Any, names: Sequence[str] | None = None, target: str = "y", columns: Any = None
+    ) -> Units:
+        """Return the units of a fitted estimator, with the names of its inputs or others.
+
+        `columns`, of `gt2lite.columns`, are those of the estimator, unless another encoded them.
+        """
+        names, scaler = tuple(names or input_names(reg)), reg.scaler_
         seen = reg.__dict__.get("_seen")
         if seen is None:
-            seen = np.outer([-2.0, 2.0], np.ones(reg.scaler_.x_mean.size))
-        return cls(tuple(names or input_names(reg)), target, reg.scaler_, seen)
+            seen = np.outer([-2.0, 2.0], np.ones(len(names)))
+        columns = columns or reg.__dict__.get("columns_")
+        yes_no = [c.name for c in columns.used if c.kind == "yes/no"] if columns else []
+        ends, is_flag = scaler.x_mean + scaler.x_std * seen, two_valued(seen)
+        flags = tuple(
+            Flag.of(name, ends[:, m].tolist(), name in yes_no) if is_flag[m] else None
+            for m, name in enumerate(names)
+        )
+        return cls(names, target, scaler, seen, flags)
 
     def learned(self) -> Units:
         """Return the units of what the systems learn: with a log target, those of log(y)."""
@@ -83,15 +139,19 @@ class Units(NamedTuple):
             target=scaler.learned_name(self.target), scaler=scaler.without_transform()
         )
 
-    def of_system(self, system: System) -> Units:
+    def of_system(self, fitted: Fitted, system: int) -> Units:
         """Return the units of a system's inputs: those of the data, or ranks in percent."""
-        if system.inputs == "scaled":
+        if pick_system(fitted, system).inputs == "scaled" or fitted.ranks is None:
             return self
-        M = len(self.names)
+        M, is_flag = len(self.names), [flag is not None for flag in self.flags]
+        ranks = np.outer([-0.475, 0.475], np.ones(M)) / SPREAD
         return self._replace(
-            names=tuple(f"rank of {name}" for name in self.names),
+            names=tuple(
+                name if flag else f"rank of {name}"
+                for name, flag in zip(self.names, is_flag, strict=True)
+            ),
             scaler=replace(self.scaler, x_mean=np.full(M, 50.0), x_std=np.full(M, 100 * SPREAD)),
-            seen=np.outer([-0.475, 0.475], np.ones(M)) / SPREAD,
+            seen=np.where(is_flag, fitted.ranks.transform(self.seen), ranks),
         )
 
     def value(self, m: int, z: float) -> float:
@@ -101,6 +161,24 @@ class Units(NamedTuple):
     def input(self, m: int, value: float) -> str:
         """Return a value of input `m` as text, rounded according to its standard deviation."""
         return number(value, 0.1 * float(self.scaler.x_std[m]))
+
+    def row(self, x: Array, places: Mapping[str, Any]) -> dict[str, str]:
+        """Return a scaled row (M,) as text, given the columns of each input.
+
+        Of inputs with several columns of two values, those that are on are named.
+        """
+        found = {}
+        for name, columns in places.items():
+            texts, several = [], len(columns) > 1
+            for m in columns:
+                flag, text = self.flags[m], self.input(m, self.value(m, x[m]))
+                if flag is not None and np.isclose(x[m], self.seen[1, m]):
+                    text = flag.subject if several and flag.verb == "=" else flag.high
+                elif flag is not None and np.isclose(x[m], self.seen[0, m]):
+                    text = "" if several else flag.low
+                texts.append(text)
+            found[name] = ", ".join(filter(None, texts)) or "other"
+        return found
 
     def output(self, value: float) -> str:
         """Return a value of the target as text, rounded according to its standard deviation.
@@ -145,42 +223,42 @@ def number(value: float, step: float, *, trim: bool = False) -> str:
     return text.rstrip("0").rstrip(".") if trim and place else text
 
 
-def one_row(x: Any, estimator: Any) -> Array:
-    """Return one row as a checked array (1, M), from M numbers, a labelled row or a table (1, M).
+def row_table(x: Any, estimator: Any) -> Any:
+    """Return one row as a table (1, M), from M numbers, a labelled row or a table.
 
-    Args:
-        x: the row. The labels of a row of a data frame decide on the order of its values.
-        estimator: the fitted estimator that the row is for.
+    The labels of a row of a data frame decide on the order of its values.
     """
     check_fitted(estimator)
-    if hasattr(estimator, "columns_") and hasattr(x, "to_frame"):
-        x = x.to_frame().T  # a row of a data frame
-    if hasattr(x, "columns") or hasattr(estimator, "columns_") or np.ndim(x) != 1:
-        table = match_table(x, estimator)
-        if len(table) != 1:
-            raise ValueError(
-                f"explain takes one row, got {len(table)}: pick one, such as X[0] or X.iloc[0]"
-            )
-        return table
-    values = vector("x", x, estimator.n_features_in_)
-    names, labels = getattr(estimator, "feature_names_in_", None), getattr(x, "index", None)
-    if names is None or labels is None or callable(labels):  # lists have a method of that name
-        return values[None]
-    wanted, found = list(names), list(map(str, labels))
-    if sorted(found) != sorted(wanted):
+    names = getattr(estimator, "feature_names_in_", None)
+    if hasattr(x, "to_frame") and names is not None:
+        if x.index.is_unique and set(x.index) == set(names):
+            x = x[list(names)]
+        return x.to_frame().T.infer_objects()
+    if np.ndim(x) == 1 and not hasattr(estimator, "columns_"):
+        return named_table(vector("x", x, estimator.n_features_in_)[None], names)
+    return x
+
+
+def one_row(x: Any, estimator: Any) -> Array:
+    """Return one row, see `row_table`, as a checked array (1, M) of numbers."""
+    table = match_table(row_table(x, estimator), estimator)
+    if len(table) != 1:
         raise ValueError(
-            f"x is labelled {', '.join(found)}, but the inputs are {', '.join(wanted)}"
+            f"explain takes one row, got {len(table)}: pick one, such as X[0] or X.iloc[0]"
         )
-    if found != wanted and len(set(wanted)) < len(wanted):
-        twice = [name for name, times in Counter(wanted).items() if times > 1]
-        raise ValueError(
-            f"x must have its labels in the order of fit, because several columns are called "
-            f"{', '.join(twice)}: rename them, or pass the numbers in that order"
-        )
-    return values[[found.index(name) for name in wanted]][None] if found != wanted else values[None]
+    return table
+
+
+def named_table(values: Array, names: Names | None) -> Any:
+    """Return rows (N, M) as a pandas frame, if an estimator was trained on columns with names."""
+    return values if names is None else frame_of(values, columns=names)
 
 
 # ------------------------------------------------------------------------------ text
+
+
+JOINT = "\xa0"
+"""A space at which no line is broken."""
 
 
 def wrap(text: str, first: str = "", other: str = "    ") -> str:
@@ -193,18 +271,50 @@ def count(n: int, noun: str) -> str:
     return f"{n} {noun}{'s' * (n > 1)}"
 
 
-def html_table(title: str, rows: Sequence[dict[str, str]], note: str) -> str:
-    """Return rows of text as a table in HTML, everything escaped."""
+class Printed:
+    """Base of results that print as a table with notes, also in notebooks, and export numbers."""
 
-    def line(tag: str, cells: Iterable[str]) -> str:
-        return "".join(f"<{tag} style='text-align:left'>{escape(c)}</{tag}>" for c in cells)
+    def table(self) -> list[dict[str, Any]]:
+        """Return all numbers as rows, the most important first."""
+        raise NotImplementedError
 
-    head = line("th", rows[0] if rows else ())
-    body = "".join(f"<tr>{line('td', row.values())}</tr>" for row in rows)
-    return (
-        f"<table><caption>{escape(title)}</caption><thead><tr>{head}</tr></thead>"
-        f"<tbody>{body}</tbody></table><p>{escape(note)}</p>"
-    )
+    def cells(self) -> list[dict[str, str]]:
+        """Return the short form of `table` as text."""
+        raise NotImplementedError
+
+    def notes(self) -> tuple[list[str], list[str]]:
+        """Return the sentences before and after the table."""
+        raise NotImplementedError
+
+    def to_frame(self) -> Any:
+        """Return `table` as a pandas frame."""
+        frame = frame_of(self.table())
+        return frame.set_index(frame.columns[0])
+
+    def __str__(self) -> str:
+        rows = self.cells()
+        lines = [list(rows[0]), *(list(row.values()) for row in rows)]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        table = "\n".join("  ".join(map(str.rjust, line, widths)).rstrip() for line in lines)
+        before, after = (
+            "\n".join(wrap(note).replace(JOINT, " ") for note in notes) for notes in self.notes()
+        )
+        return "\n\n".join(filter(None, [before, table, after]))
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        def line(tag: str, cells: Iterable[str]) -> str:
+            return "".join(f"<{tag} style='text-align:left'>{escape(c)}</{tag}>" for c in cells)
+
+        ((title, *before), after), rows = self.notes(), self.cells()
+        note = " \N{BULLET} ".join([*before, *after])
+        body = "".join(f"<tr>{line('td', row.values())}</tr>" for row in rows)
+        return (
+            f"<table><caption>{escape(title)}</caption><thead><tr>{line('th', rows[0])}</tr>"
+            f"</thead><tbody>{body}</tbody></table><p>{escape(note)}</p>"
+        )
 
 
 def frame_of(content: Any, **options: Any) -> Any:
@@ -309,7 +419,7 @@ class Antecedent(NamedTuple):
     """
 
     input: str
-    tends: str  # the range in words, even if the input does not matter by itself
+    text: str  # such as "temperature below 19" or "city is not Oslo", whether it matters or not
     low: float
     high: float
     peak: float
@@ -323,8 +433,8 @@ class Antecedent(NamedTuple):
 
     @property
     def words(self) -> str:
-        """The range in words; "any" if the input does not matter."""
-        return self.tends if self.matters else "any"
+        """The range without the name of the input; "any" if the input does not matter."""
+        return self.text.removeprefix(f"{self.input} ") if self.matters else "any"
 
 
 @np.errstate(under="ignore")
@@ -338,34 +448,36 @@ def read_antecedents(params: Params, units: Units) -> list[tuple[Antecedent, ...
         return -((z - c) ** 2) / (2 * M * sigma**2)
 
     peak = np.clip(c, low, high)  # (P, M), as all that follows
+    is_flag = [flag is not None for flag in units.flags]  # which take no value in between
+    peak = np.where(is_flag, np.where(log_mu(high) > log_mu(low), high, low), peak)
     least = np.exp(np.minimum(log_mu(low), log_mu(high)) - log_mu(peak))
     reach = np.sqrt((peak - c) ** 2 + 2 * M * sigma**2 * math.log(2))
     start, stop = np.maximum(c - reach, low), np.minimum(c + reach, high)
     grid = np.linspace(0, 1, 51)[:, None, None]
     lower, upper = secondary(np.exp(log_mu(start + grid * (stop - start))), 1.0, s_l, s_r)
     footprint = (upper - lower).mean(axis=0)
-    has_two_values = two_valued(units.seen)
 
-    def words(p: int, m: int) -> str:
+    def text(p: int, m: int) -> str:
         begin, end = start[p, m], stop[p, m]  # membership falls to one half there, or data ends
-        from_, to, best = (units.input(m, units.value(m, z)) for z in (begin, end, peak[p, m]))
         from_low, to_high = begin <= low[m], end >= high[m]
-        if has_two_values[m] and from_low != to_high:
-            step = 1e-3 * float(units.scaler.x_std[m])
-            return f"= {number(units.value(m, low[m] if from_low else high[m]), step, trim=True)}"
-        if not from_low and not to_high:
-            return f"about {from_} to {to}"
-        if not from_low or not to_high:
-            return f"below {to}" if from_low else f"above {from_}"
+        if (flag := units.flags[m]) is not None:
+            verb = "rather" if from_low and to_high else flag.verb
+            return f"{flag.subject} {verb} {flag.high if peak[p, m] == high[m] else flag.low}"
+        from_, to, best = (units.input(m, units.value(m, z)) for z in (begin, end, peak[p, m]))
         place = (peak[p, m] - low[m]) / ((high[m] - low[m]) or 1.0)  # 0 to 1 among values seen
+        words = "rather low" if place < 1 / 3 else "rather high"
         if 1 / 3 <= place <= 2 / 3:
-            return f"rather near {best}"
-        return "rather low" if place < 1 / 3 else "rather high"
+            words = f"rather near {best}"
+        if not from_low or not to_high:
+            words = f"below {to}" if from_low else f"above {from_}"
+        if not from_low and not to_high:
+            words = f"about {from_} to {to}"
+        return f"{units.names[m]} {words}"
 
     def antecedent(p: int, m: int) -> Antecedent:
-        low, high, peaks = (units.value(m, z[p, m]) for z in (start, stop, peak))
+        low, high, best = (units.value(m, z[p, m]) for z in (start, stop, peak))
         shares = float(least[p, m]), float(footprint[p, m])
-        return Antecedent(units.names[m], words(p, m), low, high, peaks, *shares)
+        return Antecedent(units.names[m], text(p, m), low, high, best, *shares)
 
     return [tuple(antecedent(p, m) for m in range(M)) for p in range(P)]
 
@@ -377,9 +489,8 @@ def read_antecedents(params: Params, units: Units) -> list[tuple[Antecedent, ...
 class Rule:
     """One rule: if its antecedents hold, the target is about its formula.
 
-    `leads` is the share of rows on which it weighs more than any other rule, `share` its mean
-    share of the weight, `typical` the mean of its consequent, rows weighted by the rule; all are
-    None without rows.
+    Without rows all that follows `units` is None. `width`, `times` and `covered` need intervals,
+    `covered` needs targets, too, and `n_calibrated` a calibration by rules.
     """
 
     number: int  # counted from 1, as `explain` and the figures do
@@ -387,9 +498,14 @@ class Rule:
     intercept: float
     slopes: tuple[float, ...]  # one for each input
     units: Units = field(repr=False)
-    leads: float | None = None
-    share: float | None = None
-    typical: float | None = None
+    leads: float | None = None  # share of rows on which it weighs more than any other rule
+    share: float | None = None  # mean share of the weight
+    typical: float | None = None  # mean of its consequent, rows weighted by the rule
+    width: float | None = None  # mean width of intervals, rows weighted by the rule
+    times: float | None = None  # its ratio to the mean width of all rows
+    covered: float | None = None  # share of the rows on which it leads that intervals cover
+    n_calibrated: int | None = None  # calibration rows of its group
+    pooled: bool = False  # whether it shares that group with other rules
 
     def condition(self, most: int | None = None) -> str:
         """Return the inputs that matter and where, the most decisive first.
@@ -404,12 +520,12 @@ class Rule:
         if not decisive:
             if not joint:
                 return "any input"
-            first = ", ".join(f"{a.input} {a.tends}" for a in others[:3])
+            first = ", ".join(a.text for a in others[:3])
             return f"{len(others)} inputs together, most of all {first}"
-        shown = [f"{a.input} {a.words}" for a in decisive[:most]]
+        shown = [a.text for a in decisive[:most]]
         uncertain = f" [{np.mean([a.footprint for a in decisive]):.2f}]"
         if most is None:
-            shown = [f"{a.input} {a.words} [{a.footprint:.2f}]" for a in decisive]
+            shown = [f"{a.text} [{a.footprint:.2f}]" for a in decisive]
             uncertain = ""
         if left := len(decisive) - len(shown):
             shown.append(f"and {count(left, 'more input')}")
@@ -432,47 +548,57 @@ class Rule:
         constant = self.intercept + sum(self.slopes[m] * float(scaler.x_mean[m]) for m in held)
         text = f"{self.units.target} = {self.units.output(constant)}"
         for m in shown:
-            sign = "-" if self.slopes[m] < 0 else "+"
-            text += f" {sign} {self._slope(m)} {self.units.names[m]}"
+            flag, name = self.units.flags[m], self.units.names[m]
+            if flag is not None and flag.verb == "is":
+                name = f"({flag.subject} is {flag.high})"
+            text += f" {'-' if self.slopes[m] < 0 else '+'} {self._slope(m)} {name}"
         if held:
             text += f" ({count(len(held), 'more input')} at the mean)"
         return text
 
-    def heading(self) -> str:
-        """Return how often the rule leads and its weight, in words; empty without rows."""
-        if self.leads is None or self.share is None:
-            return ""
-        return f"leads on {self.leads:.1%} of the rows, {self.share:.1%} of the weight"
+    def reliability(self) -> str:
+        """Return width, coverage and calibration of the intervals in words, as far as known."""
+        parts = []
+        if self.width is not None:
+            parts.append(f"{number(self.width, self.width / 100)}, {self.times:.2f} of the mean")
+        if self.covered is not None:
+            parts.append(f"covers {self.covered:.1%} of the rows on which it leads")
+        if self.n_calibrated is not None:
+            rows = count(self.n_calibrated, "calibration row")
+            parts.append(f"{rows}, shared with other rules" if self.pooled else rows)
+        return "; ".join(parts)
 
-    def text(self, most: int | None = None) -> str:
-        """Return the rule in three lines or, if they are long, in more.
+    def cells(self, most: int | None = SHOWN) -> dict[str, str]:
+        """Return the rule as one row of a table of text.
 
         Args:
             most: how many inputs and terms to show, those that matter most; None for all.
         """
-        title = ": ".join(filter(None, [f"Rule {self.number}", self.heading()]))
-        typical = "" if self.typical is None else f"; typically {self.units.output(self.typical)}"
-        condition, formula = self.condition(most), self.formula(most) + typical
-        indent = " " * 8
-        return "\n".join(
-            [title, wrap(condition, "  if    ", indent), wrap(formula, "  then  ", indent)]
-        )
+        cells = {"rule": f"{self.number}", "if": self.condition(most), "then": self.formula(most)}
+        if self.leads is not None and self.share is not None and self.typical is not None:
+            cells["then"] += f"; typically {self.units.output(self.typical)}"
+            cells["leads"] = f"on {self.leads:.1%} of the rows, {self.share:.1%} of the weight"
+        if reliability := self.reliability():
+            cells["width"] = reliability
+        return cells
+
+    def text(self, most: int | None = None) -> str:
+        """Return the same in three or four lines or, if they are long, in more."""
+        cells = self.cells(most)
+        title = f"Rule {cells.pop('rule')}"
+        if leads := cells.pop("leads", ""):
+            title += f": leads {leads}"
+        lines = [wrap(line, f"  {word:5} ", " " * 8) for word, line in cells.items()]
+        return "\n".join([title, *lines])
 
     def __str__(self) -> str:
         return self.text()
 
-    def cells(self) -> dict[str, str]:
-        """Return the short form as one row of a table of text."""
-        cells = {"rule": f"{self.number}", "if": self.condition(SHOWN), "then": self.formula(SHOWN)}
-        if self.leads is not None and self.share is not None and self.typical is not None:
-            cells["typically"] = self.units.output(self.typical)
-            cells |= {"leads": f"{self.leads:.1%}", "weight": f"{self.share:.1%}"}
-        return cells
-
     def row(self) -> dict[str, Any]:
         """Return all numbers of the rule as one row of a table."""
-        row: dict[str, Any] = {"rule": self.number, "leads": self.leads, "share": self.share}
-        row |= {"typical": self.typical, "intercept": self.intercept}
+        row: dict[str, Any] = {"rule": self.number}
+        row |= {name: getattr(self, name) for name in ("leads", "share", "typical", *MEASURED)}
+        row["intercept"] = self.intercept
         for antecedent, slope in zip(self.antecedents, self.slopes, strict=True):
             name = antecedent.input
             row |= {
@@ -491,7 +617,10 @@ class Rule:
         return number(size, min(0.01 * scaler.y_std / largest, 0.01 * size), trim=True)
 
 
-class Rules(Sequence[Rule]):
+MEASURED = ("width", "times", "covered", "n_calibrated")
+
+
+class Rules(Printed, Sequence[Rule]):
     """Rules of a system, and how they print: a title, each rule in its short form, a legend."""
 
     def __init__(self, rules: Sequence[Rule], title: str, legend: str) -> None:
@@ -507,18 +636,17 @@ class Rules(Sequence[Rule]):
         title, legend = wrap(f"{self.title}:", other=""), wrap(self.legend, other="")
         return "\n".join([title, *(rule.text(SHOWN) for rule in self), "", legend])
 
-    __repr__ = __str__
-
     def table(self) -> list[dict[str, Any]]:
         """Return a dict for each rule: its weight, and range, footprint and slope of each input."""
         return [rule.row() for rule in self]
 
-    def to_frame(self) -> Any:
-        """Return `table` as a pandas frame."""
-        return frame_of(self.table()).set_index("rule")
+    def cells(self) -> list[dict[str, str]]:
+        """Return the short form of each rule as a row of text."""
+        return [rule.cells() for rule in self]
 
-    def _repr_html_(self) -> str:
-        return html_table(self.title, [rule.cells() for rule in self], self.legend)
+    def notes(self) -> tuple[list[str], list[str]]:
+        """Return the title and the legend."""
+        return [self.title], [self.legend]
 
 
 LEGEND = (
@@ -530,8 +658,25 @@ LEGEND = (
 )
 
 
+class Intervals(NamedTuple):
+    """Prediction intervals (N,) at some rows, their kind in words, and targets (N,) if known."""
+
+    lower: Array
+    upper: Array
+    kind: str
+    y: Array | None = None
+
+
 def read_rules(
-    fitted: Fitted, units: Units, X: Array | None = None, *, top: int | None = None, system: int = 0
+    fitted: Fitted,
+    units: Units,
+    X: Array | None = None,
+    *,
+    top: int | None = None,
+    system: int = 0,
+    intervals: Intervals | None = None,
+    groups: RuleGroups | None = None,
+    sizes: Mapping[Any, int] | None = None,
 ) -> Rules:
     """Return the heaviest rules of a system.
 
@@ -542,15 +687,18 @@ def read_rules(
             their mean log firing on the training rows. The words of a rule do not depend on them.
         top: how many rules; None for all.
         system: which of the systems.
+        intervals: those at these rows, in units of y.
+        groups: the groups of a calibration by rules of this system.
+        sizes: calibration rows of each group.
     """
     if top is not None:
         whole("top", top)
-    one = pick_system(fitted, system)
-    params, units = one.params, units.learned().of_system(one)
+    params = pick_system(fitted, system).params
+    units = units.learned().of_system(fitted, system)
     scaler, P = units.scaler, len(params["c"])
-    slopes = scaler.y_std * params["a"] / scaler.x_std  # (P, M)
-    intercepts = scaler.inverse_y(params["a0"]) - slopes @ scaler.x_mean
+    slopes, intercepts = user_consequents(params, scaler)
     weighed: dict[str, Array] = {}  # (P,) each
+    legend = LEGEND
     if X is None:
         # the mean of the log firing over the training rows, whose scaled squares have mean 1
         order = np.argsort(((1 + params["c"] ** 2) / params["raw_sigma"] ** 2).sum(axis=1))[:top]
@@ -559,33 +707,54 @@ def read_rules(
             "(how often each leads is not known without rows: rules(X))"
         )
     else:
-        n_given = len(X)
-        X = _thinned(fitted.inputs(X, system), P)
-        weights = output_weights(params, X, fitted.alphas)  # (N, P)
-        total = np.maximum(weights.sum(axis=0), np.finfo(float).tiny)
+        rows = even_rows(len(X), _MEMBERSHIPS // params["c"].size)
+        Z = fitted.inputs(X[rows], system)
+        weights = output_weights(params, Z, fitted.alphas)  # (N, P)
+        total, leader = np.maximum(weights.sum(axis=0), TINY), weights.argmax(axis=1)
+        led = np.bincount(leader, minlength=P)
         weighed = {
-            "leads": np.bincount(np.argmax(weights, axis=1), minlength=P) / len(X),
+            "leads": led / len(rows),
             "share": weights.mean(axis=0),
-            "typical": scaler.inverse_y((weights * consequents(params, X)).sum(axis=0) / total),
+            "typical": scaler.inverse_y((weights * consequents(params, Z)).sum(axis=0) / total),
         }
+        if intervals is not None:
+            lower, upper = intervals.lower[rows], intervals.upper[rows]
+            if np.isfinite(upper - lower).all():
+                weighed["width"] = weights.T @ (upper - lower) / total
+                weighed["times"] = weighed["width"] / (np.mean(upper - lower) or 1.0)
+                legend += f" 'width': the mean of {intervals.kind}, each row weighted by the rule."
+            if intervals.y is not None:
+                y = intervals.y[rows]
+                hit = np.bincount(leader, (lower <= y) & (y <= upper), minlength=P)  # may be open
+                weighed["covered"] = np.where(led > 0, hit / np.maximum(led, 1), np.nan)
         order = np.argsort(-weighed["share"], kind="stable")[:top]
-        rows = f"{len(X)} rows" if len(X) == n_given else f"{len(X)} of {n_given} rows"
-        title = f"{len(order)} of {P} rules, by their weight on {rows}"
+        some = f"{len(rows)} rows" if len(rows) == len(X) else f"{len(rows)} of {len(X)} rows"
+        title = f"{len(order)} of {P} rules, by their weight on {some}"
         if len(order) < P:
             title += f", with {weighed['share'][order].sum():.1%} of it"
+    if groups is not None:
+        title += groups.note(P)
     antecedents = read_antecedents(params, units)
-    rules = [
-        Rule(
-            number=p + 1,
-            antecedents=antecedents[p],
-            intercept=float(intercepts[p]),
-            slopes=tuple(slopes[p].tolist()),
-            units=units,
-            **{name: float(values[p]) for name, values in weighed.items()},
-        )
-        for p in order.tolist()
-    ]
-    return Rules(rules, title, LEGEND)
+    rules = []
+    for p in order.tolist():
+        found: dict[str, Any] = {name: float(values[p]) for name, values in weighed.items()}
+        if np.isnan(found.get("covered", 0.0)):
+            del found["covered"]  # it leads on none of these rows
+        if groups is not None and sizes is not None:
+            label = groups.label(p + 1)
+            found |= {"n_calibrated": sizes.get(label, 0), "pooled": label == POOLED}
+        slope = tuple(slopes[p].tolist())
+        rules.append(Rule(p + 1, antecedents[p], float(intercepts[p]), slope, units, **found))
+    return Rules(rules, title, legend)
+
+
+TINY = np.finfo(float).tiny
+
+
+def user_consequents(params: Params, scaler: Scaler) -> tuple[Array, Array]:
+    """Return the slopes (P, M) and intercepts (P,) of the consequents in the units of the data."""
+    slopes = scaler.y_std * params["a"] / scaler.x_std
+    return slopes, scaler.inverse_y(params["a0"]) - slopes @ scaler.x_mean
 
 
 def rule_weights(fitted: Fitted, X: Array, *, system: int = 0) -> Array:
@@ -603,7 +772,268 @@ def pick_system(fitted: Fitted, system: int) -> System:
     return fitted.systems[system]
 
 
-def _thinned(X: Array, n_rules: int) -> Array:
-    """Return rows spread evenly over `X`, as many as can be weighed in seconds."""
-    most = max(_MEMBERSHIPS // (n_rules * X.shape[1]), 1000)
-    return X if len(X) <= most else X[np.linspace(0, len(X) - 1, most).round().astype(int)]
+def even_rows(n_rows: int, most: int) -> IntArray:
+    """Return the numbers of at most `most` evenly spaced rows, but not fewer than 1,000."""
+    most = max(most, 1000)
+    if n_rows <= most:
+        return np.arange(n_rows)
+    return np.linspace(0, n_rows - 1, most).round().astype(int)
+
+
+# ------------------------------------------------------------------ calibration by rules
+
+
+class ByRule(NamedTuple):
+    """A request for calibration by leading rule: of which system, and the size of groups."""
+
+    system: int = 0
+    min_rows: int = 50
+
+
+class RuleGroups(NamedTuple):
+    """Groups of rows by their leading rule: some rules have their own group, the others share one.
+
+    The group of a row depends on its inputs, on training and on the number of calibration rows,
+    so that group-conditional conformal calibration applies.
+    """
+
+    system: int
+    own: tuple[int, ...]  # numbers of the rules with a group of their own, counted from 1
+
+    @classmethod
+    def choose(cls, fitted: Fitted, n_rows: int, request: ByRule) -> RuleGroups:
+        """Return the groups for `n_rows` calibration rows.
+
+        A rule has its own group if `min_rows` calibration rows are to be expected, by its share of
+        the training rows. The others share a group, which takes in further rules, the rarest
+        first, until as many are to be expected there.
+        """
+        leads = pick_system(fitted, request.system).leads
+        least = whole("min_rows", request.min_rows)
+        if leads is None:
+            raise ValueError(
+                'groups="rules" needs the training rows of each rule, which this model lacks: fit '
+                "it again"
+            )
+        expected = n_rows * leads / leads.sum()  # (P,)
+        order = np.argsort(expected, kind="stable")
+        n_pooled = int((expected < least).sum())
+        while 0 < n_pooled < len(order) and expected[order[:n_pooled]].sum() < least:
+            n_pooled += 1
+        return cls(request.system, tuple(sorted((order[n_pooled:] + 1).tolist())))
+
+    def label(self, rule: int) -> int | str:
+        """Return the group of a rule: its number, or "other rules"."""
+        return rule if rule in self.own else POOLED
+
+    def labels(self, fitted: Fitted, X: Array) -> list[int | str]:
+        """Return the group of each scaled row of `X` (N, M)."""
+        leader = rule_weights(fitted, X, system=self.system).argmax(axis=1) + 1
+        return [self.label(rule) for rule in leader.tolist()]
+
+    def note(self, n_rules: int) -> str:
+        """Return which rules are calibrated together, in words."""
+        pooled = [str(p) for p in range(1, n_rules + 1) if p not in self.own]
+        if not pooled:
+            return "; calibrated rule by rule"
+        return (
+            f"; calibrated rule by rule, except rules {', '.join(pooled)}, which lead on too few "
+            "training rows and are calibrated together"
+        )
+
+
+def read_by_rule(groups: Any, options: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Return the groups and options of `calibrate`, with groups="rules" as a request.
+
+    >>> read_by_rule("rules", {"system": 1, "small_groups": "pool"})
+    (ByRule(system=1, min_rows=50), {'small_groups': 'pool'})
+    """
+    if not isinstance(groups, str):
+        return groups, dict(options)
+    one_of("groups", groups, ["rules"])
+    asked = {name: value for name, value in options.items() if name in ByRule._fields}
+    return ByRule(**asked), {name: options[name] for name in options.keys() - asked.keys()}
+
+
+def count_leads(fitted: Fitted, X: Array) -> Fitted:
+    """Return the systems with the numbers of training rows on which each of their rules leads."""
+
+    def counted(k: int, system: System) -> System:
+        rows = even_rows(len(X), _COUNTED // system.params["c"].size)
+        leader = rule_weights(fitted, X[rows], system=k).argmax(axis=1)
+        return system._replace(leads=np.bincount(leader, minlength=len(system.params["c"])))
+
+    return fitted._replace(systems=tuple(counted(k, one) for k, one in enumerate(fitted.systems)))
+
+
+# --------------------------------------------------------------------------- edited systems
+
+
+class RuleChange(NamedTuple):
+    """A change of a rule in the units of the data, see `GT2Regressor.with_rule`."""
+
+    centres: Mapping[Any, float] | None = None
+    widths: Mapping[Any, float] | None = None
+    intercept: float | None = None
+    slopes: Mapping[Any, float] | None = None
+
+
+def edit_rule(
+    fitted: Fitted,
+    units: Units,
+    k: int,
+    change: RuleChange,
+    system: int,
+) -> Fitted:
+    """Return the systems with one rule changed; arguments as in `GT2Regressor.with_rule`."""
+    units, p = units.learned().of_system(fitted, system), find_rule(fitted, k, system)
+    centres, widths, intercept, slopes = change
+    if change == RuleChange():
+        raise ValueError("with_rule needs a change: give centres, widths, intercept or slopes")
+    one, scaler = fitted.systems[system], units.scaler
+    params = {name: value.copy() for name, value in one.params.items()}
+    M = len(units.names)
+
+    def changes(name: str, given: Mapping[Any, float] | None, low: float) -> dict[int, float]:
+        found = {}
+        for key, value in (given or {}).items():
+            if isinstance(key, str):
+                one_of(f"each input in {name}", key, units.names)
+            m = units.names.index(key) if isinstance(key, str) else key
+            m = whole(f"each input in {name}", m, 0, M - 1)
+            found[m] = between(f"{name}[{key!r}]", value, low, np.inf)
+        return found
+
+    for m, value in changes("centres", centres, -np.inf).items():
+        params["c"][p, m] = (value - scaler.x_mean[m]) / scaler.x_std[m]
+    for m, value in changes("widths", widths, 0).items():
+        params["raw_sigma"][p, m] = value / scaler.x_std[m] / np.sqrt(8 * M * math.log(2))
+    if intercept is not None or slopes is not None:
+        all_slopes, intercepts = user_consequents(params, scaler)
+        for m, value in changes("slopes", slopes, -np.inf).items():
+            all_slopes[p, m] = value
+        if intercept is None:
+            intercept = float(intercepts[p])
+        params["a"][p] = all_slopes[p] * scaler.x_std / scaler.y_std
+        at_mean = between("intercept", intercept, -np.inf, np.inf) + all_slopes[p] @ scaler.x_mean
+        params["a0"][p] = (at_mean - scaler.y_mean) / scaler.y_std
+    return replace_system(fitted, system, one._replace(params=params))
+
+
+def drop_rule(fitted: Fitted, k: int, system: int) -> Fitted:
+    """Return the systems with one rule left out of one of them."""
+    p = find_rule(fitted, k, system)
+    one = fitted.systems[system]
+    if (P := len(one.params["c"])) == 1:
+        raise ValueError("k is the only rule of its system, which cannot be dropped")
+    by_rule = ("c", "raw_sigma", "a", "a0")
+    params = {n: np.delete(v, p, axis=0) if n in by_rule else v for n, v in one.params.items()}
+    recipe = replace(one.recipe, n_rules=P - 1)
+    leads = None if one.leads is None else np.delete(one.leads, p)
+    return replace_system(fitted, system, one._replace(params=params, recipe=recipe, leads=leads))
+
+
+def one_plane(fitted: Fitted, alpha: float, X: Array | None) -> Fitted:
+    """Return the systems reduced to one plane, with intervals as margins around their output.
+
+    At alpha = 1 they are type-1 systems, with the same margin for all rows; below, interval
+    type-2 systems, whose margins are proportional to the width of the plane.
+
+    Args:
+        fitted: the systems.
+        alpha: the plane.
+        X: scaled rows (N, M) whose mean width is the usual one; not needed if alpha is 1.
+    """
+    kappa = float(kappa_of(between("alpha", alpha, ALPHA_0, 1, closed=True)))
+
+    def reduced(system: System) -> System:
+        params = dict(system.params)
+        for name, s in zip(("raw_l", "raw_r"), constrain(params)[2:4], strict=True):
+            s = kappa * s[: params[name].size]  # of one share for all inputs, the first
+            params[name] = np.log(np.maximum(s, TINY)) - np.log1p(-np.minimum(s, 1 - 1e-16))
+        return system._replace(params=params, recipe=replace(system.recipe, alphas=(ALPHA_0,)))
+
+    fitted = fitted._replace(systems=tuple(map(reduced, fitted.systems)), sides="both")
+    if kappa == 0:
+        return fitted._replace(margins=Margins(0.0, 1.0))
+    if X is None:
+        raise ValueError(
+            "a loaded estimator has no training rows, whose widths are needed: fit it again"
+        )
+    return fitted.with_margins(1.0, X)
+
+
+def find_rule(fitted: Fitted, k: int, system: int) -> int:
+    """Return the place of rule `k`, counted from 1, in its system."""
+    return whole("k", k, 1, len(pick_system(fitted, system).params["c"])) - 1
+
+
+def replace_system(fitted: Fitted, system: int, new: System) -> Fitted:
+    """Return the systems with one of them replaced."""
+    before, after = fitted.systems[:system], fitted.systems[system + 1 :]
+    return fitted._replace(systems=(*before, new, *after))
+
+
+def relative(old: float, new: float) -> str:
+    """Return a relative change in brackets; empty if it is not defined."""
+    return f" ({new / old - 1:+.1%})" if old > 0 else ""
+
+
+def compare_rules(
+    leader: IntArray,
+    y: Array,
+    bounds: Sequence[tuple[Array, Array]],
+    coverage: float,
+    text: Callable[[float], str],
+) -> Comparison:
+    """Return the comparison of two estimators' intervals at targets `y` (N,).
+
+    Args:
+        leader: the rule that leads at each row (N,).
+        y: targets (N,).
+        bounds: lower and upper bounds (N,) of both estimators.
+        coverage: the level.
+        text: formats a number in units of the target.
+    """
+    where = {"all rows": np.full(len(y), True)}
+    where |= {f"rule {k} leads": leader == k for k in np.unique(leader).tolist()}
+    rows, cells = [], []
+    for name, here in where.items():
+        old, new = (
+            {
+                "width": float(np.mean((upper - lower)[here])),
+                "score": interval_score(y[here], lower[here], upper[here], coverage=coverage),
+                "covered": float(covers(y[here], lower[here], upper[here]).mean()),
+            }
+            for lower, upper in bounds
+        )
+        first: dict[str, Any] = {"where": name, "rows": int(here.sum())}
+        rows.append(first | old | {f"new {key}": value for key, value in new.items()})
+        cells.append(
+            {key: f"{value}" for key, value in first.items()}
+            | {
+                title: f"{text(old[key])} -> {text(new[key])}{relative(old[key], new[key])}"
+                for title, key in (("mean width", "width"), ("interval score", "score"))
+            }
+            | {"covered": f"{old['covered']:.1%} -> {new['covered']:.1%}"}
+        )
+    return Comparison(f"{100 * coverage:.4g}% intervals, before -> after:", rows, cells)
+
+
+class Comparison(Printed):
+    """Intervals of two estimators side by side: in all rows, and by leading rule."""
+
+    def __init__(self, title: str, rows: list[dict[str, Any]], cells: list[dict[str, str]]) -> None:
+        self.title, self._rows, self._cells = title, rows, cells
+
+    def table(self) -> list[dict[str, Any]]:
+        """Return a dict for all rows and for each rule that leads on some of them."""
+        return self._rows
+
+    def cells(self) -> list[dict[str, str]]:
+        """Return numbers before and after as text, with the relative change."""
+        return self._cells
+
+    def notes(self) -> tuple[list[str], list[str]]:
+        """Return the title."""
+        return [self.title], []

@@ -203,6 +203,7 @@ class System(NamedTuple):
     recipe: Recipe
     history: Array  # mean loss of each epoch
     inputs: str = "scaled"  # or "ranks"
+    leads: Any = None  # (P,) training rows on which each rule leads, if they were counted
 
 
 class MeanPlanes:
@@ -350,21 +351,8 @@ def fit_systems(
         return choose_systems(X, y, recipe, settings, number)._replace(limits=limits)
     ranks = Ranks.fit(X) if settings.inputs == "ranks" else None
     X_learn = X if ranks is None else ranks.transform(X)
-    systems = _train_systems(X_learn, y, recipe, settings, seed, callback)
-    fitted = Fitted(tuple(systems), ranks, None, limits=limits)
-    return fitted if settings.margins is None else fitted.with_margins(settings.margins, X)
-
-
-def _train_systems(
-    X: Array,
-    y: Array,
-    recipe: Recipe,
-    settings: EnsembleSettings,
-    seed: Any,
-    callback: Callback | None,
-) -> list[System]:
     seeds = system_seeds(seed, settings.n_systems)
-    learn = partial(train, X, y, recipe, callback=callback)
+    learn = partial(train, X_learn, y, recipe, callback=callback)
     if len(seeds) == 1:
         trained = [learn(seed=seeds[0], on_interrupt="keep", progress=settings.verbose)]
     else:
@@ -382,7 +370,9 @@ def _train_systems(
                 "are kept",
                 InterruptedTrainingWarning,
             )
-    return [System(params, recipe, history, settings.inputs) for params, history in trained]
+    systems = (System(params, recipe, history, settings.inputs) for params, history in trained)
+    fitted = Fitted(tuple(systems), ranks, None, limits=limits)
+    return fitted if settings.margins is None else fitted.with_margins(settings.margins, X)
 
 
 def system_seeds(seed: Any, n: int) -> list[Any]:
@@ -437,12 +427,6 @@ class HeldOut(NamedTuple):
     ends: Array  # (2, G, n) bounds of the planes `GRID`, from alpha = 1 to alpha_0
     output: Array  # (n,)
     y: Array  # (n,)
-
-    @classmethod
-    def at(cls, params: Params, X: Array, y: Array, alphas: Array) -> HeldOut:
-        """Evaluate a system at inputs `X` (n, M) with targets `y` (n,)."""
-        planes = Planes(params, X)
-        return cls(planes.ends(GRID), planes.output(alphas), y)
 
     @classmethod
     def joined(cls, parts: Sequence[HeldOut]) -> HeldOut:
@@ -561,55 +545,42 @@ def _plane_radius(missing: Array) -> Array:
 # ------------------------------------------------------------------------------- selection
 
 
-class Checkpoint(NamedTuple):
-    """A system during its training, at the rows of a fold."""
+def training_run(
+    X: Array,
+    y: Array,
+    X_score: Array,
+    y_score: Array,
+    recipe: Recipe,
+    epochs: Sequence[int],
+    seed: Any,
+) -> list[HeldOut]:
+    """Train with checkpoints, until `PATIENCE` of them in a row are no better, and return them.
 
-    epoch: int
-    held_out: HeldOut
+    If training diverges, the checkpoints before it are returned.
 
-
-@dataclass(frozen=True, eq=False)
-class TrainingRun:
-    """One training with checkpoints; it travels to other processes.
-
-    Attributes:
+    Args:
         X: scaled inputs (N, M) to learn from.
         y: scaled targets (N,).
-        X_score: inputs that are scored.
+        X_score: inputs that are scored at each checkpoint.
         y_score: their targets.
         recipe: how to train.
         epochs: the checkpoints, rising.
         seed: that of the training.
     """
+    found: list[HeldOut] = []
+    scores: list[float] = []
 
-    X: Array
-    y: Array
-    X_score: Array
-    y_score: Array
-    recipe: Recipe
-    epochs: tuple[int, ...]
-    seed: Any
+    def look(epoch: int, loss: float, params: Params) -> bool:
+        if epoch not in epochs:
+            return False
+        planes = Planes(as_double(params), X_score)
+        found.append(HeldOut(planes.ends(GRID), planes.output(recipe.planes.alphas), y_score))
+        scores.append(best_family(found[-1]).score)
+        return len(scores) - 1 - int(np.argmin(scores)) >= PATIENCE
 
-    def __call__(self) -> list[Checkpoint]:
-        """Train until `PATIENCE` checkpoints in a row are no better, and return all of them.
-
-        If training diverges, those before it are returned.
-        """
-        found: list[Checkpoint] = []
-        scores: list[float] = []
-        alphas = self.recipe.planes.alphas
-
-        def look(epoch: int, loss: float, params: Params) -> bool:
-            if epoch not in self.epochs:
-                return False
-            held_out = HeldOut.at(as_double(params), self.X_score, self.y_score, alphas)
-            found.append(Checkpoint(epoch, held_out))
-            scores.append(best_family(held_out).score)
-            return len(scores) - 1 - int(np.argmin(scores)) >= PATIENCE
-
-        with contextlib.suppress(DivergenceError):
-            train(self.X, self.y, self.recipe, seed=self.seed, callback=look, progress=False)
-        return found
+    with contextlib.suppress(DivergenceError):
+        train(X, y, recipe, seed=seed, callback=look, progress=False)
+    return found
 
 
 @dataclass(eq=False)
@@ -620,12 +591,12 @@ class _Trial:
     settings: dict[str, Any]
     recipe: Recipe
     inputs: str
-    runs: list[list[Checkpoint]] = field(default_factory=list)
+    runs: list[list[HeldOut]] = field(default_factory=list)  # at each checkpoint
     checkpoint: int = 0  # the one with the best score
     score: float = math.inf  # there
 
-    def at(self, fold: int, checkpoint: int) -> Checkpoint:
-        """Return a checkpoint of a run, or its last one if it ended before."""
+    def at(self, fold: int, checkpoint: int) -> HeldOut:
+        """Return a fold at a checkpoint of its run, or at the last one if that ended before."""
         run = self.runs[fold]
         return run[min(checkpoint, len(run) - 1)]
 
@@ -645,21 +616,13 @@ class _Folds:
         self.rows: list[IntArray] = [np.sort(order[i::FOLDS]) for i in range(FOLDS)]
         self.scored = [rows[:: max(len(rows) // MAX_SCORED, 1)] for rows in self.rows]
 
-    def training_run(self, trial: _Trial, fold: int) -> TrainingRun:
-        """Return the training of a candidate on all folds but one."""
-        X, scored = self.X[trial.inputs], self.scored[fold]
+    def training_run(self, trial: _Trial, fold: int) -> partial[list[HeldOut]]:
+        """Return the call that trains a candidate on all folds but one."""
+        X, y, scored = self.X[trial.inputs], self.y, self.scored[fold]
         learn = np.sort(np.concatenate([r for i, r in enumerate(self.rows) if i != fold]))
-        n_learn = min(len(self.y) - len(rows) for rows in self.rows)
-        epochs = checkpoint_epochs(n_learn, trial.recipe)
-        return TrainingRun(
-            X=X[learn],
-            y=self.y[learn],
-            X_score=X[scored],
-            y_score=self.y[scored],
-            recipe=replace(trial.recipe, epochs=epochs[-1]),
-            epochs=epochs,
-            seed=[self.seed, 1 + trial.index, fold],
-        )
+        epochs = checkpoint_epochs(min(len(y) - len(rows) for rows in self.rows), trial.recipe)
+        recipe, seed = replace(trial.recipe, epochs=epochs[-1]), [self.seed, 1 + trial.index, fold]
+        return partial(training_run, X[learn], y[learn], X[scored], y[scored], recipe, epochs, seed)
 
     def find_checkpoint(self, trial: _Trial) -> None:
         """Set the checkpoint at which a candidate is best on the folds so far, and its score."""
@@ -672,7 +635,7 @@ class _Folds:
         """Return the score of the mean of candidates, each at a checkpoint, out of fold."""
         n_folds = min(len(trial.runs) for trial, _ in members)
         folds = [
-            HeldOut.mean([trial.at(fold, checkpoint).held_out for trial, checkpoint in members])
+            HeldOut.mean([trial.at(fold, checkpoint) for trial, checkpoint in members])
             for fold in range(n_folds)
         ]
         return best_family(HeldOut.joined(folds), self.power)
@@ -710,8 +673,8 @@ def choose_systems(
                 folds.find_checkpoint(trial)
             running.sort(key=lambda trial: trial.score)
         if not running:
-            first = folds.training_run(everyone[0], 0)
-            train(first.X, first.y, first.recipe, seed=first.seed, progress=False)  # raises
+            X, y, _, _, recipe, _, first = folds.training_run(everyone[0], 0).args
+            train(X, y, recipe, seed=first, progress=False)  # raises
         kept, best = _best_mean(folds, running)
         members = [kept[i % len(kept)] for i in range(settings.n_systems)]
         recipes = [replace(trial.recipe, epochs=trial.epochs(len(y))) for trial in members]

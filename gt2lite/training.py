@@ -8,7 +8,7 @@ goes through the epochs. The loss itself is in `gt2lite.losses`, its gradient in
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -32,6 +32,15 @@ FIRST_CYCLE, CYCLE_GROWTH = 150, 1.5  # steps of the schedule "restarts"
 PRECISIONS = {"double": np.float64, "single": np.float32}
 
 _LARGEST = {"n_rules": 10**4, "epochs": 10**6, "batch_size": 10**9}
+_CHOICES: dict[str, Iterable[str]] = {
+    "objective": OBJECTIVES,
+    "smf": SMF_MODES,
+    "keep": ("last", "best", "validation"),
+    "bias_correction": ("steps", "epochs"),
+    "schedule": SCHEDULES,
+    "start": STARTS,
+    "precision": PRECISIONS,
+}
 _RANGES = {
     "coverage": (0, 1),
     "learning_rate": (0, 1e3),  # beyond, the first step leaves no parameter usable
@@ -109,27 +118,18 @@ class Recipe:
             if value == highest:
                 raise ValueError(f"{name} must be below {highest:g}, got {value!r}")
             self._set(name, value)
-        one_of("objective", self.objective, OBJECTIVES)
-        one_of("smf", self.smf, SMF_MODES)
-        one_of("keep", self.keep, ("last", "best", "validation"))
-        one_of("bias_correction", self.bias_correction, ("steps", "epochs"))
-        one_of("schedule", self.schedule, SCHEDULES)
-        one_of("start", self.start, STARTS)
-        one_of("precision", self.precision, PRECISIONS)
+        for name, options in _CHOICES.items():
+            one_of(name, getattr(self, name), options)
         if self.patience is not None:
-            self._check_patience()
+            self._set("patience", whole("patience", self.patience, high=_LARGEST["epochs"]))
+            if self.keep == "last":
+                raise ValueError(
+                    f"patience must be None if keep='last', got {self.patience!r}: set "
+                    "keep='validation' or keep='best', which compare epochs"
+                )
         if self.alphas is not None:
             self._set("alphas", tuple(float(alpha) for alpha in vector("alphas", self.alphas)))
         make_objective(self.objective, self.coverage, self.alphas)
-
-    def _check_patience(self) -> None:
-        value = whole("patience", self.patience, high=_LARGEST["epochs"])
-        if self.keep == "last":
-            raise ValueError(
-                f"patience must be None if keep='last', got {value!r}: set keep='validation' or "
-                "keep='best', which compare epochs"
-            )
-        self._set("patience", value)
 
     def _set(self, name: str, value: Any) -> None:
         """Replace a setting by the plain number that it stands for."""
@@ -271,13 +271,20 @@ def _kmeans(X: Array, n: int, rng: np.random.Generator, iterations: int = 100) -
     return centres
 
 
-def _far_apart(rows: Array, n: int, rng: np.random.Generator) -> Array:
-    """Return `n` distinct rows, each drawn far from the others (k-means++)."""
-    chosen = [int(rng.integers(len(rows)))]
+def _far_apart(
+    rows: Array, n: int, rng: np.random.Generator, counts: IntArray | None = None
+) -> Array:
+    """Return `n` of distinct rows, each drawn far from the others (k-means++).
+
+    A row that occurs `counts` times is drawn as often more.
+    """
+    share = None if counts is None else counts / counts.sum()
+    first = rng.integers(len(rows)) if share is None else rng.choice(len(rows), p=share)
+    chosen = [int(first)]
     distance = np.full(len(rows), np.inf)
     for _ in range(n - 1):
         distance = np.minimum(distance, ((rows - rows[chosen[-1]]) ** 2).sum(axis=1))
-        weight = distance
+        weight = distance if counts is None else distance * counts
         if not weight.sum() > 0:  # squares have underflown: any row not yet chosen will do
             weight = (~np.isin(np.arange(len(rows)), chosen)).astype(float)
         chosen.append(int(rng.choice(len(rows), p=weight / weight.sum())))
@@ -293,7 +300,7 @@ def _kmeans_1d(x: Array, n: int, rng: np.random.Generator, iterations: int = 100
     values, counts = np.unique(x, return_counts=True)
     if values.size <= n:
         return np.resize(values, n)
-    centres = _far_apart_1d(values, counts, n, rng)
+    centres = np.sort(_far_apart(values[:, None], n, rng, counts)[:, 0])
     for _ in range(iterations):
         cuts = np.searchsorted(values, (centres[1:] + centres[:-1]) / 2)
         first, last = np.append(0, cuts), np.append(cuts, values.size)
@@ -306,19 +313,6 @@ def _kmeans_1d(x: Array, n: int, rng: np.random.Generator, iterations: int = 100
             break
         centres = moved
     return centres
-
-
-def _far_apart_1d(values: Array, counts: Any, n: int, rng: np.random.Generator) -> Array:
-    """Return `n` sorted distinct starting points, each drawn far from the others (k-means++)."""
-    chosen = [rng.choice(values, p=counts / counts.sum())]
-    distance = np.full(values.size, np.inf)
-    for _ in range(n - 1):
-        distance = np.minimum(distance, (values - chosen[-1]) ** 2)
-        weight = distance * counts
-        if not weight.sum() > 0:  # squares have underflown: any value not yet chosen will do
-            weight = (~np.isin(values, chosen)).astype(float)
-        chosen.append(rng.choice(values, p=weight / weight.sum()))
-    return np.sort(np.array(chosen))
 
 
 # ------------------------------------------------------------------------------ Adam and averaging
@@ -527,7 +521,10 @@ def train(
             sigma_scale=recipe.sigma_scale,
         )
     else:
-        _check_start(start, recipe, X.shape[1])
+        found = {name: value.shape for name, value in start.items()}
+        wanted = param_shapes(recipe.n_rules, X.shape[1], recipe.smf)
+        if found != wanted:
+            raise ValueError(f"start must have the parameters {wanted}, got {found}")
     dtype = PRECISIONS[recipe.precision]
     X, y = X.astype(dtype, copy=False), y.astype(dtype, copy=False)
     training = _Training(start, recipe, loss or CompiledLoss(recipe.planes, dtype), len(y))
@@ -552,19 +549,11 @@ def train(
         if on_interrupt == "raise" or not training.can_end_here():
             raise
         warn(
-            f"interrupted after epoch {training.complete.epoch} of {recipe.epochs}: the "
-            "parameters learned so far are kept",
+            f"interrupted after epoch {training.complete[0]} of {recipe.epochs}: the parameters "
+            "learned so far are kept",
             InterruptedTrainingWarning,
         )
     return training.result()
-
-
-class _Complete(NamedTuple):
-    """The state at the end of an epoch; one object, so that Ctrl-C finds all of it or none."""
-
-    epoch: int
-    moving: Array
-    keeping: Array  # the parameters to keep if training ended here
 
 
 class _Training:
@@ -589,7 +578,9 @@ class _Training:
         self._history: list[float] = []
         self._sound = self.moving.vector.copy()
         self._best, self._best_loss, self._best_epoch = self.kept.vector.copy(), math.inf, 0
-        self.complete = _Complete(0, self._sound, self._best)
+        # the last complete epoch, its parameters, and those to keep if training ended there; one
+        # object, so that Ctrl-C finds all of it or none
+        self.complete = 0, self._sound, self._best
 
     def learn(self, X: Array, y: Array, rng: np.random.Generator, epoch: int) -> None:
         """Go through the rows once, batch by batch."""
@@ -623,7 +614,7 @@ class _Training:
             loss = self._score(epoch, X, y)
             keeping = self._best
         self._history.append(self._mean)
-        self.complete = _Complete(epoch, self.moving.vector.copy(), keeping)
+        self.complete = epoch, self.moving.vector.copy(), keeping
         return loss
 
     def check_end(self, epoch: int) -> None:
@@ -660,8 +651,15 @@ class _Training:
 
     def _divergence(self, epoch: int) -> DivergenceError:
         self.moving.vector[:] = self._sound
-        losses = np.array(self._history[: epoch - 1])
-        return DivergenceError(_advice(epoch, self.recipe), self.moving.params, losses)
+        losses, recipe = np.array(self._history[: epoch - 1]), self.recipe
+        advice = (
+            f"training diverged in epoch {epoch} of {recipe.epochs}: the loss is no longer finite, "
+            f"or {DIVERGED:g} times what it was at the start. Try a learning_rate below "
+            f"{recipe.learning_rate:g} (a third of it), a batch_size above {recipe.batch_size}, "
+            "and check that X and y are scaled to about unit standard deviation and free of "
+            "extreme outliers. The error's `params` hold the last finite state."
+        )
+        return DivergenceError(advice, self.moving.params, losses)
 
     def _score(self, epoch: int, X: Array, y: Array) -> float:
         """Return the loss of the kept parameters on some rows, and remember the best."""
@@ -695,20 +693,3 @@ def _batches(n_rows: int, size: int, rng: np.random.Generator) -> IntArray:
     n = max(n_rows // size, 1)
     size = min(size, n_rows)
     return rng.permutation(n_rows)[: n * size].reshape(n, size)
-
-
-def _check_start(start: Params, recipe: Recipe, M: int) -> None:
-    found = {name: value.shape for name, value in start.items()}
-    wanted = param_shapes(recipe.n_rules, M, recipe.smf)
-    if found != wanted:
-        raise ValueError(f"start must have the parameters {wanted}, got {found}")
-
-
-def _advice(epoch: int, recipe: Recipe) -> str:
-    return (
-        f"training diverged in epoch {epoch} of {recipe.epochs}: the loss is no longer finite, or "
-        f"{DIVERGED:g} times what it was at the start. "
-        f"Try a learning_rate below {recipe.learning_rate:g} (a third of it), a batch_size above "
-        f"{recipe.batch_size}, and check that X and y are scaled to about unit standard deviation "
-        "and free of extreme outliers. The error's `params` hold the last finite state."
-    )

@@ -3,15 +3,15 @@
 The rules of comparison stand here, fixed before the run of 50 seeds. Two verdicts are given on
 each published result, and neither implies the other:
 
-- **Refuted** or not. Their mean is compared with the mean of five of our seeds, drawn many times
-  (`study.statistics.exchange`), two-sided, with Holm's correction over the 44 distinct results:
-  the RMSE of a calibrated model stands in both tables. A refuted result is *better* (lower RMSE
-  or PINAW, or PICP nearer to its level) or *worse* here. Standard deviations are compared in the
-  same way, in a family of their own. `together` asks the same of all results at once.
+- **Refuted** or not. Their mean is compared with the mean of as many of our seeds, drawn many
+  times (`study.statistics.exchange`), two-sided, with Holm's correction over the 44 distinct
+  results: the RMSE of a calibrated model stands in both tables. A refuted result is *better*
+  (lower RMSE or PINAW, or PICP nearer to its level) or *worse* here. Standard deviations are
+  compared in the same way, in a family of their own. `together` tests all results at once.
 - **Shown to be equivalent** or not: Welch's two one-sided tests at 5% show that the means are
   nearer than a margin, 5% of their RMSE or PINAW and 1 point of PICP (`MARGINS`). The smallest
   margin that would pass is reported, and the smallest that any reproduction could reach, given
-  their five runs and their standard deviation.
+  their runs and their standard deviation.
 
 The winner of a row is the lower RMSE or PINAW, or the mean PICP nearer to the level. A winner of
 ours is *clear* if a t-test over the seeds, with the variance for re-splits of one data set and
@@ -51,7 +51,7 @@ N_THEIRS = 5
 def by_cell(records: pd.DataFrame, mode: str = "default") -> pd.DataFrame:
     """Return the records of one mode with a column (metric, seed) for each run.
 
-    The index is `dataset, model, level, way`. A way is a method; lookup tables are told apart by
+    The index is `dataset, model, level, way`. A way is a method; lookup tables are named by
     their step, "table 0.05", or by their interpolation, "table spline".
 
     Args:
@@ -97,14 +97,10 @@ def beside(records: pd.DataFrame, published: pd.DataFrame, mode: str = "default"
         The columns of a cell, `paper_mean`, `paper_std`, `our_mean`, `our_std`, `n` (our runs),
         `difference`, and `difference_in_std`, which is in pooled standard deviations.
     """
-    ours = _ours(records, published, mode)
     found = published[CELL].assign(paper_mean=published["mean"], paper_std=published["std"])
-    found["our_mean"] = [x.mean() for x in ours]
-    found["our_std"] = [x.std(ddof=1) for x in ours]
-    found["n"] = n = ours.shape[1]
-    found["difference"] = found.our_mean - found.paper_mean
-    squares = (n - 1) * found.our_std**2 + (N_THEIRS - 1) * found.paper_std**2
-    pooled = np.sqrt(squares / (n + N_THEIRS - 2))
+    found = _with_ours(found, _ours(records, published, mode))
+    squares = (found.n - 1) * found.our_std**2 + (N_THEIRS - 1) * found.paper_std**2
+    pooled = np.sqrt(squares / (found.n + N_THEIRS - 2))
     with np.errstate(divide="ignore", invalid="ignore"):
         found["difference_in_std"] = np.where(found.difference == 0, 0, found.difference / pooled)
     return found
@@ -118,46 +114,82 @@ def verdicts(records: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
         published: as `study.paper.cells` returns them.
 
     Returns:
-        The columns of `beside`, and
-        `repeated` (the result stands in the other table already),
-        `p`, `p_holm` (of the mean, alone and corrected over the distinct results),
-        `p_std`, `p_std_holm` (of the standard deviation),
+        The columns of `beside`, `repeated` (the result stands in the other table already), and
+        those of `judge`; a repeated result has the values of the first.
+    """
+    cells, result = beside(records, published), _result(published)
+    cells["repeated"] = result.duplicated()
+    first = ~cells.repeated
+    found = judge(cells[first], _ours(records, published)[first], N_THEIRS)
+    return cells.assign(**found.iloc[result].set_axis(cells.index))
+
+
+def judge(cells: pd.DataFrame, ours: Array, n_theirs: int) -> pd.DataFrame:
+    """Return both verdicts on published results.
+
+    Args:
+        cells: columns `metric, level, paper_mean, paper_std`, `our_mean`, `our_std`, `n` and
+            `difference`, a row for each of C results.
+        ours: our runs (C, S), more than `n_theirs` + 1 of each.
+        n_theirs: number of runs behind a published mean.
+
+    Returns:
+        Columns `p`, `p_holm` (of the mean, alone and corrected over the results), `p_std`,
+        `p_std_holm` (of the standard deviation),
         `margin`, `best` (the smallest margin within which the means are shown to be equal, and
         the smallest that could be shown given their runs; points of PICP, else percent),
         for "near" and "wide" `p_equal_*`, `p_equal_*_holm`, and `p_best_*_holm` (were there no
         difference, with our number of runs or any other),
         `refuted` ("no", "better" or "worse") and `equivalent`.
     """
-    cells = beside(records, published)
-    result = _result(published)
-    cells["repeated"] = result.duplicated()
-
-    own = cells[~cells.repeated]
-    ours = _ours(records, published)[~cells.repeated]  # (results, seeds)
-    found = pd.DataFrame(index=own.index)
-    found["p"], found["p_std"] = exchange(
-        ours, own.paper_mean.to_numpy(), own.paper_std.to_numpy(), N_THEIRS
-    )
+    found = pd.DataFrame(index=cells.index)
+    theirs = cells.paper_mean.to_numpy(), cells.paper_std.to_numpy()
+    found["p"], found["p_std"] = exchange(ours, *theirs, n_theirs)
     found["p_holm"], found["p_std_holm"] = holm(found.p), holm(found.p_std)
-    unit = np.where(own.metric == "picp", 1.0, 100 / own.paper_mean)
-    theirs = own.paper_std, N_THEIRS
-    runs = {"ours": (own.our_std, own.n), "any": (0 * own.our_std, math.inf)}
-    found["margin"] = unit * smallest_margin(own.difference, *runs["ours"], *theirs)
-    best = [smallest_margin(0 * unit, *side, *theirs) for side in runs.values()]
-    found["best"] = unit * np.minimum(*best)
+    unit = np.where(cells.metric == "picp", 1.0, 100 / cells.paper_mean)
+    side, none = (cells.paper_std, n_theirs), 0 * unit
+    runs = {"ours": (cells.our_std, cells.n), "any": (none, math.inf)}
+    found["margin"] = unit * smallest_margin(cells.difference, *runs["ours"], *side)
+    found["best"] = unit * np.minimum(*(smallest_margin(none, *n, *side) for n in runs.values()))
     for width, (percent, points) in MARGINS.items():
-        margin = np.where(own.metric == "picp", points, percent) / unit
-        equal = equal_means_p(own.difference, margin, *runs["ours"], *theirs)
-        best = [equal_means_p(0 * unit, margin, *side, *theirs) for side in runs.values()]
+        margin = np.where(cells.metric == "picp", points, percent) / unit
+        equal = equal_means_p(cells.difference, margin, *runs["ours"], *side)
+        best = np.minimum(*(equal_means_p(none, margin, *n, *side) for n in runs.values()))
         found[f"p_equal_{width}"], found[f"p_equal_{width}_holm"] = equal, holm(equal)
-        found[f"p_best_{width}_holm"] = holm(np.minimum(*best))
-    cells = cells.assign(**found.iloc[result].set_axis(cells.index))
-
+        found[f"p_best_{width}_holm"] = holm(best)
     ours_better = cost(cells, cells.our_mean) < cost(cells, cells.paper_mean)
-    refuted = cells.p_holm < SIGNIFICANCE
-    cells["refuted"] = np.where(~refuted, "no", np.where(ours_better, "better", "worse"))
-    cells["equivalent"] = cells.p_equal_near < SIGNIFICANCE
-    return cells
+    word = np.where(ours_better, "better", "worse")
+    found["refuted"] = np.where(found.p_holm < SIGNIFICANCE, word, "no")
+    found["equivalent"] = found.p_equal_near < SIGNIFICANCE
+    return found
+
+
+def against_alliance(records: pd.DataFrame, trials: pd.DataFrame) -> pd.DataFrame:
+    """Compare our runs with the interval type-2 systems of `study.paper.alliance`.
+
+    Two questions are asked on both sides: systems trained for the level, without calibration
+    (`model` "trained"), and systems with a conformal guarantee ("calibrated"; theirs corrects the
+    bounds of a system trained for the level, ours takes a plane of the system trained for 99%).
+    Systems, splits and settings differ, so that a difference refutes neither side.
+
+    Returns:
+        A row for each data set, level, metric and model, with the columns of `verdicts`, where
+        "paper" stands for theirs.
+    """
+    own = trials[(trials.system == "it2-km") & trials.level.isin([0.90, 0.95])]
+    own = own.assign(model=own.conformal.map({"none": "trained", "cqr": "calibrated"}))
+    long = own.dropna(subset="model").melt([*CELL[:2], "model"], ["picp", "pinaw"], "metric")
+    groups = long.groupby(CELL, sort=False).value
+    found = groups.agg(paper_mean="mean", paper_std="std").reset_index()
+    ways, runs = {"trained": ["trained"], "calibrated": ["conformal"]}, by_cell(records)
+    ours = np.array(
+        [
+            100 * values(runs, c.metric, c.dataset, c.model, c.level, *ways[c.model])
+            for c in found.itertuples()
+        ]
+    )
+    found = _with_ours(found, ours).assign(repeated=False)
+    return found.join(judge(found, ours, int(groups.size().iloc[0])))
 
 
 def together(records: pd.DataFrame, published: pd.DataFrame) -> pd.Series:
@@ -168,10 +200,11 @@ def together(records: pd.DataFrame, published: pd.DataFrame) -> pd.Series:
     """
     first = ~_result(published).duplicated()
     own, ours = published[first], _ours(records, published)[first]
-    found = {"all": joint_exchange_p(ours, own["mean"].to_numpy(), N_THEIRS)}
-    for name in own.dataset.unique():
-        here = (own.dataset == name).to_numpy()
-        found[name] = joint_exchange_p(ours[here], own["mean"].to_numpy()[here], N_THEIRS)
+    parts = {"all": own.dataset.notna()} | {name: own.dataset == name for name in own.dataset}
+    found = {
+        name: joint_exchange_p(ours[here], own["mean"][here].to_numpy(), N_THEIRS)
+        for name, here in parts.items()
+    }
     return pd.Series(found, name="p")
 
 
@@ -179,19 +212,18 @@ def shown_within(cells: pd.DataFrame) -> pd.DataFrame:
     """Return for each margin how many distinct results are shown to be equal within it.
 
     Columns `shown` and `shown_holm` count them one by one and with Holm's correction; `best` and
-    `best_holm` count how many a perfect reproduction could show, given the paper's five runs.
+    `best_holm` count how many a perfect reproduction could show, given the published runs.
     """
-    own = cells[~cells.repeated]
-    rows = {}
+    cells, rows = cells[~cells.repeated], {}
     for width, (percent, points) in MARGINS.items():
-        equal = own.filter(regex=f"^p_(equal|best)_{width}") < SIGNIFICANCE
-        limit = np.where(own.metric == "picp", points, percent)
+        equal = cells.filter(regex=f"^p_(equal|best)_{width}") < SIGNIFICANCE
+        limit = np.where(cells.metric == "picp", points, percent)
         rows[width] = {
             "percent": percent,
             "points": points,
             "shown": equal[f"p_equal_{width}"].sum(),
             "shown_holm": equal[f"p_equal_{width}_holm"].sum(),
-            "best": (own.best < limit).sum(),
+            "best": (cells.best < limit).sum(),
             "best_holm": equal[f"p_best_{width}_holm"].sum(),
         }
     whole = dict.fromkeys(("shown", "shown_holm", "best", "best_holm"), int)
@@ -215,6 +247,13 @@ def _ours(records: pd.DataFrame, published: pd.DataFrame, mode: str = "default")
     runs = by_cell(records, mode)
     rows = published.itertuples()
     return np.array([100 * values(runs, c.metric, c.dataset, c.model, c.level) for c in rows])
+
+
+def _with_ours(cells: pd.DataFrame, ours: Array) -> pd.DataFrame:
+    """Return cells with mean, standard deviation and number of our runs (cells, seeds)."""
+    means, stds = [x.mean() for x in ours], [x.std(ddof=1) for x in ours]
+    found = cells.assign(our_mean=means, our_std=stds, n=ours.shape[1])
+    return found.assign(difference=found.our_mean - found.paper_mean)
 
 
 # ----------------------------------------------------------------------------------- winners
@@ -258,9 +297,7 @@ def winners(records: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     rows["winner"] = _winner(tests["mean"] < 0, tests["mean"] > 0)
     rows["difference"], rows["half"], rows["p"] = tests["mean"], tests.half, tests.p
     rows["p_holm"] = holm(tests.p)
-    rows["agrees"] = rows.winner == rows.bold
-    rows["clear"] = rows.p_holm < SIGNIFICANCE
-    return rows
+    return rows.assign(agrees=rows.winner == rows.bold, clear=rows.p_holm < SIGNIFICANCE)
 
 
 def paired_gap(runs: pd.DataFrame, metric: str, dataset: str, level: float) -> Array:

@@ -517,3 +517,72 @@ def _steps(f: Function) -> str | None:
         "paper's looks at 0.4, and then at 0.3 and 0.5. Other searches find the plane, too, but "
         "this task asks for Method 2."
     )
+
+
+# ------------------------------------------------------------------ width at equal coverage
+
+
+def check_width(function: Function) -> Verdict:
+    """Check ``width_at_coverage(y, lower, upper, level)``, the width that a coverage takes.
+
+    The student's function gets targets (N,) and T nested intervals for each of them, with bounds
+    (N, T), the narrowest first. It returns the mean width of the narrowest ones that cover enough.
+    """
+    return _judge("width", function, [_narrowest, _all_rows, _none_covers])
+
+
+_TARGETS = np.array([1.0, 2.0, -3.0, 4.0, -6.0, 7.0, -8.0, 9.0])
+_MARGINS = np.array([0.5, 2.0, 5.0, 8.5, 10.0])  # they cover 0, 2, 4, 7 and 8 of the targets
+
+
+def _narrowest(f: Function) -> str | None:
+    bounds = -np.tile(_MARGINS, (8, 1)), np.tile(_MARGINS, (8, 1))
+    right = {0.25: 4.0, 0.5: 10.0, 0.6: 17.0, 1.0: 20.0}
+    try:
+        found = {level: _number(f(_TARGETS.copy(), *bounds, level)) for level in right}
+    except ValueError as error:
+        return (
+            f"Your function stops with ValueError: {error}. The bounds have 8 rows and 5 columns, "
+            "y has 8 numbers: y[:, None] compares each of them with its own row."
+        )
+    level = next((level for level in right if not _same(found[level], right[level])), None)
+    if level is None:
+        return None
+    mistakes: dict[str, dict[float, float]] = {
+        "A target on a bound is covered: compare with <=.": {0.25: 10.0, 0.5: 10.0, 0.6: 17.0},
+        "Take the first column that covers AT LEAST the level, not the nearest one.": {
+            0.25: 4.0, 0.5: 10.0, 0.6: 10.0,
+        },
+        "Take the narrowest column that covers enough, not the widest.": dict.fromkeys(right, 20.0),
+        "A width is upper - lower, not half of it.": {k: w / 2 for k, w in right.items()},
+    }  # fmt: skip
+    for why, widths in mistakes.items():
+        if all(_same(found[k], w) for k, w in widths.items()):
+            return why
+    return (
+        f"With the targets {_TARGETS} and intervals of -m to m for the margins {_MARGINS} the "
+        f"level {level:g} takes the width {right[level]:g}, yours is {found[level]:g}."
+    )
+
+
+def _all_rows(f: Function) -> str | None:
+    y, half = np.array([0.0, 0.0, 9.0, 0.0]), np.array([1.0, 2.0, 3.0, 5.0])
+    found, right = _number(f(y, -half[:, None], half[:, None], 0.75)), 5.5
+    if _same(found, right):
+        return None
+    missed = " Rows that are missed count, too." if _same(found, 16 / 3) else ""
+    return f"With widths 2, 4, 6 and 10 the mean width is {right:g}, yours {found:.6g}.{missed}"
+
+
+def _none_covers(f: Function) -> str | None:
+    y, half = np.array([0.0, 5.0]), np.array([[1.0, 2.0], [1.0, 2.0]])
+    try:
+        found = _number(f(y, -half, half, 0.9))
+    except (IndexError, ValueError) as error:
+        return f"If no column covers enough, return np.inf; yours stops with {error!r}."
+    if found == math.inf:
+        return None
+    return (
+        f"If no column covers enough, return np.inf; yours returns {found:g}. np.argmax is 0 "
+        "where no entry is True."
+    )

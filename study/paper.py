@@ -1,7 +1,8 @@
-"""The published values: tables, numbers of the text, claims and settings of the paper.
+"""Published values: tables, numbers of the text, claims and settings of the paper.
 
 They live in `data/paper/*.csv`; no published number stands in code. Values are in the paper's
-units: RMSE and PINAW times 100, PICP in percent.
+units: RMSE and PINAW times 100, PICP in percent. `alliance` returns the trials of the nearest
+other work, in the same units, from `data/alliance/`.
 """
 
 from __future__ import annotations
@@ -20,18 +21,18 @@ def cells() -> pd.DataFrame:
     >>> print(*cells().loc[0, ["dataset", "level", "metric", "model", "mean", "bold"]])
     ww 0.9 rmse trained 80.92 True
     """
-    return _read("tables").astype({"bold": bool})
+    return _read("paper", "tables").astype({"bold": bool})
 
 
 def text_values() -> pd.DataFrame:
     """Return the results that the running text states, with the table's value beside them."""
     printed = cells()[[*CELL, "mean"]].rename(columns={"mean": "in_table"})
-    return _read("text").merge(printed, on=CELL, how="left", validate="m:1")
+    return _read("paper", "text").merge(printed, on=CELL, how="left", validate="m:1")
 
 
 def claims() -> pd.DataFrame:
     """Return the checkable claims of the text in our words; claims of a group say the same."""
-    return _read("claims")
+    return _read("paper", "claims")
 
 
 def settings() -> dict[str, float]:
@@ -40,9 +41,19 @@ def settings() -> dict[str, float]:
     >>> settings()["repetitions"]
     5.0
     """
-    found = _read("settings")
+    found = _read("paper", "settings")
     return dict(zip(found.name, found.value.astype(float), strict=True))
 
 
-def _read(name: str) -> pd.DataFrame:
-    return pd.read_csv(data_path("paper", f"{name}.csv"))
+def alliance() -> pd.DataFrame:
+    """Return the published trials of Msaddi and Kumbasar (2025) on the paper's data sets.
+
+    >>> print(*alliance().loc[0, ["dataset", "system", "conformal", "level", "trial"]])
+    ww it2-km none 0.9 1
+    """
+    found = _read("alliance", "trials")
+    return found.assign(picp=100 * found.picp, pinaw=100 * found.pinaw)
+
+
+def _read(folder: str, name: str) -> pd.DataFrame:
+    return pd.read_csv(data_path(folder, f"{name}.csv"))

@@ -1,8 +1,8 @@
-// What moves in the pictures of `play.py`: rows to draw and move, a switch point to drag, two
-// ranks to compare. The tools for sliders and panels are those of `interactive.js`.
+// The figures of `play.py`: a level to choose, rows to draw and move, a switch point to drag, two
+// ranks to compare. Models are evaluated by `evaluator.js`, sliders and panels are those of `controls.js`.
 (() => {
   "use strict";
-  const { add, slider, panel, axes, fixed, path } = window.gt2lite;
+  const { add, slider, panel, axes, fixed, path, miss, start } = window.gt2liteControls;
 
   // Numbers
 
@@ -40,8 +40,7 @@
     }
     return Math.min(sum, 1);
   };
-  // Ranks of whole per cents, in whole numbers: no rounding can add one.
-  const exactRank = (percent, Q) => Math.ceil((percent * Q) / 100 - 1e-9);
+  const exactRank = (percent, Q) => gt2liteModel.rank(percent / 100, Q);
   const conformalRank = (percent, Q) => exactRank(percent, Q + 1);
 
   const button = (parent, name, pressed) => {
@@ -64,42 +63,41 @@
   // Rows to draw and to move, and the band that they calibrate
 
   const calibrate = (root, data) => {
-    const { x, kappas, lower, upper, mean, sd, seed } = data;
-    const [m, K] = [x.length, kappas.length];
+    const { x, mean, sd, seed } = data;
+    const m = x.length;
     const [from, to] = [x[0], x[m - 1]];
+    const model = gt2liteModel(data.model);
+    const places = x.map((place) => model.planes([place]));
     let draw = random(seed);
     let rows = [];
     let history = [];
 
-    // Ends of plane k at a place between two points of the grid
+    // A value at a place between two points of the grid
     const at = (values, place) => {
       const t = ((place - from) / (to - from)) * (m - 1);
       const i = Math.min(Math.max(Math.floor(t), 0), m - 2);
       return values[i] + (t - i) * (values[i + 1] - values[i]);
     };
-    // The smallest kappa that covers; past the last plane 1 plus the margin that it takes.
+    // The smallest kappa that covers, by bisection; past the envelope 1 plus the margin that it takes.
     const score = ([place, y]) => {
-      let [a, b] = [0, K - 1];
-      const inside = (k) => at(lower[k], place) <= y && y <= at(upper[k], place);
-      if (!inside(b)) return kappas[b] + Math.max(at(lower[b], place) - y, y - at(upper[b], place));
-      while (a < b) {
-        const middle = (a + b) >> 1;
-        if (inside(middle)) b = middle;
-        else a = middle + 1;
+      const planes = model.planes([place]);
+      const outside = (kappa) => {
+        const [low, high] = planes(kappa);
+        return Math.max(low - y, y - high);
+      };
+      if (outside(1) > 0) return 1 + outside(1);
+      let [a, b] = [0, 1];
+      while (b - a > 1e-4) {
+        const middle = (a + b) / 2;
+        if (outside(middle) > 0) a = middle;
+        else b = middle;
       }
-      if (a === 0) return kappas[0];
-      // Between two planes the ends go on evenly: a score is where one of them meets the target.
-      const [low, high] = [[a - 1, a].map((k) => at(lower[k], place)), [a - 1, a].map((k) => at(upper[k], place))];
-      const t = y < low[0] ? (low[0] - y) / (low[0] - low[1]) : (y - high[0]) / (high[1] - high[0]);
-      return kappas[a - 1] + t * (kappas[a] - kappas[a - 1]);
+      return b;
     };
     const band = (threshold) => {
-      const k = Math.max(kappas.findIndex((v) => v >= threshold), 1);
-      const t = (threshold - kappas[k - 1]) / (kappas[k] - kappas[k - 1]);
-      const mix = (ends) => ends[k].map((v, i) => ends[k - 1][i] + t * (v - ends[k - 1][i]));
-      const margin = threshold - kappas[K - 1];
-      return margin > 0
-        ? [lower[K - 1].map((v) => v - margin), upper[K - 1].map((v) => v + margin)] : [mix(lower), mix(upper)];
+      const margin = Math.max(threshold - 1, 0);
+      const ends = places.map((planes) => planes(Math.min(threshold, 1)));
+      return [ends.map(([low]) => low - margin), ends.map(([, high]) => high + margin)];
     };
     // What a band covers of new rows whose noise is so many times that of the old ones
     const coverage = ([low, high], times) =>
@@ -158,9 +156,8 @@
     };
     const note = () => history.push(share(sample()));
 
-    const span = [
-      Math.min(...lower[K - 1]) - 0.8, Math.max(...upper[K - 1]) + 0.8,
-    ];
+    const [lowest, topmost] = band(1);
+    const span = [Math.min(...lowest) - 0.8, Math.max(...topmost) + 0.8];
     const drawRows = (svg, w, h) => {
       const [X, Y] = axes(svg, w, h, { from, to, name: "input x" }, { from: span[0], to: span[1], name: "target y" });
       const t = threshold(rows);
@@ -173,7 +170,7 @@
       rows.forEach((row, i) => {
         const [px, py] = [X(row[0]), Y(Math.min(Math.max(row[1], span[0]), span[1]))];
         if (score(row) <= t) add(svg, "circle", { class: "gt2-dot", cx: px, cy: py, r: 2.5 });
-        else add(svg, "path", { class: "gt2-miss", d: `M${px - 3} ${py - 3}l6 6m0 -6l-6 6` });
+        else miss(svg, px, py);
         if (i === chosen.valueAsNumber - 1) add(svg, "circle", { class: "gt2-ring", cx: px, cy: py, r: 8 });
       });
       // Drag the nearest row up or down; its place stays.
@@ -227,7 +224,7 @@
     const tell = () => {
       const [k, Q, now] = [rank(), rows.length, share(rows)];
       const t = threshold(rows);
-      const margin = t - kappas[K - 1];
+      const margin = t - 1;
       const reach = margin > 0 ? `the widest plane and a margin of ${fixed(margin)} on both sides` : `the plane kappa = ${fixed(t)}`;
       const answer = t === Infinity
         ? `The rank would be ${k}, and there are ${Q} rows: no band can promise this level.`
@@ -291,7 +288,7 @@
       return total > 0 ? sum / total : NaN;
     };
     const all = (wrong) => Array.from({ length: P + 1 }, (_, k) => mean(k, wrong));
-    const end = Math.min(...all(false).filter((v) => !Number.isNaN(v)));
+    const [end] = gt2liteModel.typeReduce(f_lower, f_upper, y);
     const between = (k) => (k === 0 ? y[0] - pad / 2 : k === P ? y[P - 1] + pad / 2 : (y[k - 1] + y[k]) / 2);
     const drawWeights = (svg, w, h) => {
       const [k, wrong] = [control.valueAsNumber, form.valueAsNumber];
@@ -424,12 +421,47 @@
     update();
   };
 
-  const kinds = { calibrate, drag, ranks };
-  for (const element of document.querySelectorAll(".gt2-live:not([data-ready])")) {
-    if (!(element.dataset.kind in kinds)) continue;
-    element.dataset.ready = "";
-    const data = JSON.parse(element.querySelector("script[type='application/json']").textContent);
-    for (const still of element.querySelectorAll(".gt2-still")) still.hidden = true;
-    kinds[element.dataset.kind](add(element, "div"), data);
-  }
+  // A calibrated band whose level the reader moves
+
+  const levelBand = (root, { model, x, y, level, x_name, y_name }) => {
+    const { interval, predict } = gt2liteModel(model);
+    const span = (values, room) => {
+      const [least, most] = [Math.min(...values), Math.max(...values)];
+      return { from: least - room * (most - least), to: most + room * (most - least) };
+    };
+    const [xs, ys] = [span(x, 0.01), span(y, 0.1)];
+    const grid = Array.from({ length: 81 }, (_, i) => xs.from + ((xs.to - xs.from) * i) / 80);
+    const line = grid.map((place) => predict([place]));
+    const control = slider(
+      root, "Level", { min: 50, max: 98, step: 1, value: level, say: (v) => `${v}%` }, () => update(),
+    );
+    const panels = add(root, "div", { class: "gt2-panels" });
+    const told = add(root, "p", { class: "gt2-say", "aria-live": "polite" });
+    let [ends, inside] = [[], []];
+    const redraw = panel(panels, `${y_name} by ${x_name}, the prediction, and the band of the level`, 340, (svg, w, h) => {
+      const [X, Y] = axes(svg, w, h, { ...xs, name: x_name }, { ...ys, name: y_name });
+      const side = (i) => grid.map((place, k) => [X(place), Y(Math.min(Math.max(ends[k][i], ys.from), ys.to))]);
+      add(svg, "path", { class: "gt2-band", d: path([...side(1), ...side(0).reverse()], "Z") });
+      add(svg, "path", { class: "gt2-line", d: path(grid.map((place, k) => [X(place), Y(line[k])])) });
+      x.forEach((place, i) => {
+        if (inside[i]) add(svg, "circle", { class: "gt2-dot", cx: X(place), cy: Y(y[i]), r: 2 });
+        else miss(svg, X(place), Y(y[i]));
+      });
+    });
+    const update = () => {
+      const phi = control.valueAsNumber / 100;
+      ends = grid.map((place) => interval([place], phi));
+      inside = x.map((place, i) => {
+        const [low, high] = interval([place], phi);
+        return low <= y[i] && y[i] <= high;
+      });
+      redraw();
+      const n = inside.filter(Boolean).length;
+      told.textContent = `The ${control.value}% band holds ${n} of ${x.length} new rows, ${((100 * n) / x.length).toFixed(1)}%.`
+        + " Crosses lie outside. The model was trained once; moving the level does not train it again.";
+    };
+    update();
+  };
+
+  start({ calibrate, drag, ranks, level: levelBand });
 })();

@@ -1,30 +1,98 @@
 """Figures in which the reader makes something fail, see `gt2lite.plots.interactive`.
 
-Training is done beforehand: only calibration runs in the browser (`play.css`, `play.js`).
+Training is done beforehand: only prediction and calibration run in the browser, by `evaluator.js`.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gt2lite import GT2Regressor
 from gt2lite._validation import Array, vector
 from gt2lite.calibration import rank
-from gt2lite.plots.inference import bands_along, chosen_weights
-from gt2lite.plots.interactive import Interactive, as_png, by_consequent, still_figure
+from gt2lite.memberships import alpha_of
+from gt2lite.model_file import for_evaluator, pack_regressor, unpack_regressor
+from gt2lite.plots.inference import bands_along, chosen_weights, points_along
+from gt2lite.plots.interactive import EVALUATOR, Interactive, by_consequent, still_figure
 from gt2lite.plots.style import BLUE, VERMILION, labelled
 from gt2lite.reduction import type_reduce
 
-_SOURCE = Path(__file__).with_name("play")
+_SCRIPT = Path(__file__).with_suffix(".js")
+
+
+def _play(kind: str, data: dict[str, Any], figure: Any, alt: str) -> Interactive:
+    return Interactive(kind, data, figure, alt, (EVALUATOR, _SCRIPT))
+
+
+def _model(reg: GT2Regressor) -> dict[str, Any]:
+    if reg.n_features_in_ != 1:
+        raise ValueError(f"reg must have one input, got {reg.n_features_in_}")
+    return for_evaluator("regressor", pack_regressor(reg))
+
+
+def with_system(system: Array, centres: Array, sigma: float) -> GT2Regressor:
+    """Return an uncalibrated model of the system of chapter `small_system`, in its own units.
+
+    Args:
+        system: slopes, heights at the centres, and the two shares before their sigmoid (2 P + 2,).
+        centres: of the rules (P,).
+        sigma: their width.
+    """
+    P = len(centres)
+    reg = GT2Regressor(n_rules=P, smf="scalar", epochs=1).fit([[0.0], [1.0]], [0.0, 1.0])
+    content = pack_regressor(reg)
+    content["scaler"] = {"x_mean": [0.0], "x_std": [1.0], "y_mean": 0.0, "y_std": 1.0}
+    slopes, heights = system[:P], system[P : 2 * P]
+    content["systems"][0]["params"] = {
+        "c": centres[:, None],
+        "raw_sigma": np.full((P, 1), sigma),
+        "raw_l": system[-2:-1],
+        "raw_r": system[-1:],
+        "a": slopes[:, None],
+        "a0": heights - slopes * centres,
+    }
+    return unpack_regressor(GT2Regressor, content)  # type: ignore[no-any-return]
+
+
+def level_band(
+    reg: GT2Regressor,
+    x: Array,
+    y: Array,
+    *,
+    level: int = 90,
+    x_name: str = "input x",
+    y_name: str = "target y",
+) -> Interactive:
+    """Return the calibrated band of a model of one input over rows, with a slider for its level.
+
+    Args:
+        reg: a calibrated model.
+        x: inputs (N,) of rows that were not used to train or calibrate it.
+        y: their targets (N,).
+        level: the level to begin with, in percent.
+        x_name: name of the input.
+        y_name: name of the target.
+    """
+    model, x = _model(reg), vector("x", x)
+    y = vector("y", y, x.size)
+    grid = np.linspace(x.min(), x.max(), 121)
+    ends = reg.predict_interval(grid[:, None], coverage=level / 100)
+    figure, ax = still_figure()
+    bands_along(ax, grid, {f"level {level}%": ends}, reg.predict(grid[:, None]))
+    points_along(ax, x, y, {})
+    labelled(ax, x_name, y_name)
+    data = {"model": model, "x": x, "y": y, "level": level, "x_name": x_name, "y_name": y_name}
+    alt = f"Dots: {y_name} by {x_name}, and a band that follows them, the {level}% intervals."
+    return _play("level", data, figure, alt)
 
 
 def calibration_play(
+    reg: GT2Regressor,
     x: Array,
-    kappas: Array,
-    lower: Array,
-    upper: Array,
     mean: Array,
     sd: Array,
     *,
@@ -35,36 +103,26 @@ def calibration_play(
     """Return calibration rows to draw and to move, with the band and the law of its coverage.
 
     Args:
+        reg: a trained model of one input.
         x: places (m,), evenly spaced.
-        kappas: planes (K,), rising.
-        lower: their lower bounds (K, m), falling along the first axis.
-        upper: their upper bounds (K, m), rising along it.
-        mean: the mean of a target (m,): rows are drawn around it.
+        mean: the mean of a target there (m,): rows are drawn around it.
         sd: the standard deviation of its noise (m,).
         n_rows: calibration rows to begin with, 5 to 200.
         level: the level to begin with, in percent, 50 to 95.
         seed: of the rows.
     """
-    x, kappas = vector("x", x), vector("kappas", kappas)
-    shape = (kappas.size, x.size)
-    ends = {"lower": np.asarray(lower, dtype=float), "upper": np.asarray(upper, dtype=float)}
-    for name, values in ends.items():
-        if values.shape != shape:
-            raise ValueError(f"{name} must have the shape {shape}, got {values.shape}")
-    if (np.diff(ends["lower"], axis=0) > 0).any() or (np.diff(ends["upper"], axis=0) < 0).any():
-        raise ValueError("lower must fall and upper must rise with kappas: planes are nested")
+    model, x = _model(reg), vector("x", x)
+    mean, sd = vector("mean", mean, x.size), vector("sd", sd, x.size)
     figure, ax = still_figure()
-    chosen = [shape[0] - 1, shape[0] // 2]
-    bands_along(ax, x, {f"plane {kappas[k]:.2g}": (lower[k], upper[k]) for k in chosen}, mean)
-    data = {
-        "x": x.round(4).tolist(), "kappas": kappas.round(6).tolist(),
-        **{name: values.round(4).tolist() for name, values in ends.items()},
-        "mean": vector("mean", mean, x.size).round(4).tolist(),
-        "sd": vector("sd", sd, x.size).round(4).tolist(),
-        "Q": n_rows, "level": level, "seed": seed,
-    }  # fmt: skip
+    bands = {
+        f"plane {kappa:.2g}": reg.predict_interval(x[:, None], alpha=alpha_of(kappa))
+        for kappa in (1.0, 0.5)
+    }
+    bands_along(ax, x, bands, mean)
+    data = {"model": model, "x": x, "mean": mean, "sd": sd}
+    data |= {"Q": n_rows, "level": level, "seed": seed}
     alt = "Two nested bands of a trained system over its input, around the true mean."
-    return Interactive("calibrate", data, as_png(figure), alt, _SOURCE)
+    return _play("calibrate", data, figure, alt)
 
 
 def switch_drag(f_lower: ArrayLike, f_upper: ArrayLike, y: ArrayLike) -> Interactive:
@@ -80,13 +138,7 @@ def switch_drag(f_lower: ArrayLike, f_upper: ArrayLike, y: ArrayLike) -> Interac
     figure, ax = still_figure()
     chosen_weights(ax, **rules, end="lower")
     alt = f"The weight of each rule for the lower end, over its consequent, and the mean {y_l:.3f}."
-    return Interactive(
-        "drag",
-        {name: values.tolist() for name, values in rules.items()},
-        as_png(figure),
-        alt,
-        _SOURCE,
-    )
+    return _play("drag", dict(rules), figure, alt)
 
 
 def rank_play(n_rows: int = 10, level: int = 90) -> Interactive:
@@ -110,8 +162,8 @@ def rank_play(n_rows: int = 10, level: int = 90) -> Interactive:
     ax.legend(loc="lower right")
     labelled(ax, "calibration rows $Q$", "mean coverage (%)")
     alt = (
-        f"Mean coverage by number of calibration rows at the level {level} %: the exact rank goes "
+        f"Mean coverage by number of calibration rows at the level {level}%: the exact rank goes "
         "up and down below the level, meets it at a few numbers of rows and comes nearer to it; "
         "the conformal rank lies on it or above."
     )
-    return Interactive("ranks", {"Q": n_rows, "level": level}, as_png(figure), alt, _SOURCE)
+    return _play("ranks", {"Q": n_rows, "level": level}, figure, alt)

@@ -1,11 +1,9 @@
 """Statistical tests that the study needs beside SciPy and statsmodels.
 
 Three things are tested: means over re-splits of one data set (`corrected_t` and the one-sided
-tests after it), the printed mean and standard deviation of few runs against many of ours
+tests after it), a published mean and standard deviation of few runs against many of ours
 (`exchange`, `equal_means_p`), and the coverage of a finite test set (`coverage_p_value`).
-
-The functions know nothing of the paper. What is compared with what is in `study.cells` and
-`study.claims`.
+What is compared with what is in `study.cells` and `study.claims`.
 """
 
 from __future__ import annotations
@@ -81,32 +79,16 @@ def corrected_t(differences: ArrayLike, test_over_train: float) -> Corrected:
     if error == 0:
         return Corrected(mean, 0.0, float(mean == 0))
     t = stats.t(gaps.size - 1)
-    reach = float(t.ppf(1 - SIGNIFICANCE / 2))
-    return Corrected(mean, reach * error, float(2 * t.sf(abs(mean) / error)))
-
-
-def equal_p(differences: Array, margin: float, test_over_train: float = 0.0) -> float:
-    """Return the p-value against a mean of differences (n,) that is `margin` or more from 0.
-
-    The larger p-value of two one-sided t-tests: if it is small, the mean is shown to be nearer to
-    0 than the margin. Differences without any variation are nearer (0) or not (1).
-
-    Args:
-        differences: one for each run (n,).
-        margin: the largest mean that counts as 0.
-        test_over_train: for re-splits of one data set, see `corrected_t`.
-
-    >>> round(equal_p(np.array([-1.0, 0.0, 1.0]), 2.0), 4)  # t = 2 / (1 / sqrt(3)), one tail
-    0.0371
-    """
-    return beyond_p(margin, differences, abs(float(differences.mean())), test_over_train)
+    return Corrected(mean, t.isf(SIGNIFICANCE / 2) * error, float(2 * t.sf(abs(mean) / error)))
 
 
 def beyond_p(value: float, differences: Array, limit: float, test_over_train: float = 0.0) -> float:
     """Return the one-sided p-value against a value that is at most `limit`.
 
-    The standard error of the value is that of the mean of differences (n,). Without any variation
-    the value is above the limit (0) or not (1).
+    The standard error of the value is that of the mean of differences (n,), for re-splits as in
+    `corrected_t`. Without any variation the value is above the limit (0) or not (1). With a margin
+    as the value and the size of the mean as the limit it is the larger p-value of two one-sided
+    tests: if it is small, the mean is shown to be nearer to 0 than the margin.
 
     >>> round(beyond_p(2.0, np.array([1.0, 2.0, 3.0]), 0.0), 4)  # half of the two-sided 0.0742
     0.0371
@@ -135,11 +117,11 @@ def _error(differences: Array, test_over_train: float) -> float:
     return std * math.sqrt(1 / differences.size + test_over_train)
 
 
-# -------------------------------------------------- printed summaries against our runs
+# -------------------------------------------------- published summaries against our runs
 
 
 def exchange(
-    ours: Array, means: Array, spreads: Array, n_theirs: int, *, draws: int = DRAWS, seed: int = 0
+    ours: Array, means: Array, stds: Array, n_theirs: int, *, draws: int = DRAWS, seed: int = 0
 ) -> tuple[Array, Array]:
     """Return how often some of our runs are as far from the others as theirs are from all of ours.
 
@@ -149,9 +131,9 @@ def exchange(
     Args:
         ours: C results of S runs each (C, S). A draw takes the same runs of all results.
         means: what they print for each (C,).
-        spreads: their standard deviations (C,).
-        n_theirs: how many runs these are of.
-        draws: how many times.
+        stds: their standard deviations (C,).
+        n_theirs: number of their runs.
+        draws: number of draws.
         seed: of the draws.
 
     Returns:
@@ -163,12 +145,10 @@ def exchange(
     >>> exchange(ours, np.array([60.0]), np.array([14.0]), 5, draws=999)[0]  # beyond every draw
     array([0.002])
     """
-    centred = _centred(ours, n_theirs)
-    slack = 1e-12 * (np.abs(centred).max(axis=1) + np.abs(means))
-    seen = np.stack([means - ours.mean(axis=1), spreads - ours.std(axis=1, ddof=1)])  # (2, C)
+    slack = 1e-12 * (np.abs(ours - ours.mean(axis=1, keepdims=True)).max(axis=1) + np.abs(means))
+    seen = np.stack([means - ours.mean(axis=1), stds - ours.std(axis=1, ddof=1)])  # (2, C)
     below, above = np.ones_like(seen), np.ones_like(seen)
-    for taken in _draws(centred.shape[1], n_theirs, draws, seed):
-        found = np.stack(_apart(centred, taken, n_theirs))  # (2, C, size)
+    for found in _apart(ours, n_theirs, draws, seed):
         below += (found <= (seen + slack)[..., None]).sum(axis=2)
         above += (found >= (seen - slack)[..., None]).sum(axis=2)
     p = np.minimum(2 * np.minimum(below, above) / (draws + 1), 1.0)
@@ -178,57 +158,43 @@ def exchange(
 def joint_exchange_p(
     ours: Array, means: Array, n_theirs: int, *, draws: int = DRAWS, seed: int = 0
 ) -> float:
-    """Return the p-value of all printed means together, by the draws of `exchange`.
+    """Return the p-value of all published means together, by the draws of `exchange`.
 
     The distance of some runs from the others is the sum of squares of the differences of means,
     each in standard deviations of our runs. As a draw takes the same runs of all results, results
     that depend on each other need no correction.
 
-    >>> ours = np.array([np.arange(50.0), -np.arange(50.0)])  # one result, told twice
+    >>> ours = np.array([np.arange(50.0), -np.arange(50.0)])  # one result, twice
     >>> one, both = np.array([40.0]), np.array([40.0, -40.0])
     >>> joint_exchange_p(ours[:1], one, 5) == joint_exchange_p(ours, both, 5)
     True
     """
-    centred = _centred(ours, n_theirs)
-    unit = centred.std(axis=1, ddof=1, keepdims=True)
+    unit = ours.std(axis=1, ddof=1, keepdims=True)
     seen = float((((means - ours.mean(axis=1))[:, None] / unit) ** 2).sum())
-    found = (
-        ((_apart(centred, taken, n_theirs)[0] / unit) ** 2).sum(axis=0)
-        for taken in _draws(centred.shape[1], n_theirs, draws, seed)
-    )
+    found = (((x[0] / unit) ** 2).sum(axis=0) for x in _apart(ours, n_theirs, draws, seed))
     return (1 + sum(int((x >= seen * (1 - 1e-12)).sum()) for x in found)) / (draws + 1)
 
 
-def _centred(ours: Array, n_theirs: int) -> Array:
-    """Return our runs (C, S) less their means: sums of squares then lose no digits."""
+def _apart(ours: Array, n_theirs: int, draws: int, seed: int) -> Iterator[Array]:
+    """Yield by how much drawn runs exceed the others, in mean and in SD (2, C, size)."""
     ours, n = matrix("ours", ours), np.shape(ours)[1]
     whole("n_theirs", n_theirs, low=2)
     if n < n_theirs + 2:
         raise ValueError(f"ours must hold at least n_theirs + 2 = {n_theirs + 2} runs, got {n}")
-    return ours - ours.mean(axis=1, keepdims=True)
-
-
-def _draws(n: int, n_theirs: int, draws: int, seed: int) -> Iterator[Array]:
-    """Yield which of n runs are drawn (size, n): 1 if a run is, else 0."""
-    rng = np.random.default_rng(seed)
+    centred = ours - ours.mean(axis=1, keepdims=True)  # sums of squares then lose no digits
+    all_squares = (centred**2).sum(axis=1)[:, None]
+    rng, rest = np.random.default_rng(seed), n - n_theirs
     for start in range(0, draws, _AT_ONCE):
         size = min(_AT_ONCE, draws - start)
         drawn = np.argpartition(rng.random((size, n)), n_theirs, axis=1)[:, :n_theirs]
         taken = np.zeros((size, n))
         np.put_along_axis(taken, drawn, 1.0, axis=1)
-        yield taken
+        sums, squares = centred @ taken.T, centred**2 @ taken.T
+        std = _std(sums, squares, n_theirs) - _std(-sums, all_squares - squares, rest)
+        yield np.stack([sums / n_theirs + sums / rest, std])
 
 
-def _apart(centred: Array, taken: Array, n_theirs: int) -> tuple[Array, Array]:
-    """Return by how much drawn runs exceed the others, in mean and in spread (C, draws)."""
-    sums, squares = centred @ taken.T, centred**2 @ taken.T
-    rest = centred.shape[1] - n_theirs
-    all_squares = (centred**2).sum(axis=1)[:, None]  # the centred sums add up to 0
-    spread = _spread(sums, squares, n_theirs) - _spread(-sums, all_squares - squares, rest)
-    return sums / n_theirs + sums / rest, spread
-
-
-def _spread(sums: Array, squares: Array, n: int) -> Array:
+def _std(sums: Array, squares: Array, n: int) -> Array:
     return np.asarray(np.sqrt(np.maximum(squares - sums**2 / n, 0) / (n - 1)))
 
 
@@ -265,9 +231,7 @@ def equal_means_p(
 def smallest_margin(
     difference: ArrayLike, std: ArrayLike, n: ArrayLike, std_2: ArrayLike, n_2: int
 ) -> Array:
-    """Return the smallest margin within which two means are shown to be equal, at 5%.
-
-    The arguments are those of `equal_means_p`.
+    """Return the smallest margin that passes `equal_means_p` at 5%, of the same arguments.
 
     >>> print(smallest_margin(0.0, 0.0, math.inf, 1.0, 5).round(4))  # 2.1318 / sqrt(5), 4 degrees
     0.9534
@@ -299,46 +263,35 @@ def expected_gap(n: int, n_2: int) -> float:
 # ------------------------------------------------------- coverage of a finite test set
 
 
-def coverage_p_value(
-    picp: float, level: float, n_test: Sequence[int], n_cal: Sequence[int] | None = None
-) -> float:
-    r"""Return the two-sided p-value of a mean coverage against its level.
+def coverage_p_value(picp: float, level: float, n_test: int, n_cal: int | None = None) -> float:
+    r"""Return the two-sided p-value of the coverage of a test set against its level.
 
     With the k-th of n calibration samples, :math:`k = \lceil n \phi \rceil`, a plane covers a
-    share of all samples that follows the law Beta(k, n + 1 - k), and therefore a
-    Beta-binomial number of the test samples. Without a calibration set the law is that of a
-    model whose coverage *is* the level: binomial. The runs are taken as independent, and
-    their exact laws are added up. The value is two-sided, twice the smaller tail.
-
-    Ties, such as duplicate rows, push the coverage of a rank up. A plane found by table or
-    search may sit beside the rank; what that costs on the calibration set comes on top.
+    share of all samples that follows the law Beta(k, n + 1 - k), and therefore a Beta-binomial
+    number of the test samples. Without a calibration set the law is that of a model whose
+    coverage *is* the level: binomial. The p-value is twice the smaller tail. Ties, such as
+    duplicate rows, can only increase the coverage of a rank.
 
     Args:
-        picp: the mean over the runs, weighted by `n_test`.
+        picp: share of the test samples that are covered.
         level: the coverage asked for.
-        n_test: test samples of each run.
-        n_cal: calibration samples of each run, or None.
+        n_test: number of test samples.
+        n_cal: number of calibration samples, or None.
 
-    >>> coverage_p_value(0.9, 0.9, n_test=[100], n_cal=[100])
+    >>> coverage_p_value(0.9, 0.9, n_test=100, n_cal=100)
     1.0
-    >>> round(coverage_p_value(1.0, 0.9, n_test=[2]), 4)  # 2 * 0.9**2 is over 1: no surprise
-    1.0
-    >>> round(coverage_p_value(0.0, 0.5, n_test=[3], n_cal=[1]), 4)  # Beta(1, 1): 0..3 alike
+    >>> round(coverage_p_value(0.0, 0.5, n_test=3, n_cal=1), 4)  # Beta(1, 1): 0..3 alike
     0.5
     """
     between("level", level, 0, 1)
-    law = np.ones(1)  # of the number of samples covered so far
-    for i, n in enumerate(n_test):
-        hits = np.arange(n + 1)
-        if n_cal is None:
-            one = stats.binom.pmf(hits, n, level)
-        else:
-            k = rank(level, n_cal[i])
-            one = stats.betabinom.pmf(hits, n, k, n_cal[i] + 1 - k)
-        law = np.convolve(law, one)
-    covered = round(picp * sum(n_test), 6)  # whole, but for rounding or for a printed mean
-    tails = law[: math.ceil(covered) + 1].sum(), law[math.floor(covered) :].sum()
-    return float(min(1.0, 2 * min(tails)))
+    hits = np.arange(n_test + 1)
+    if n_cal is None:
+        law = stats.binom.pmf(hits, n_test, level)
+    else:
+        k = rank(level, n_cal)
+        law = stats.betabinom.pmf(hits, n_test, k, n_cal + 1 - k)
+    covered = round(picp * n_test)
+    return float(min(1.0, 2 * min(law[: covered + 1].sum(), law[covered:].sum())))
 
 
 def worst_by_chance(sizes: Sequence[int], level: float) -> float:
@@ -353,10 +306,8 @@ def worst_by_chance(sizes: Sequence[int], level: float) -> float:
     0.81
     """
     between("level", level, 0, 1)
-    binom = stats.binom
     shares = np.unique(np.concatenate([np.arange(n + 1) / n for n in sizes]))
     reached = np.ones(shares.size)  # probability that all bins have at least that share
     for n in sizes:
-        hits = np.ceil(np.round(shares * n, 9))
-        reached *= binom.sf(hits - 1, n, level)
+        reached *= stats.binom.sf(np.ceil(np.round(shares * n, 9)) - 1, n, level)
     return float(np.sum(np.diff(shares, prepend=0.0) * reached))

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import importlib
-import json
 import os
-import time
 
+import numpy as np
 import pytest
 
 # scikit-learn skips one of its checks of estimators unless SciPy was told this at import.
@@ -14,32 +13,12 @@ os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
 
 @pytest.fixture(scope="session")
-def once(tmp_path_factory, request):
-    """What is made once in a run of the tests: the first worker makes it, the others wait."""
-    shared = tmp_path_factory.getbasetemp()
-    if hasattr(request.config, "workerinput"):
-        shared = shared.parent
-
-    def get(name, make):
-        place = shared / name.replace("/", "-")
-        made = place / "made.json"
-        try:
-            place.mkdir()
-        except FileExistsError:
-            while not made.exists():
-                time.sleep(0.1)
-        else:
-            said = {"error": "it failed in the test that came first"}
-            try:
-                said = {"value": make()}
-            finally:
-                (place / "draft").write_text(json.dumps(said), encoding="utf-8")
-                (place / "draft").rename(made)  # complete from the moment it is there
-        said = json.loads(made.read_text(encoding="utf-8"))
-        assert "value" in said, f"{name}: {said['error']}"
-        return said["value"]
-
-    return get
+def data():
+    """900 rows with inputs in mixed units, and their targets."""
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(900, 3))
+    y = 1e4 + 500 * (z[:, 0] + np.sin(2 * z[:, 1]) + 0.3 * rng.normal(size=900))
+    return z * [1.0, 100.0, 1e-3] + [0.0, 5000.0, 1.0], y
 
 
 @pytest.fixture

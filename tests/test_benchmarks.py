@@ -10,37 +10,16 @@ import pytest
 FOLDER = Path(__file__).resolve().parents[1] / "benchmarks"
 
 SMALL = {
-    "cost": ["--datasets", "pp", "--seeds", "1", "--epochs", "1", "--levels", "3"],
-    "ensembles": [
-        "--rows",
-        "60",
-        "--systems",
-        "2",
-        "--epochs",
-        "1",
-        "--new-rows",
-        "50",
-        "--rounds=1",
-    ],
-    "growth": ["--rounds", "1", "--smallest", "2"],
-    "imports": ["--rounds", "1", "--names", "__version__"],
-    "inference": ["--rows", "200", "--rounds", "1"],
-    "memory": ["--rows", "3000", "--inputs", "3"],
-    "protocol": ["--epochs", "1", "--jobs", "1", "--first", "2"],
-    "reduction": [
-        "--rows",
-        "60",
-        "--few",
-        "2",
-        "--checked",
-        "5",
-        "--rules",
-        "3",
-        "14",
-        "--rounds=1",
-    ],
-    "step": ["--rounds", "1", "--steps", "2", "--batch", "8"],
-    "step_avx2": ["--rounds", "1", "--steps", "2", "--batch", "8"],
+    "cost": "--datasets pp --seeds 1 --epochs 1 --levels 3",
+    "ensembles": "--rows 60 --systems 2 --epochs 1 --new-rows 50 --rounds 1",
+    "growth": "--rounds 1 --smallest 2",
+    "imports": "--rounds 1 --names __version__",
+    "inference": "--rows 200 --rounds 1",
+    "memory": "--rows 3000 --inputs 3",
+    "protocol": "--epochs 1 --jobs 1 --first 2",
+    "reduction": "--rows 60 --few 2 --checked 5 --rules 3 14 --rounds 1",
+    "step": "--rounds 1 --steps 2 --batch 8",
+    "step_avx2": "--rounds 1 --steps 2 --batch 8",
 }
 
 pytestmark = pytest.mark.slow
@@ -49,7 +28,7 @@ pytestmark = pytest.mark.slow
 def measured(name, folder):
     """Return the results of a script, run as `make bench` does but small, if they are well told."""
     run = subprocess.run(
-        [sys.executable, str(FOLDER / f"{name}.py"), "--out", str(folder), *SMALL[name]],
+        [sys.executable, str(FOLDER / f"{name}.py"), "--out", str(folder), *SMALL[name].split()],
         capture_output=True,
         text=True,
         check=False,

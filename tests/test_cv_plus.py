@@ -71,8 +71,7 @@ def test_levels_are_nested_whether_asked_for_alone_together_or_in_chunks(fitted,
     X, _ = draw(30, seed=2)
     levels = [*np.arange(1, 41) / 41, 0.8, 0.9]
     lower, upper = fitted.predict_interval(X, levels)
-    raw = np.concatenate(fitted._bounds(X), axis=1)
-    raw.sort(axis=1)
+    raw = np.sort(fitted._bounds(fitted._inputs(X)), axis=1)
     assert (raw[0, -1] > raw[1, 0]).any()  # at the lowest level some rows have no point in common
     assert (lower <= upper).all()
     assert (np.diff(lower[:, :40]) <= 0).all()
@@ -80,6 +79,17 @@ def test_levels_are_nested_whether_asked_for_alone_together_or_in_chunks(fitted,
     np.testing.assert_array_equal(fitted.predict_interval(X, 0.8), (lower[:, 40], upper[:, 40]))
     monkeypatch.setattr(cv_plus, "CHUNK_ELEMENTS", 7 * 2 * 40)
     np.testing.assert_allclose(fitted.predict_interval(X), (lower[:, 41], upper[:, 41]), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"target_transform": "log"}, {"n_systems": 2, "margins": 0.5}]
+)
+def test_logarithms_margins_and_several_systems(settings):
+    X, y = draw(60)
+    reg = CVPlusRegressor(GT2Regressor(**SETTINGS | settings), 3).fit(X, np.exp(y))
+    lower, upper = reg.predict_interval(X, [0.8, 0.95])
+    assert np.isfinite(upper - lower).all()
+    assert "margins" in settings or (lower > 0).all()
 
 
 def test_coverage_is_about_the_level_and_above_the_guarantee():
@@ -122,17 +132,6 @@ def test_n_jobs_is_the_number_of_processes_that_train_the_folds(fitted, monkeypa
     np.testing.assert_array_equal(reg.predict(X), fitted.predict(X))
 
 
-@pytest.mark.parametrize(
-    "settings", [{"target_transform": "log"}, {"n_systems": 2, "margins": 0.5}], ids=str
-)
-def test_logarithms_margins_and_several_systems(settings):
-    X, y = draw(60)
-    reg = CVPlusRegressor(GT2Regressor(**SETTINGS | settings), 3).fit(X, np.exp(y))
-    lower, upper = reg.predict_interval(X, [0.8, 0.95])
-    assert np.isfinite(upper - lower).all()
-    assert "margins" in settings or (lower > 0).all()
-
-
 def test_a_frame_gives_names_and_an_index(fitted):
     pd = pytest.importorskip("pandas")
     X, y = draw(42)
@@ -145,6 +144,29 @@ def test_a_frame_gives_names_and_an_index(fitted):
     np.testing.assert_array_equal(found.to_numpy().T, fitted.predict_interval(X[5:8]))
     with pytest.raises(ValueError, match="b"):
         reg.predict(frame.rename(columns={"b": "c"}))
+
+
+@pytest.mark.filterwarnings("ignore")  # gaps are filled, and said to be
+def test_a_frame_with_gaps_and_categories_is_encoded_anew_in_each_fold(tmp_path):
+    pd = pytest.importorskip("pandas")
+    X, y = draw(60)
+    frame = pd.DataFrame({"a": X[:, 0], "city": np.where(X[:, 1] > 0, "Oslo", "Rome")})
+    frame.loc[7, "a"] = np.nan  # the fold of this row learns from complete numbers
+    frame.loc[3, "city"] = "Bonn"
+    with pytest.raises(ValueError, match=r"column 'a'.*'city'"):
+        CVPlusRegressor(SYSTEM, 3).fit(frame, y)
+    reg = CVPlusRegressor(GT2Regressor(**SETTINGS, columns="auto"), 3).fit(frame, y)
+    for k, system in enumerate(reg.systems_):
+        trained = reg.fold_ != k
+        assert system.columns_.columns[0].fill == [frame["a"][trained].median()]
+        inputs = system.columns_.encode(frame).inputs.to_numpy()
+        again = GT2Regressor(**SETTINGS).fit(inputs[trained], y[trained])
+        np.testing.assert_array_equal(again.predict(inputs), system.predict(frame))
+    reg.save(tmp_path / "cv.json")
+    again = CVPlusRegressor.load(tmp_path / "cv.json")
+    np.testing.assert_array_equal(again.predict_interval(frame), reg.predict_interval(frame))
+    with pytest.warns(UserWarning, match=r"'city'.*'Bern'"):
+        again.predict_interval(frame.assign(city="Bern"))
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def test_tables_of_complete_numbers_give_the_same_bits_with_auto(raw, y):
 def test_raw_columns_are_inputs_and_rules_speak_of_them(raw, reg):
     assert reg.n_features_in_ == 5 and list(reg.feature_names_in_) == list(raw)
     assert {"size", "city = Oslo", "age is missing", "number"} <= set(reg.columns_.names)
-    assert "city = " in str(reg.rules(raw, top=None))
+    assert "city is " in str(reg.rules(raw, top=None))
     assert reg.explain(raw.iloc[0]).prediction == pytest.approx(reg.predict(raw.iloc[:1])[0])
     with pytest.raises(ValueError, match="same order"):
         reg.predict(raw[["city", "size", "age", "sold", "number"]])
@@ -133,7 +133,7 @@ def test_a_base_gets_the_raw_table(raw, y, kind, tmp_path):
     base = FrozenEstimator(base.fit(frame, y)) if kind == "frozen" else base
     head = IntervalHead(base, GT2Regressor(**SMALL), cv=2).fit_calibrate(frame, y)
     lower, upper = head.predict_interval(frame)
-    assert (lower < upper).all() and "city = " in str(head.rules(frame, top=None))
+    assert (lower < upper).all() and "city is " in str(head.rules(frame, top=None))
     head.explain(frame.iloc[3])
     head.save(tmp_path / "head.json")
     again = IntervalHead.load(tmp_path / "head.json", head.base_)

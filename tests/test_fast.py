@@ -138,18 +138,28 @@ def test_planes_without_a_width_are_refused_before_others(kappa):
 
 
 def test_gradient_of_every_parameter_against_plain_autograd(case):
+    """By autograd through the fast ends, in closed form, and in the flat vector of a step."""
     params, X, y, objective = case
     kappa = objective.kappa
     reference = grad(lambda p: loss(reference_ends(p, X, kappa), y, objective))(params)
-    fast = grad(lambda p: loss(fast_ends(p, X, kappa), y, objective))(params)
+    by_autograd = grad(lambda p: loss(fast_ends(p, X, kappa), y, objective))(params)
     vjp, ends = make_vjp(lambda p: fast_ends(p, X, kappa))(params)
     closed = vjp(loss_and_gradient(ends, y, objective)[1])
+    step = Flat(params)
+    with quiet():
+        gradient = BatchGradient(Flat(params), kappa, CompiledLoss(objective).gradient)
+        step.vector[:], step_ends = gradient(np.ascontiguousarray(X.T), y)
+    np.testing.assert_allclose(step_ends, ends, rtol=0, atol=1e-12 * np.abs(ends).max())
     for name, expected in reference.items():
         tolerance = {"rtol": 1e-10, "atol": 1e-10 * np.abs(expected).max() + 1e-14}
-        np.testing.assert_allclose(fast[name], expected, err_msg=name, **tolerance)
-        np.testing.assert_allclose(closed[name], expected, err_msg=name, **tolerance)
+        for found in (by_autograd, closed, step.params):
+            np.testing.assert_allclose(found[name], expected, err_msg=name, **tolerance)
 
 
+@pytest.mark.parametrize(
+    "case", ["dual", "aligned, scalar", "one of everything", "tiny kappa", "far out", "many inputs",
+             "products underflow"], indirect=True,
+)  # fmt: skip
 def test_gradient_of_every_parameter_against_central_differences(case):
     params, X, y, objective = case
 
@@ -196,22 +206,6 @@ def test_gradient_where_consequents_tie_lies_between_the_one_sided_ones(end):
         )
         assert (np.minimum(below, above) - 1e-6 <= found[name]).all(), name
         assert (found[name] <= np.maximum(below, above) + 1e-6).all(), name
-
-
-def test_the_flat_gradient_of_a_training_step_is_that_of_plain_autograd(case):
-    params, X, y, objective = case
-    flat = Flat(params)
-    with quiet():
-        gradient = BatchGradient(flat, objective.kappa, CompiledLoss(objective).gradient)
-        found, ends = gradient(np.ascontiguousarray(X.T), y)
-    reference = reference_ends(params, X, objective.kappa)
-    np.testing.assert_allclose(ends, reference, rtol=0, atol=1e-12 * np.abs(reference).max())
-    g = grad(lambda p: loss(reference_ends(p, X, objective.kappa), y, objective))(params)
-    by_name = Flat(params)
-    by_name.vector[:] = found
-    for name, expected in g.items():
-        tolerance = {"rtol": 1e-10, "atol": 1e-10 * np.abs(expected).max() + 1e-14}
-        np.testing.assert_allclose(by_name.params[name], expected, err_msg=name, **tolerance)
 
 
 @pytest.mark.parametrize(("M", "share"), [(3, 0.0), (100, 0.0), (100, 3.0), (400, -3.0)])

@@ -1,5 +1,6 @@
 """Data frames in and out of `GT2Regressor`, in one piece and in parts."""
 
+import copy
 import datetime
 import warnings
 
@@ -41,9 +42,9 @@ def test_a_frame_gives_the_bits_of_its_numbers_and_keeps_its_names(frame, y, reg
         found = reg.predict_interval(frame)
     np.testing.assert_array_equal(found, plain.predict_interval(frame.to_numpy()))
     assert list(reg.feature_names_in_) == COLUMNS
-    reg.calibrate(frame, y + 1)  # rows that were not trained on
-    assert list(reg.feature_names_in_) == COLUMNS
-    assert not hasattr(reg.fit(frame.to_numpy(), y), "feature_names_in_")
+    again = copy.deepcopy(reg).calibrate(frame, y + 1)  # rows that were not trained on
+    assert list(again.feature_names_in_) == COLUMNS
+    assert not hasattr(again.fit(frame.to_numpy(), y), "feature_names_in_")
 
 
 def test_columns_must_have_the_same_names_in_the_same_order(frame, y):
@@ -85,54 +86,41 @@ def test_a_column_that_holds_other_things_than_numbers_is_named(frame, y, kind):
         GT2Regressor(n_rules=2, epochs=1).fit(frame.assign(odd=values), y)
 
 
-def test_nullable_integers_without_gaps_are_numbers(frame, y):
-    GT2Regressor(n_rules=2, epochs=1).fit(frame.round().astype("Int64"), y)
-
-
-def test_other_bad_columns_are_named_as_well(frame, y):
+def test_columns_are_named_by_any_name_and_others_as_well(frame, y):
+    reg = GT2Regressor(n_rules=2, epochs=1)
+    reg.fit(frame.round().astype("Int64"), y)  # nullable integers without gaps are numbers
     bad = frame.assign(**dict.fromkeys("cdefghi", "x"))
     with pytest.raises(ValueError, match=r"column 'c'.*'d', 'e', 'f', 'g', 'h', \.\.\."):
-        GT2Regressor(n_rules=2, epochs=1).fit(bad, y)
-
-
-def test_columns_without_names_or_with_equal_names_are_found(frame, y):
+        reg.fit(bad, y)
     with pytest.raises(ValueError, match="column 1 has 400 missing"):
-        GT2Regressor(n_rules=2, epochs=1).fit(pd.DataFrame({0: frame["a"], 1: np.nan}), y)
+        reg.fit(pd.DataFrame({0: frame["a"], 1: np.nan}), y)
     same = frame.set_axis(["same", "same"], axis=1)
     same.iloc[4, 1] = np.nan
     with pytest.raises(ValueError, match=r"column 'same' has 1 missing value.*row 4"):
-        GT2Regressor(n_rules=2, epochs=1).fit(same, y)
+        reg.fit(same, y)
 
 
-def test_targets_are_checked_the_same_way(frame, y):
+def test_targets_arrays_and_lazy_frames_are_checked_the_same_way(frame, y):
+    reg = GT2Regressor(n_rules=2, epochs=1)
     with pytest.raises(ValueError, match=r"^y holds text .*'cheap' in row 0"):
-        GT2Regressor(n_rules=2, epochs=1).fit(frame, pd.Series(["cheap", "dear"] * 200))
+        reg.fit(frame, pd.Series(["cheap", "dear"] * 200))
     with pytest.raises(ValueError, match=r"^y has 1 missing value.*row 5"):
-        GT2Regressor(n_rules=2, epochs=1).fit(frame, y.where(y != y.iloc[5]))
+        reg.fit(frame, y.where(y != y.iloc[5]))
+    X = frame.to_numpy(copy=True)
+    X[7, 1] = np.nan
+    with pytest.raises(ValueError, match=r"X contains NaN at index \(7, 1\)"):
+        reg.fit(X, y.to_numpy())
+    lazy = type("LazyFrame", (), {"columns": ("a",)})()
+    with pytest.raises(TypeError, match=r"X\.collect\(\)"):
+        reg.fit(lazy, y)
 
 
 @pytest.mark.parametrize("method", ["predict", "predict_interval", "calibrate"])
-def test_later_calls_name_columns_as_well(frame, y, method):
-    reg = GT2Regressor(n_rules=2, epochs=1).fit_calibrate(frame, y)
+def test_later_calls_name_columns_as_well(frame, y, reg, method):
     bad = frame.astype({"b": object})
     bad.iloc[2, 1] = "high"
     with pytest.raises(ValueError, match=r"column 'b' holds text .*'high' in row 2"):
         getattr(reg, method)(bad, *((y,) if method == "calibrate" else ()))
-
-
-def test_a_bad_cell_of_an_array_is_named_by_its_index(frame, y):
-    X = frame.to_numpy(copy=True)
-    X[7, 1] = np.nan
-    with pytest.raises(ValueError, match=r"X contains NaN at index \(7, 1\)"):
-        GT2Regressor(n_rules=2, epochs=1).fit(X, y.to_numpy())
-
-
-def test_a_lazy_frame_has_to_be_collected(y):
-    class LazyFrame:
-        columns = ("a",)
-
-    with pytest.raises(TypeError, match=r"X\.collect\(\)"):
-        GT2Regressor(n_rules=2, epochs=1).fit(LazyFrame(), y)
 
 
 def test_polars_frames_go_in_and_out(frame, y):
@@ -148,52 +136,45 @@ def test_polars_frames_go_in_and_out(frame, y):
 # ------------------------------------------------------------------------------ frames out
 
 
-@pytest.fixture(scope="module")
-def calibrated(frame, y):
-    return GT2Regressor(n_rules=3, epochs=10, learning_rate=0.03).fit_calibrate(frame, y)
-
-
-def test_intervals_have_the_index_and_a_column_for_each_bound_and_level(frame, calibrated):
-    lower, upper = calibrated.predict_interval(frame, [0.5, 0.975])
-    found = calibrated.predict_interval(frame, [0.5, 0.975], as_frame=True)
+def test_intervals_have_the_index_and_a_column_for_each_bound_and_level(frame, reg):
+    lower, upper = reg.predict_interval(frame, [0.5, 0.975])
+    found = reg.predict_interval(frame, [0.5, 0.975], as_frame=True)
     assert list(found.columns) == ["lower_50", "upper_50", "lower_97.5", "upper_97.5"]
     assert found.index.equals(frame.index)
     np.testing.assert_array_equal(found[["lower_50", "lower_97.5"]], lower)
     np.testing.assert_array_equal(found[["upper_50", "upper_97.5"]], upper)
 
 
-def test_levels_of_any_precision_are_what_they_are_called(frame, calibrated):
+def test_levels_of_any_precision_are_what_they_are_called(frame, reg):
     for odd, plain in [
         ([0.1 + 0.2], 0.3),
         (np.array([0.3], np.float32), 0.3),
         ([0.9000000001], 0.9),
     ]:
-        found = calibrated.predict_interval(frame, odd, as_frame=True)
-        pd.testing.assert_frame_equal(
-            found, calibrated.predict_interval(frame, plain, as_frame=True)
-        )
+        found = reg.predict_interval(frame, odd, as_frame=True)
+        pd.testing.assert_frame_equal(found, reg.predict_interval(frame, plain, as_frame=True))
     with pytest.raises(ValueError, match=r"coverage.*twice"):
-        calibrated.predict_interval(frame, [0.3, 0.1 + 0.2], as_frame=True)
+        reg.predict_interval(frame, [0.3, 0.1 + 0.2], as_frame=True)
 
 
-def test_one_level_and_a_plane_are_frames_as_well(frame, calibrated):
-    found = calibrated.predict_interval(frame, as_frame=True)
+def test_one_level_and_a_plane_are_frames_as_well(frame, reg):
+    found = reg.predict_interval(frame, as_frame=True)
     assert list(found.columns) == ["lower_90", "upper_90"]
-    found = calibrated.predict_interval(frame, alpha=0.01, as_frame=True)
+    found = reg.predict_interval(frame, alpha=0.01, as_frame=True)
     assert list(found.columns) == ["lower", "upper"] and found.index.equals(frame.index)
     with pytest.warns(UserWarning, match="feature names"):
-        plain = calibrated.predict_interval(frame.to_numpy(), as_frame=True)
+        plain = reg.predict_interval(frame.to_numpy(), as_frame=True)
     assert list(plain.index) == list(range(400))
 
 
-def test_a_report_of_several_levels_is_a_dict_or_a_frame(calibrated):
-    found = calibrated.calibration_report([0.5, 0.9])
-    assert found == {level: calibrated.calibration_report(level) for level in (0.5, 0.9)}
-    frame = calibrated.calibration_report([0.5, 0.9], as_frame=True)
+def test_a_report_of_several_levels_is_a_dict_or_a_frame(reg):
+    found = reg.calibration_report([0.5, 0.9])
+    assert found == {level: reg.calibration_report(level) for level in (0.5, 0.9)}
+    frame = reg.calibration_report([0.5, 0.9], as_frame=True)
     assert list(frame["coverage"]) == [0.5, 0.9]
     assert list(frame["reached"]) == [found[0.5][0].reached, found[0.9][0].reached]
     assert (frame["lower_alpha"] == frame["upper_alpha"]).all()
-    assert len(calibrated.calibration_report(0.9, as_frame=True)) == 1
+    assert len(reg.calibration_report(0.9, as_frame=True)) == 1
 
 
 # ------------------------------------------------------------------------------- in parts
@@ -205,8 +186,8 @@ def with_intervals(part, reg):
 
 
 @pytest.fixture(scope="module")
-def whole(frame, calibrated):
-    return with_intervals(frame, calibrated)
+def whole(frame, reg):
+    return with_intervals(frame, reg)
 
 
 def assert_same(found, whole):
@@ -214,45 +195,17 @@ def assert_same(found, whole):
     np.testing.assert_allclose(found.to_numpy(), whole.to_numpy(), rtol=0, atol=1e-9)
 
 
-def test_chunks_of_a_file_give_what_all_rows_give(frame, calibrated, whole, tmp_path):
+def test_chunks_of_a_file_give_what_all_rows_give(frame, reg, whole, tmp_path):
     source, target = tmp_path / "rows.csv", tmp_path / "intervals.csv"
     frame.to_csv(source, index=False)
     for i, chunk in enumerate(pd.read_csv(source, chunksize=137)):
-        with_intervals(chunk, calibrated).to_csv(target, mode="a", header=i == 0, index=False)
+        with_intervals(chunk, reg).to_csv(target, mode="a", header=i == 0, index=False)
     assert_same(pd.read_csv(target), whole)
 
 
-def test_parts_of_a_folder_give_the_same_with_dask(frame, calibrated, whole, tmp_path):
-    dask = pytest.importorskip("dask")
-    calibrated.save(tmp_path / "model.json")
-    for i, start in enumerate(range(0, 400, 150)):
-        frame.iloc[start : start + 150].to_csv(tmp_path / f"part-{i}.csv", index=False)
-
-    @dask.delayed
-    def work(path):  # as a worker does it: load the model, read a part, write a part
-        model = GT2Regressor.load(tmp_path / "model.json")
-        with_intervals(pd.read_csv(path), model).to_csv(path.with_suffix(".out"), index=False)
-
-    parts = sorted(tmp_path.glob("part-*.csv"))
-    dask.compute(*map(work, parts), scheduler="threads")
-    assert_same(pd.concat([pd.read_csv(path.with_suffix(".out")) for path in parts]), whole)
-
-
-def test_blocks_of_an_array_give_the_same_with_dask(frame, calibrated, whole):
-    da = pytest.importorskip("dask.array")
-
-    def bounds(block):
-        part = pd.DataFrame(block, columns=COLUMNS)
-        return np.column_stack(calibrated.predict_interval(part))
-
-    blocks = da.from_array(frame.to_numpy(), chunks=(128, 2))
-    found = blocks.map_blocks(bounds, dtype=float, meta=np.empty((0, 2))).compute()
-    np.testing.assert_allclose(found, whole[["lower_90", "upper_90"]], rtol=0, atol=1e-9)
-
-
-def test_partitions_of_a_frame_give_the_same_with_dask(frame, calibrated, whole):
+def test_partitions_of_a_frame_give_the_same_with_dask(frame, reg, whole):
     pytest.importorskip("pyarrow")  # data frames of Dask need it
     dd = pytest.importorskip("dask.dataframe")
     table = dd.from_pandas(frame, npartitions=4, sort=False)
-    meta = with_intervals(frame.head(1), calibrated).head(0)
-    assert_same(table.map_partitions(with_intervals, calibrated, meta=meta).compute(), whole)
+    meta = with_intervals(frame.head(1), reg).head(0)
+    assert_same(table.map_partitions(with_intervals, reg, meta=meta).compute(), whole)

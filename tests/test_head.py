@@ -22,6 +22,7 @@ import gt2lite.head
 from gt2lite import GT2Regressor, IntervalHead
 from gt2lite.calibration import Margins
 from gt2lite.head import cross_fit
+from gt2lite.pipeline import IntervalPipeline
 from gt2lite.selection import GRID, FamilyScore
 from gt2lite.training import Recipe
 
@@ -258,6 +259,28 @@ def test_groups_sides_and_methods_reach_the_system(made, linear):
         assert inside[groups[700:] == name].mean() > 0.85
     assert [row.group for row in linear.calibration_report(0.9)] == ["calm", "wild"]
     assert linear.calibrate(X[400:700], y[400:700], method="exact").calibrator_.method == "exact"
+
+
+@pytest.mark.filterwarnings("ignore::gt2lite.calibration.SmallCalibrationWarning")
+def test_a_calibration_by_rules_needs_no_groups_of_new_rows(made, tmp_path):
+    X, y = made
+    head = IntervalHead(LinearRegression(), SMALL).fit_calibrate(X[:1600], y[:1600], groups="rules")
+    pipe = IntervalPipeline([("reg", SMALL)]).fit_calibrate(X[:1600], y[:1600], groups="rules")
+    reg = pipe.steps[-1][1]
+    assert head.split_ == pipe.split_ and "groups" not in head.split_
+    for one, system in ((head, head.head_), (pipe, reg)):
+        lower, upper = one.predict_interval(X[1600:])
+        rules = one.rules(X[1600:], y[1600:], top=None)
+        inside = np.mean((lower <= y[1600:]) & (y[1600:] <= upper))
+        covered = sum(rule.covered * rule.leads for rule in rules if rule.covered is not None)
+        assert len(rules) == 4 and covered == pytest.approx(inside)
+        sizes = system.calibrator_.sizes
+        label = {rule.number: "other rules" if rule.pooled else rule.number for rule in rules}
+        assert all(rule.n_calibrated == sizes[label[rule.number]] for rule in rules)
+        assert sum(sizes.values()) == 400
+    head.save(tmp_path / "head.json")
+    again = IntervalHead.load(tmp_path / "head.json", head.base_)
+    np.testing.assert_array_equal(again.predict_interval(X), head.predict_interval(X))
 
 
 def test_fit_calibrate_splits_as_the_regressor_does_and_trains_on_no_calibration_row(made):

@@ -84,11 +84,6 @@ def test_aligned_levels_stay_below_that_of_alpha_0(coverage, levels):
     assert (np.diff(objective.alphas) > 0).all()
 
 
-def test_planes_are_sorted_and_unique():
-    objective = make_objective(alphas=(1, 0.5, 0.01, 0.5))
-    np.testing.assert_array_equal(objective.alphas, [0.01, 0.5, 1])
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -14,7 +14,6 @@ from gt2lite.memberships import (
     alpha_of,
     kappa_of,
     log_firing,
-    log_primary,
     primary,
     secondary,
     secondary_grade,
@@ -44,16 +43,7 @@ def test_kappa_by_hand(alpha, kappa):
 def test_kappa_and_alpha_are_exact_at_both_ends():
     assert (kappa_of(1.0), kappa_of(ALPHA_0)) == (0.0, 1.0)
     assert (alpha_of(0.0), alpha_of(1.0)) == (1.0, ALPHA_0)
-
-
-def test_kappa_is_never_minus_zero():
-    assert math.copysign(1, kappa_of(1.0)) == 1
-
-
-@given(st.floats(1e-3, 1))
-@facts
-def test_alpha_of_inverts_kappa_of(alpha):
-    assert alpha_of(kappa_of(alpha)) == pytest.approx(alpha, rel=1e-14)
+    assert math.copysign(1, kappa_of(1.0)) == 1  # not minus zero
 
 
 def test_numbers_give_numbers_and_arrays_give_arrays():
@@ -91,15 +81,6 @@ def test_product_of_memberships_does_not_shrink_with_the_number_of_inputs():
     for M in (1, 10, 1000):
         mu = primary(np.ones((1, M)), np.zeros((1, M)), np.ones((1, M)))
         assert mu.prod() == pytest.approx(math.exp(-0.5), rel=1e-12)
-
-
-def test_primary_is_the_exponential_of_log_primary():
-    rng = np.random.default_rng(0)
-    X, c, sigma = rng.normal(size=(4, 3)), rng.normal(size=(2, 3)), rng.uniform(0.5, 2, (2, 3))
-    log_mu = log_primary(X, c, sigma)
-    assert log_mu.shape == (4, 2, 3)
-    assert (log_mu <= 0).all()
-    np.testing.assert_allclose(primary(X, c, sigma), np.exp(log_mu), rtol=1e-15)
 
 
 # Secondary memberships

@@ -55,16 +55,6 @@ def test_both_ends_belong_to_an_interval():
     assert metrics.interval_score(y[:2], np.zeros(2), np.ones(2), 0.9) == 1  # no penalty
 
 
-def test_metrics_follow_the_units_of_the_target():
-    for factor in (0.01, 7.0):
-        scaled = [factor * values for values in (Y, LOWER, UPPER)]
-        assert metrics.picp(*scaled) == metrics.picp(Y, LOWER, UPPER)
-        assert metrics.pinaw(*scaled) == pytest.approx(metrics.pinaw(Y, LOWER, UPPER))
-        assert metrics.interval_score(*scaled, 0.9) == pytest.approx(
-            factor * metrics.interval_score(Y, LOWER, UPPER, 0.9)
-        )
-
-
 def test_the_true_quantiles_have_the_best_interval_score():
     y = np.random.default_rng(0).normal(size=100_000)
     scores = {

@@ -1,12 +1,15 @@
 """Facts about model files: what is read is what was written, or it is refused."""
 
 import hashlib
+import importlib
 import json
+import math
 import os
 import socket
 import tracemalloc
 import warnings
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -56,6 +59,10 @@ def calibrated(name, **settings):
     return reg
 
 
+def read(path, kind):
+    return model_file.load(path, kind, lambda content: content)
+
+
 def save(model, path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StoredRowsWarning)
@@ -82,7 +89,7 @@ def seal(body, kind="regressor", version=1):
     return json.dumps(head | {"sha256": digest})[:-1].encode() + b', "content":\n' + body + b"\n}\n"
 
 
-def refuse(path, data, match=""):
+def refuse(path, data, match):
     path.write_bytes(data)
     with pytest.raises(FileFormatError, match=match) as caught:
         GT2Regressor.load(path)
@@ -92,10 +99,23 @@ def refuse(path, data, match=""):
 # ------------------------------------------------------------------ round trips
 
 
-@pytest.mark.parametrize("name", CALIBRATIONS)
-def test_a_loaded_regressor_predicts_the_same_bits_at_old_and_new_levels(name, path):
+SETTINGS = [
+    {"smf": "scalar", "alphas": [0.01, 0.4]},
+    {"objective": "aligned"},
+    {"inputs": "ranks", "margins": 0.5, "n_systems": 2},
+    {"target_transform": "log", "random_state": None},
+    {"n_rules": np.int64(3), "coverage": np.float32(0.9), "random_state": np.int64(3)},
+    {"choose": True, "n_systems": 2, "epochs": 3, "clip_inputs": True},
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [*((name, {}) for name in CALIBRATIONS), *(("conformal", one) for one in SETTINGS)],
+)
+def test_a_loaded_regressor_predicts_the_same_bits_at_old_and_new_levels(name, settings, path):
     X, _ = draw()
-    reg = calibrated(name)
+    reg = calibrated(name, **settings)
     asked = {"alpha": 0.01} if name == "none" else {"coverage": LEVELS}
     if "group" in name:
         asked["groups"] = groups_of(X)
@@ -103,43 +123,18 @@ def test_a_loaded_regressor_predicts_the_same_bits_at_old_and_new_levels(name, p
     again = GT2Regressor.load(save(reg, path))
     np.testing.assert_array_equal(again.predict(X), reg.predict(X))
     np.testing.assert_array_equal(again.predict_interval(X, **asked), first)
-    assert again.get_params() == reg.get_params()
+    for attribute in ("chosen_", "margins_", "sides_"):
+        assert getattr(again, attribute) == getattr(reg, attribute)
+    assert again.get_params() == {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in reg.get_params().items()
+    }
     if name != "none":
-        asked["coverage"] = 0.65
+        asked["coverage"] = 0.65  # a level that was not asked for before
         np.testing.assert_array_equal(
             again.predict_interval(X, **asked), reg.predict_interval(X, **asked)
         )
         assert str(again.calibration_report(0.65)) == str(reg.calibration_report(0.65))
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"smf": "scalar"},
-        {"alphas": [0.01, 0.4]},
-        {"objective": "aligned"},
-        {"inputs": "ranks", "margins": 0.5, "n_systems": 2},
-        {"target_transform": "log", "random_state": None},
-        {"n_rules": np.int64(3), "coverage": np.float32(0.9), "random_state": np.int64(3)},
-    ],
-)
-def test_every_kind_of_system_comes_back(settings, path):
-    X, _ = draw()
-    reg = calibrated("conformal", **settings)
-    again = GT2Regressor.load(save(reg, path))
-    np.testing.assert_array_equal(
-        again.predict_interval(X, LEVELS), reg.predict_interval(X, LEVELS)
-    )
-    assert [system.inputs for system in again.systems_] == [s.inputs for s in reg.systems_]
-
-
-def test_a_choice_comes_back_with_its_candidates(path):
-    X, y = draw()
-    reg = GT2Regressor.strong(n_systems=2, epochs=3, n_rules=3).fit_calibrate(X, y, share=0.4)
-    again = GT2Regressor.load(save(reg, path))
-    assert again.chosen_ == reg.chosen_
-    assert again.margins_ == reg.margins_
-    np.testing.assert_array_equal(again.predict_interval(X), reg.predict_interval(X))
 
 
 def test_a_head_comes_back_and_is_recalibrated_without_training(path):
@@ -187,7 +182,7 @@ def test_odd_floats_are_read_as_they_were_written(path):
     values = np.array([-0.0, 5e-324, 0.1, 1 / 3, 1e308, 2.0**53 + 2])
     content = {"array": values, "half": Fraction(1, 2), "n": np.int64(3), "yes": np.bool_(True)}
     model_file.write(path, "head", content)
-    found = model_file.read(path, "head")
+    found = read(path, "head")
     assert np.array(found.pop("array")).tobytes() == values.tobytes()
     assert found == {"half": 0.5, "n": 3, "yes": True}
 
@@ -213,9 +208,7 @@ def test_a_file_that_holds_calibration_rows_is_warned_about(saved, path, name):
         assert caught[0].filename == __file__
     else:
         reg.save(path)
-    assert (model_file.read(path, "regressor")["calibration_X"] is not None) == (
-        name in STORES_ROWS
-    )
+    assert (read(path, "regressor")["calibration_X"] is not None) == (name in STORES_ROWS)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1j, np.zeros(2, "datetime64[s]"), object()])
@@ -223,12 +216,6 @@ def test_what_could_not_be_read_is_not_written(path, value):
     with pytest.raises((TypeError, ValueError)):
         model_file.write(path, "regressor", {"a": value})
     assert not list(path.parent.iterdir())
-
-
-def test_a_model_that_is_too_large_is_not_written(path, monkeypatch):
-    monkeypatch.setattr(model_file, "MAX_BYTES", 1000)
-    with pytest.raises(ValueError, match="1,000"):
-        model_file.write(path, "regressor", {"a": np.zeros(500)})
 
 
 def test_a_write_that_fails_half_way_leaves_the_old_file(path, monkeypatch):
@@ -256,11 +243,11 @@ def test_permissions_and_links_are_kept_and_any_name_is_exactly_the_one_given(tm
     link.symlink_to(path)
     model_file.write(link, "head", {"a": 1})
     assert link.is_symlink() and path.stat().st_mode & 0o777 == 0o600
-    assert model_file.read(path, "head") == {"a": 1}
+    assert read(path, "head") == {"a": 1}
     path.unlink()  # a link to nothing, and the longest name that there is
     for place in (link, tmp_path / ("m" * 255)):
         model_file.write(place, "head", {"a": 2})
-        assert model_file.read(place, "head") == {"a": 2}
+        assert read(place, "head") == {"a": 2}
     assert {entry.name for entry in tmp_path.iterdir()} == {"link", path.name, "m" * 255}
 
 
@@ -289,7 +276,7 @@ def test_what_is_no_regular_file_is_neither_written_nor_changed(tmp_path):
 
 def test_a_flipped_or_missing_byte_is_refused_or_changes_nothing(path):
     model_file.write(path, "head", {"a": [1.5, 2.25], "text": "año" + "[{" * 40 + '"'})
-    whole, content = path.read_bytes(), model_file.read(path, "head")
+    whole, content = path.read_bytes(), read(path, "head")
     loaded = 0
     for place in range(len(whole)):
         for data in (
@@ -299,7 +286,7 @@ def test_a_flipped_or_missing_byte_is_refused_or_changes_nothing(path):
         ):
             path.write_bytes(data)
             try:
-                assert model_file.read(path, "head") == content
+                assert read(path, "head") == content
                 loaded += 1  # the release that wrote it does not matter
             except FileFormatError:
                 pass
@@ -311,8 +298,8 @@ BODIES = {
     "NaN": b'{"a": NaN}',
     "Infinity": b'{"a": [-Infinity]}',
     "64-bit": b'{"a": 1e999}',
-    "nested": b'{"a": ' + b"[" * 30 + b"]" * 30 + b"}",
-    "nested deeper": b'{"a": ' + b"[" * 10**6,
+    "RecursionError": b'{"a": ' + b"[" * 10**6,
+    "expected the entries": b'{"a": ' + b"[" * 30 + b"]" * 30 + b"}",
     "not an object": b"[1, 2]",
     "digits": b'{"a": ' + b"9" * 5000 + b"}",
     "Expecting": b'{"a": 1,}',
@@ -344,6 +331,8 @@ def test_what_is_no_model_file_of_this_kind_and_version_is_refused(path, data, m
 
 def test_a_large_file_is_refused_before_it_takes_memory(path, monkeypatch):
     monkeypatch.setattr(model_file, "MAX_BYTES", 10**6)
+    with pytest.raises(ValueError, match="1,000,000"):
+        model_file.write(path, "regressor", {"a": np.zeros(500_000)})
     with path.open("wb") as file:
         file.truncate(10**10)
     tracemalloc.start()
@@ -477,13 +466,62 @@ CASES = [
 
 @pytest.mark.parametrize(("kind", "change"), CASES)
 def test_an_impossible_value_is_refused(saved, path, kind, change):
-    content = model_file.read(saved[kind], "regressor")
+    content = read(saved[kind], "regressor")
     model_file.write(path, "regressor", content)
     GT2Regressor.load(path)  # it is not the rewriting that is refused
     change(content)
     model_file.write(path, "regressor", content)
     with pytest.raises(FileFormatError):
         GT2Regressor.load(path)
+
+
+# ------------------------------------------------------------------ schema
+
+
+@pytest.fixture(scope="module")
+def schema():
+    jsonschema = pytest.importorskip("jsonschema")
+    path = Path(model_file.__file__).with_name("model.schema.json")
+    found = json.loads(path.read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(found)
+    return jsonschema.Draft202012Validator(found)
+
+
+def test_every_file_fits_the_schema_and_the_schema_names_every_entry(
+    saved, schema, path, head_file
+):
+    reg = calibrated("conformal", choose=True, n_systems=2, epochs=2, inputs="ranks")
+    X, y = draw()
+    CVPlusRegressor(GT2Regressor(**SMALL), n_folds=2).fit(X[:41], y[:41]).save(folds := path)
+    files = [*saved.values(), head_file[1], folds, save(reg, path.with_name("chosen"))]
+    for file in files:
+        schema.validate(json.loads(file.read_bytes()))
+    described = schema.schema["$defs"]["regressor"]["properties"]
+    assert list(described) == list(model_file._REGRESSOR)
+
+
+def test_the_schema_fits_what_a_report_writes(schema, path):
+    pd = pytest.importorskip("pandas")
+    columns = importlib.import_module("gt2lite.columns")
+    report = pytest.importorskip("gt2lite.report")
+    X, y = draw()
+    frame = pd.DataFrame(X, columns=["a", "b"]).assign(c=np.where(X[:, 0] > 0, "x", "z"))
+    spec = columns.specify(frame.assign(y=y), np.arange(60), "y")
+    reg = GT2Regressor(**SMALL).fit(spec.encode(frame).inputs, y)
+    report.TableModel(reg, spec, "y", (0.9,), (0.0, math.inf)).save(path)
+    schema.validate(json.loads(path.read_bytes()))
+
+
+@pytest.mark.parametrize(
+    "what",
+    ["negative spread", "text as numbers", "other inputs", "no systems", "an unknown entry",
+     "settings as a number", "names that are no text", "margins of another power",
+     "a candidate without a score", "another part of the scaler"],
+)  # fmt: skip
+def test_the_schema_refuses_what_it_can_express(saved, schema, what):
+    file = json.loads(saved["none"].read_bytes())
+    ANY[what](file["content"])
+    assert not schema.is_valid(file)
 
 
 # ------------------------------------------------------------------ heads and CV+
@@ -554,7 +592,7 @@ def test_another_base_is_refused_with_what_differs(head_file):
 )
 def test_a_head_that_contradicts_itself_is_refused(head_file, path, change):
     head, sound, _, _ = head_file
-    content = model_file.read(sound, "head")
+    content = read(sound, "head")
     change(content)
     model_file.write(path, "head", content)
     with pytest.raises(FileFormatError):
@@ -574,7 +612,7 @@ def test_a_cv_plus_file_that_contradicts_itself_is_refused(path):
         put("folds", 1, "regressor", value=other),
     ):
         path.write_bytes(sound)
-        content = model_file.read(path, "cv plus")
+        content = read(path, "cv plus")
         change(content)
         model_file.write(path, "cv plus", content)
         with pytest.raises(FileFormatError):

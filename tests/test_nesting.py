@@ -25,26 +25,16 @@ def systems():
 
 
 def test_planes_of_one_question_never_cross():
-    for params, X in systems():
-        lower, upper = Planes(params, X).ends(ALPHAS)
-        assert (np.diff(lower, axis=0) >= 0).all() and (np.diff(upper, axis=0) <= 0).all()
-        assert (lower <= upper).all()
-
-
-def test_planes_asked_for_one_by_one_do_not_cross_either():
-    for params, X in systems():
-        planes = Planes(params, X)
-        lower, upper = np.array([planes(alpha) for alpha in ALPHAS]).swapaxes(0, 1)
-        assert (np.diff(lower, axis=0) >= 0).all() and (np.diff(upper, axis=0) <= 0).all()
-
-
-def test_every_plane_of_any_question_contains_the_type_1_output():
+    """Nor do planes asked for one by one, and all of them contain the type-1 output."""
     for params, X in systems():
         planes = Planes(params, X)
         middle = planes(1.0)[0]
-        for alpha in (0.01, 0.2, 0.99, np.full(len(X), 0.5)):
-            lower, upper = planes(alpha)
+        one_by_one = np.array([planes(alpha) for alpha in ALPHAS]).swapaxes(0, 1)
+        for lower, upper in (planes.ends(ALPHAS), one_by_one):
+            assert (np.diff(lower, axis=0) >= 0).all() and (np.diff(upper, axis=0) <= 0).all()
             assert (lower <= middle).all() and (middle <= upper).all()
+        lower, upper = planes(np.full(len(X), 0.5))
+        assert (lower <= middle).all() and (middle <= upper).all()
 
 
 @pytest.mark.parametrize("options", [{}, {"sides": "each"}, {"groups": True}])

@@ -7,25 +7,33 @@ import sys
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
-from planted_system import planted, two_rules
+from numpy.testing import assert_allclose, assert_array_equal
+from planted_system import mixed_units, planted, two_rules
 
-from gt2lite import GT2Regressor
+from gt2lite import GT2Regressor, model_file
 from gt2lite.memberships import log_primary, primary
+from gt2lite.metrics import covers, interval_score
 from gt2lite.reduction import enumerate_weights
-from gt2lite.rules import MATTERS, consequents, end_weights, firings, middle, number, output_weights
+from gt2lite.rules import (
+    MATTERS,
+    POOLED,
+    ByRule,
+    RuleGroups,
+    compare_rules,
+    consequents,
+    end_weights,
+    firings,
+    middle,
+    number,
+    output_weights,
+)
+from gt2lite.selection import Fitted
 from gt2lite.system import Planes, reference_ends
-
-HALF = np.sqrt(2 * np.log(2))  # where a Gaussian of width 1 is at half of its height
 
 
 @pytest.fixture(scope="module")
 def data():
-    """Rows in mixed units."""
-    rng = np.random.default_rng(0)
-    z = rng.normal(size=(900, 3))
-    y = 1e4 + 500 * (z[:, 0] + np.sin(2 * z[:, 1]) + 0.3 * rng.normal(size=900))
-    return z * [1.0, 100.0, 1e-3] + [0.0, 5000.0, 1.0], y
+    return mixed_units()
 
 
 @pytest.fixture(scope="module")
@@ -49,15 +57,6 @@ def test_planted_rules_print_with_their_names_ranges_and_formulas():
     assert second.formula() == "load = 135.0 - 1 temperature"
 
 
-def test_a_set_inside_has_two_ends_and_its_centre_is_the_peak():
-    reg = planted([[0.0], [0.5]], [[0.5], [9.0]], [[0.0], [0.0]], [0, 0])
-    antecedent = next(rule for rule in reg.rules() if rule.number == 1).antecedents[0]
-    assert antecedent.words == "about 12.1 to 17.9"
-    assert_allclose([antecedent.low, antecedent.high], [15 - 2.5 * HALF, 15 + 2.5 * HALF])
-    assert antecedent.peak == 15
-    assert antecedent.least == pytest.approx(np.exp(-(4.0**2) / 2))
-
-
 def test_the_range_is_where_the_membership_of_the_system_is_half():
     reg = planted([[0.0, 0.3, -0.2]], [[0.4, 0.5, 0.3]], [[0.0] * 3], [0.0])
     (rule,) = reg.rules()
@@ -66,6 +65,29 @@ def test_the_range_is_where_the_membership_of_the_system_is_half():
         z[:, m] = (np.array([antecedent.low, antecedent.high]) - 15) / 5
         mu = primary(z, reg.params_["c"], reg.params_["raw_sigma"])
         assert_allclose(mu[:, 0, m], 0.5)
+        assert antecedent.peak == pytest.approx(15 + 5 * reg.params_["c"][0, m])
+    # the centre of a set is 4 of its widths from the limits of what was seen
+    (rule,) = planted([[0.0]], [[0.5]], [[0.0]], [0.0]).rules()
+    assert rule.antecedents[0].least == pytest.approx(np.exp(-(4.0**2) / 2))
+
+
+@pytest.mark.parametrize(
+    ("centre", "sigma", "words"),
+    [
+        (0.0, 0.5, "about 12.1 to 17.9"),  # half of the height is 2.5 * 1.177 from the centre
+        # seen from -2, 7 from the centre: half is at -9 + sqrt(49 + 72 ln 2) = 0.945
+        (-9.0, 6.0, "below 19.7"),
+        (9.0, 6.0, "above 10.3"),
+        (-3.0, 6.0, "rather low"),
+        (3.0, 6.0, "rather high"),
+        (0.0, 4.0, "rather near 15.0"),
+        (0.0, 50.0, "any"),
+    ],
+)
+def test_words_say_where_a_membership_is_half(centre, sigma, words):
+    (rule,) = planted([[centre]], [[sigma]], [[0.0]], [0.0]).rules()
+    assert rule.antecedents[0].words == words
+    assert rule.condition(5).startswith("any input" if words == "any" else f"x0 {words} [")
 
 
 def test_an_input_is_left_out_just_where_its_membership_keeps_nine_tenths():
@@ -76,19 +98,6 @@ def test_an_input_is_left_out_just_where_its_membership_keeps_nine_tenths():
     assert [antecedent.matters for antecedent in rule.antecedents] == [True, False]
     assert [antecedent.words for antecedent in rule.antecedents] == ["rather near 15.0", "any"]
     assert rule.condition() == "x0 rather near 15.0 [0.21]"
-    assert planted([[0.0]], [[50.0]], [[0.0]], [0.0]).rules()[0].condition(5) == "any input"
-
-
-def test_a_wide_set_beyond_what_was_seen_is_a_preference():
-    low, high = planted([[-9.0], [9.0]], [[6.0], [6.0]], [[0.0]] * 2, [0, 0]).rules()
-    words = {rule.number: rule.antecedents[0].words for rule in (low, high)}
-    # seen from -2, 7 from the centre: half is at -9 + sqrt(49 + 72 ln 2) = 0.945
-    assert words == {1: "below 19.7", 2: "above 10.3"}
-    words = {
-        rule.number: rule.antecedents[0].words
-        for rule in planted([[-3.0], [3.0]], [[6.0], [6.0]], [[0.0]] * 2, [0, 0]).rules()
-    }
-    assert words == {1: "rather low", 2: "rather high"}
 
 
 def test_inputs_that_matter_only_jointly_are_counted_together():
@@ -131,15 +140,8 @@ def test_of_very_many_rows_some_are_weighed_and_it_is_said(monkeypatch):
     assert sum(rule.leads for rule in rules) == pytest.approx(1)
 
 
-def test_large_numbers_print_without_exponents():
-    (rule,) = planted(
-        [[0.0]], [[1.0]], [[0.5]], [0.0], y_std=26300.0, x_std=0.05, x_mean=0.0
-    ).rules()
-    assert rule.formula() == "y = 100 + 263000 x0"
-
-
 def test_footprint_is_the_mean_width_of_the_widest_plane():
-    # far from the centre of a narrow neighbour nothing is left but s_r; at a flat top only s_l
+    # at a flat top only s_l = 0.2 is left
     (rule,) = planted([[0.0]], [[100.0]], [[0.0]], [0.0]).rules()
     assert rule.antecedents[0].footprint == pytest.approx(0.2, abs=1e-3)
 
@@ -218,29 +220,18 @@ def test_top_limits_and_none_takes_all(fitted, data):
     assert str(fitted.rules(data[0], top=2)).startswith("2 of 4 rules, by their weight on 900")
 
 
-def test_names_come_from_the_data_frame():
+def test_tables_and_frames_hold_all_numbers_and_html_escapes_names():
     pd = pytest.importorskip("pandas")
-    X = pd.DataFrame(rows(M=2), columns=["room size", "age"])
+    X = pd.DataFrame(rows(M=2), columns=["<b>", "age"])
     rules = GT2Regressor(n_rules=2, epochs=2).fit(X, X["age"]).rules(X)
-    assert {a.input for rule in rules for a in rule.antecedents} == set(X.columns)
     frame = rules.to_frame()
     assert list(frame.index) == [rule.number for rule in rules]
     assert_allclose(frame["age slope"], [rule.slopes[1] for rule in rules])
-
-
-def test_html_escapes_names():
-    html = two_rules(names=["<b>"]).rules()._repr_html_()
-    assert "<b>" not in html
-    assert "&lt;b&gt;" in html
-    assert html.count("<tr>") == 3
-
-
-def test_the_table_has_a_row_for_each_rule_and_all_inputs():
-    reg = planted([[0.0, 0.0]], [[0.5, 90.0]], [[1.0, 2.0]], [0.0])
-    (row,) = reg.rules(rows(M=2)).table()
-    assert row["x1"] == "any"
-    assert row["x1 slope"] == 8
-    assert {"rule", "leads", "share", "typical", "intercept", "x0 from", "x0 to"} < row.keys()
+    assert {"leads", "share", "typical", "intercept", "<b> from", "<b> to"} < set(frame)
+    html = rules._repr_html_()
+    assert "<b>" not in html and "&lt;b&gt;" in html and html.count("<tr>") == 3
+    (row,) = planted([[0.0]], [[90.0]], [[2.0]], [0.0]).rules().table()
+    assert (row["x0"], row["x0 slope"]) == ("any", 8)
 
 
 def test_to_frame_without_pandas_names_the_way_out(monkeypatch):
@@ -255,9 +246,6 @@ def test_to_frame_without_pandas_names_the_way_out(monkeypatch):
 def test_bad_arguments_are_named(options):
     with pytest.raises(ValueError, match=next(iter(options))):
         two_rules().rules(**options)
-
-
-def test_rules_need_a_fit():
     with pytest.raises((ValueError, AttributeError, RuntimeError), match="fit"):
         GT2Regressor().rules()
 
@@ -279,7 +267,10 @@ def test_numbers_are_rounded_to_the_place_of_the_step(value, step, text):
 
 
 @pytest.mark.parametrize("y_mean", [1e3, 1e9, -3e11])
-def test_a_formula_is_right_whatever_the_size_of_its_intercept(y_mean):
+def test_a_formula_is_right_whatever_the_size_of_its_numbers(y_mean):
+    steep = {"y_std": 26300.0, "x_std": 0.05, "x_mean": 0.0}
+    (rule,) = planted([[0.0]], [[1.0]], [[0.5]], [0.0], **steep).rules()
+    assert rule.formula() == "y = 100 + 263000 x0"
     (rule,) = planted([[0.0]], [[1.0]], [[0.5]], [0.3], y_mean=y_mean).rules()
     intercept, sign, slope = re.fullmatch(r"y = (\S+) ([+-]) (\S+) x0", rule.formula()).groups()
     said = float(intercept) + float(f"{sign}{slope}") * 17.0
@@ -314,3 +305,290 @@ def test_weights_of_one_row_by_trying_all_choices():
     y = consequents(reg.params_, Z)[0]
     ends = enumerate_weights(lower[0], upper[0], y)
     assert_allclose(end_weights(reg.params_, Z, 0.2)[:, 0] @ y, ends)
+
+
+# ------------------------------------------------------------------ calibration by rules
+
+
+def choose(leads, n_rows, min_rows=10):
+    system = two_rules().systems_[0]._replace(leads=np.array(leads))
+    return RuleGroups.choose(Fitted((system,), None, None), n_rows, ByRule(0, min_rows))
+
+
+def test_rules_with_few_training_rows_share_a_group_that_is_large_enough():
+    # 100 calibration rows: expected are 50, 30, 15, 4 and 1, and 4 + 1 is less than 10
+    assert choose([50, 30, 15, 4, 1], 100).own == (1, 2)
+    assert choose([500, 300, 150, 40, 10], 100).own == (1, 2)
+    assert choose([50, 30, 15, 4, 1], 1000).own == (1, 2, 3, 4, 5)
+    assert choose([50, 30, 15, 4, 1], 9).own == ()
+    assert choose([10, 0, 10], 20).own == (3,)
+    groups = choose([50, 30, 15, 4, 1], 100)
+    assert [groups.label(rule) for rule in (1, 3, 5)] == [1, POOLED, POOLED]
+    assert "except rules 3, 4, 5" in groups.note(5)
+
+
+@pytest.fixture(scope="module")
+def uneven():
+    """A system trained on even noise, and rows whose noise is large for positive inputs."""
+    rng = np.random.default_rng(2)
+    X = rng.uniform(-1, 1, size=(4000, 2))
+    noise = 0.2 * rng.normal(size=4000)
+    reg = GT2Regressor(n_rules=4, epochs=30, learning_rate=0.02).fit(X[:400], noise[:400])
+    return reg, X[400:], (noise * np.where(X[:, 0] > 0, 6, 1))[400:]
+
+
+@pytest.mark.filterwarnings("ignore")  # small calibration sets are the point
+def test_coverage_given_the_leading_rule_follows_its_law(uneven):
+    reg, X, y = uneven
+    rng, Q = np.random.default_rng(0), 150
+    leader = reg.rule_weights(X).argmax(axis=1) + 1
+    off, plain = {}, []
+    for _ in range(100):
+        rows = rng.permutation(len(y))
+        use, new = rows[:Q], rows[Q : Q + 600]
+        reg.calibrate(X[use], y[use], groups="rules", min_rows=25)
+        covered = covers(y[new], *reg.predict_interval(X[new]))
+        for rule, n in reg.calibrator_.sizes.items():
+            own = leader[new] == rule
+            if rule == POOLED:
+                own = ~np.isin(leader[new], reg.rule_groups_.own)
+            expected = np.ceil((n + 1) * 0.9) / (n + 1)  # without ties
+            off.setdefault(rule, []).append(covered[own].mean() - expected)
+        reg.calibrate(X[use], y[use])
+        noisy = X[new, 0] > 0.2
+        plain.append(covers(y[new], *reg.predict_interval(X[new]))[noisy].mean())
+    assert len(off) > 2
+    for differences in off.values():
+        assert abs(np.mean(differences)) < 4 * np.std(differences) / np.sqrt(len(differences))
+    assert np.mean(plain) < 0.85  # one calibration for all rows misses them
+
+
+def test_groups_do_not_depend_on_calibration_targets_or_inputs(uneven):
+    reg, X, y = uneven
+    first = reg.calibrate(X[:800], y[:800], groups="rules").rule_groups_
+    assert first == reg.calibrate(X[800:1600], y[800:1600], groups="rules").rule_groups_
+    assert 0 < len(first.own) < 4 or first.own == (1, 2, 3, 4)
+    assert not hasattr(reg.calibrate(X[:800], y[:800]), "rule_groups_")
+
+
+@pytest.mark.filterwarnings("ignore::gt2lite.calibration.SmallCalibrationWarning")
+def test_fit_calibrate_by_rules_splits_as_without_groups(data):
+    X, y = data
+    settings = {"n_rules": 3, "epochs": 5, "n_systems": 2}
+    plain = GT2Regressor(**settings).fit_calibrate(X, y)
+    reg = GT2Regressor(**settings).fit_calibrate(X, y, groups="rules", system=1, min_rows=30)
+    assert_array_equal(reg.calibration_rows_, plain.calibration_rows_)
+    assert reg.rule_groups_.system == 1
+    leader = reg.rule_weights(X[plain.calibration_rows_], system=1).argmax(axis=1) + 1
+    for rule in reg.rule_groups_.own:
+        assert reg.calibrator_.sizes[rule] == (leader == rule).sum()
+    leads = reg.systems_[1].leads
+    assert leads.sum() == 675 and reg.rules(X, system=0)[0].n_calibrated is None
+
+
+def test_by_rule_is_saved_explained_and_reported(uneven, tmp_path):
+    reg, X, y = uneven
+    reg.calibrate(X[:800], y[:800], groups="rules")
+    reg.save(tmp_path / "model.json")
+    again = GT2Regressor.load(tmp_path / "model.json")
+    lower, upper = reg.predict_interval(X[800:])
+    assert_array_equal(again.predict_interval(X[800:]), (lower, upper))
+    assert again.rule_groups_ == reg.rule_groups_
+    for i in (3, 8):
+        why = reg.explain(X[800 + i])
+        assert (why.lower, why.upper) == pytest.approx((lower[i], upper[i]), rel=1e-12)
+        part = why.lower_end
+        assert_allclose(part.weights @ why.consequents + part.margin, why.lower, rtol=1e-9)
+        by_inputs = reg.explain(X[800 + i], background=X[:50])
+        assert by_inputs.upper == pytest.approx(upper[i], rel=1e-12)
+    rules = again.rules(X[800:], y[800:])
+    weights = reg.rule_weights(X[800:])
+    covered = covers(y[800:], lower, upper)
+    for rule in rules:
+        p = rule.number - 1
+        assert rule.width == pytest.approx(np.average(upper - lower, weights=weights[:, p]))
+        assert rule.covered == pytest.approx(covered[weights.argmax(axis=1) == p].mean())
+        label = rule.number if not rule.pooled else POOLED
+        assert rule.n_calibrated == reg.calibrator_.sizes[label]
+        assert f"{rule.n_calibrated} calibration rows" in str(rule)
+    assert "calibrated rule by rule" in str(rules)
+    content = model_file.read(tmp_path / "model.json", "regressor")
+    for change in ({"rule_groups": {"system": 0, "own": [5]}}, {"calibration": None}):
+        with pytest.raises(ValueError, match=r"own|rule_groups"):
+            model_file.unpack_regressor(GT2Regressor, content | change)
+
+
+@pytest.mark.parametrize(
+    ("use", "match"),
+    [
+        (lambda reg, X, y: reg.calibrate(X, y, groups="rule"), "groups must be one of 'rules'"),
+        (lambda reg, X, y: reg.calibrate(X, y, groups="rules", system=1), "system must be at most"),
+        (lambda reg, X, y: reg.calibrate(X, y, groups="rules", min_rows=0), "min_rows"),
+        (lambda reg, X, y: reg.calibrate(X, y, "table", groups="rules"), "method"),
+        (lambda reg, X, y: reg.predict_interval(X, groups=[1] * len(X)), "groups must be None"),
+        (lambda reg, X, y: reg.explain(X[0], group=1), "group must be None"),
+        (lambda reg, X, y: planted([[0.0]], [[1.0]], [[0.0]], [0.0]).calibrate(
+            X[:, :1], y, groups="rules"), "fit it again"),
+    ],
+)  # fmt: skip
+def test_bad_arguments_of_a_calibration_by_rules_are_named(uneven, use, match):
+    reg, X, y = uneven
+    reg.calibrate(X[:800], y[:800], groups="rules")
+    with pytest.raises(ValueError, match=match):
+        use(reg, X[:800], y[:800])
+
+
+# ------------------------------------------------------------------------ edited systems
+
+
+def rule_of(reg, k, **options):
+    return next(rule for rule in reg.rules(top=None, **options) if rule.number == k)
+
+
+@pytest.mark.parametrize("options", [{}, {"inputs": "ranks"}, {"target_transform": "log"}])
+def test_an_edited_rule_reads_as_it_was_asked_for(data, options):
+    X, y = data
+    reg = GT2Regressor(n_rules=3, epochs=3, n_systems=2, **options).fit(X[:500], y[:500])
+    names = ["rank of x0", "rank of x1"] if "inputs" in options else ["x0", "x1"]
+    centre, width = (40.0, 20.0) if "inputs" in options else (0.6, 1.0)
+    edited = reg.with_rule(
+        2,
+        centres={names[0]: centre},
+        widths={0: width},
+        intercept=9.5,
+        slopes={names[1]: 0.25},
+        system=1,
+    )
+    old, new = rule_of(reg, 2, system=1), rule_of(edited, 2, system=1)
+    antecedent = new.antecedents[0]
+    assert_allclose([antecedent.low, antecedent.high], [centre - width / 2, centre + width / 2])
+    assert antecedent.peak == pytest.approx(centre)
+    assert new.intercept == pytest.approx(9.5) and new.slopes[1] == pytest.approx(0.25)
+    assert_allclose([new.slopes[0], new.slopes[2]], [old.slopes[0], old.slopes[2]])
+    assert new.antecedents[1:] == old.antecedents[1:]
+    for k, system in ((1, 1), (3, 1), (2, 0)):
+        assert rule_of(edited, k, system=system).row() == rule_of(reg, k, system=system).row()
+
+
+def test_a_dropped_rule_is_gone_and_a_calibration_gives_the_guarantee_back(data, fitted, tmp_path):
+    X, y = data
+    fitted.calibrate(X[500:700], y[500:700])
+    edited = fitted.without_rule(2)
+    kept = {n: v[[0, 2, 3]] for n, v in fitted.params_.items() if len(v) == 4}
+    for name, value in kept.items():
+        assert_array_equal(edited.params_[name], value)
+    assert_array_equal(edited.systems_[0].leads, fitted.systems_[0].leads[[0, 2, 3]])
+    with pytest.raises(RuntimeError, match="calibrate"):
+        edited.predict_interval(X)
+    lower, _ = edited.calibrate(X[500:700], y[500:700]).predict_interval(X)
+    assert edited.calibrator_.reached(0.9) >= 0.9
+    edited.save(tmp_path / "model.json")
+    assert_array_equal(GT2Regressor.load(tmp_path / "model.json").predict_interval(X)[0], lower)
+    assert len(fitted.rules()) == 4 and hasattr(fitted, "calibrator_")
+
+
+def test_a_comparison_reports_the_cost_of_an_edit_by_rule(data, fitted):
+    X, y = data
+    fitted.calibrate(X[500:700], y[500:700])
+    edited = fitted.with_rule(1, slopes={0: 0.0}).calibrate(X[500:700], y[500:700])
+    rows = fitted.compare(edited, X[700:], y[700:], coverage=0.8).table()
+    leader = fitted.rule_weights(X[700:]).argmax(axis=1) + 1
+    assert [row["where"] for row in rows[1:]] == [f"rule {k} leads" for k in np.unique(leader)]
+    for row, here in zip(
+        rows, [leader > 0, *(leader == k for k in np.unique(leader))], strict=True
+    ):
+        for mark, reg in (("", fitted), ("new ", edited)):
+            lower, upper = reg.predict_interval(X[700:][here], 0.8)
+            assert row[f"{mark}width"] == pytest.approx(np.mean(upper - lower))
+            score = interval_score(y[700:][here], lower, upper, coverage=0.8)
+            assert row[f"{mark}score"] == pytest.approx(score)
+    points = (y[700:], y[700:])  # intervals without width
+    cells = compare_rules(leader, y[700:], [points, points], 0.8, str).cells()
+    assert cells[0]["mean width"] == "0.0 -> 0.0"
+    same = str(fitted.compare(fitted, X[700:], y[700:]))
+    assert same.count("(+0.0%)") == 2 * len(rows)
+    fitted.calibrate(X[500:700], y[500:700], sides="upper")
+    rule = fitted.rules(X[700:], y[700:])[0]  # an open interval has coverage, but no width
+    assert rule.width is None and 0.5 < rule.covered <= 1
+    with pytest.raises(ValueError, match="sides"):
+        fitted.compare(edited, X[700:], y[700:])
+
+
+@pytest.mark.parametrize(
+    ("edit", "match"),
+    [
+        (lambda reg: reg.with_rule(5, intercept=1), "k must be"),
+        (lambda reg: reg.with_rule(0, intercept=1), "k must be"),
+        (lambda reg: reg.with_rule(1), "needs a change"),
+        (lambda reg: reg.with_rule(1, centres={"size": 1}), "centres must be one of 'x0'"),
+        (lambda reg: reg.with_rule(1, slopes={3: 1}), "slopes"),
+        (lambda reg: reg.with_rule(1, widths={0: 0}), "widths"),
+        (lambda reg: reg.with_rule(1, intercept=np.nan), "intercept"),
+        (lambda reg: reg.without_rule(9), "k must be"),
+        (lambda reg: reg.without_rule(1, system=1), "system"),
+        (lambda reg: planted([[0.0]], [[1.0]], [[0.0]], [0.0]).without_rule(1), "only rule"),
+        (lambda reg: reg.as_interval_type2(2), "alpha"),
+        (lambda reg: two_rules().as_interval_type2(), "fit it again"),
+    ],
+)
+def test_bad_edits_are_named(fitted, edit, match):
+    with pytest.raises(ValueError, match=match):
+        edit(fitted)
+
+
+@pytest.mark.parametrize("smf", ["per_input", "scalar"])
+def test_type1_and_interval_type2_systems_are_one_plane(data, smf, tmp_path):
+    X, y = data
+    reg = GT2Regressor(n_rules=4, epochs=10, learning_rate=0.02, smf=smf).fit(X[:500], y[:500])
+    for alpha in (1.0, 0.3, 0.01):
+        one = reg.as_type1() if alpha == 1 else reg.as_interval_type2(alpha)
+        ends = reg.predict_interval(X, alpha=alpha)
+        assert_allclose(one.predict(X), np.mean(ends, axis=0), rtol=1e-9)
+        one.calibrate(X[500:700], y[500:700])
+        lower, upper = one.predict_interval(X, 0.9)
+        assert_allclose((lower + upper) / 2, one.predict(X), rtol=1e-9)
+        ratio = (upper - lower) if alpha == 1 else (upper - lower) / (ends[1] - ends[0])
+        assert np.ptp(ratio) / ratio.mean() < 1e-6  # but where widths are tiny, see FLOOR
+        one.save(tmp_path / "model.json")
+        assert_array_equal(GT2Regressor.load(tmp_path / "model.json").predict(X), one.predict(X))
+
+
+# --------------------------------------------------------------------------- categories
+
+
+def test_rules_speak_of_categories_as_the_table_does():
+    X = np.array([[0.0], [1.0]] * 50)
+    for name, words, term in (
+        ("city = Oslo", ("city is not Oslo", "city is Oslo"), "(city is Oslo)"),
+        ("size is missing", ("size is not missing", "size is missing"), "(size is missing)"),
+        ("x0", ("x0 = 0", "x0 = 1"), "x0"),
+    ):
+        # scaled values are -1 and 1; the third set prefers 1 without ruling 0 out
+        sets = [[-1.0], [1.0], [0.2]], [[0.5], [0.5], [1.0]]
+        reg = planted(*sets, [[1.0]] * 3, [0] * 3, names=[name], x_mean=0.5, x_std=0.5)
+        reg._seen = middle(reg.scaler_.transform_X(X))
+        found = [rule_of(reg, k).antecedents[0].text for k in (1, 2, 3)]
+        assert found[:2] == list(words)
+        assert found[2] == words[1].replace(" is ", " rather ").replace(" = ", " rather ")
+        assert rule_of(reg, 1).formula() == f"y = 80.0 + 40 {term}"
+
+
+def test_yes_no_and_explained_rows_are_in_the_words_of_the_table():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "garden": rng.choice(["yes", "no"], 300),
+            "city": rng.choice(["Oslo", "Rome", "Bern"], 300),
+            "heat": rng.choice(["gas", "oil"], 300),
+        }
+    )
+    y = rng.normal(size=300) + 3 * (frame["city"] == "Oslo")
+    reg = GT2Regressor(n_rules=2, epochs=30, learning_rate=0.05, columns="auto").fit(frame, y)
+    text = str(reg.rules(frame))
+    assert re.search(r"garden (=|rather) (yes|no)", text)
+    assert re.search(r"city (is|rather) (not )?Oslo", text)
+    row = frame.iloc[5]
+    shown = reg.explain(row, alpha=0.1).row
+    assert shown["garden"] == row["garden"] and shown["city"] == row["city"]
+    assert shown["heat"] in (row["heat"], "not gas", "not oil")

@@ -19,12 +19,12 @@ from gt2lite.selection import (
     HeldOut,
     MeanPlanes,
     Ranks,
-    TrainingRun,
     best_family,
     call_all,
     checkpoint_epochs,
     choose_systems,
     system_seeds,
+    training_run,
 )
 from gt2lite.system import Planes
 from gt2lite.training import STRONG, DivergenceError, train
@@ -252,8 +252,8 @@ def test_a_candidate_is_scored_on_rows_that_it_has_not_seen(curve):
     ranks = Ranks.fit(X)
     folds = selection._Folds(X, y, ranks, 0, None)
     (trial, *_) = selection._trials(QUICK, "scaled", 2)
-    learned = {tuple(row) for row in folds.training_run(trial, 1).X}
-    scored = {tuple(row) for row in folds.training_run(trial, 1).X_score}
+    X_learn, _, X_score, *_ = folds.training_run(trial, 1).args
+    learned, scored = ({tuple(row) for row in rows} for rows in (X_learn, X_score))
     assert len(scored) == 48 and len(learned) == 192 and not scored & learned
 
 
@@ -267,8 +267,7 @@ def test_candidates_that_diverge_are_left_out_and_if_all_do_the_error_says_so(cu
     wild = replace(QUICK, learning_rate=900.0, weight_decay=1e-9)
     with pytest.raises(DivergenceError, match="learning_rate"):
         choose(curve, wild)
-    run = TrainingRun(*curve, *curve, wild, (6,), seed=0)
-    assert run() == []
+    assert training_run(*curve, *curve, wild, (6,), seed=0) == []
 
 
 def test_the_same_seed_gives_the_same_systems_and_another_seed_others(curve, chosen):
@@ -285,27 +284,27 @@ def test_given_margins_and_inputs_are_not_chosen(curve):
     assert all(system.inputs == "ranks" for system in found.systems)
 
 
-def test_checkpoints_are_epochs_that_grow_by_half_and_end_with_enough_steps():
-    steady = replace(STRONG, epochs=1000, schedule="constant")
-    assert checkpoint_epochs(800, steady) == (4, 6, 9, 14, 20, 30, 46, 68)
-    assert checkpoint_epochs(40_000, steady) == (1, 2, 3, 5)
-    assert checkpoint_epochs(800, replace(steady, epochs=10)) == (4, 6, 9, 10)
-    assert checkpoint_epochs(3, replace(steady, epochs=10_000))[0] == 100
-
-
-def test_with_restarts_checkpoints_are_the_ends_of_cycles():
-    recipe = replace(STRONG, epochs=10_000)
-    assert checkpoint_epochs(800, recipe) == (6, 15, 29, 49, 79, 125, 193, 296)
-    assert checkpoint_epochs(800, replace(recipe, epochs=20)) == (6, 20)
-    assert checkpoint_epochs(48_000, recipe) == (1, 2, 3, 4, 5)
+@pytest.mark.parametrize(
+    ("n_rows", "settings", "wanted"),
+    [
+        (800, {"schedule": "constant"}, (4, 6, 9, 14, 20, 30, 46, 68)),  # growing by half
+        (40_000, {"schedule": "constant"}, (1, 2, 3, 5)),
+        (800, {"schedule": "constant", "epochs": 10}, (4, 6, 9, 10)),
+        (800, {}, (6, 15, 29, 49, 79, 125, 193, 296)),  # with restarts, the ends of cycles
+        (800, {"epochs": 20}, (6, 20)),
+        (48_000, {}, (1, 2, 3, 4, 5)),
+    ],
+)
+def test_checkpoints_are_epochs_that_end_with_enough_steps(n_rows, settings, wanted):
+    recipe = replace(STRONG, **({"epochs": 10_000} | settings))
+    assert checkpoint_epochs(n_rows, recipe) == wanted
 
 
 def test_a_training_run_ends_after_two_checkpoints_without_a_gain(curve, monkeypatch):
     scores = iter([3.0, 2.0, 2.5, 2.1, 0.1])
     monkeypatch.setattr(selection, "best_family", lambda rows: FamilyScore(next(scores), None))
     recipe = replace(STRONG, n_rules=2, epochs=6)
-    run = TrainingRun(*curve, *curve, recipe, (1, 2, 3, 4, 5, 6), seed=0)
-    assert [checkpoint.epoch for checkpoint in run()] == [1, 2, 3, 4]
+    assert len(training_run(*curve, *curve, recipe, (1, 2, 3, 4, 5, 6), seed=0)) == 4
 
 
 def test_another_candidate_is_kept_if_it_costs_at_most_one_percent():
@@ -328,7 +327,7 @@ def test_the_score_of_planes_is_that_of_exact_calibration(curve):
     cuts = [critical_scores(planes, y).cut(rank(level, y.size)) for level in LEVELS]
     ends = cut_ends(planes, [(cut, cut) for cut in cuts])
     wanted = [interval_score(y, ends[0, i], ends[1, i], level) for i, level in enumerate(LEVELS)]
-    rows = HeldOut.at(params, X, y, STRONG.planes.alphas)
+    rows = HeldOut(planes.ends(selection.GRID), planes.output(STRONG.planes.alphas), y)
     below, above = rows.ends[0] - y, y - rows.ends[1]
     found = selection._score(
         y, selection._plane_radius, below, above, lambda r: selection._plane_interval(rows.ends, r)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gt2lite import GT2Regressor, IntervalHead
-from gt2lite.splits import SeenRowsWarning
+from gt2lite.splits import SeenRowsWarning, mark_rows
 
 SMALL = GT2Regressor(n_rules=2, epochs=1)
 RNG = np.random.default_rng(0)
@@ -41,3 +41,8 @@ def test_duplicate_rows_of_a_data_set_are_tolerated(make):
         warnings.simplefilter("ignore")
         warnings.simplefilter("error", SeenRowsWarning)
         make().fit(few[:400], target[:400]).calibrate(few[400:], target[400:])
+
+
+def test_minus_zero_is_zero():
+    one, other = (mark_rows(np.array([[zero]]), np.ones(1)) for zero in (0.0, -0.0))
+    assert one == other

@@ -6,8 +6,6 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from gt2lite import system
 from gt2lite.memberships import kappa_of
@@ -16,7 +14,6 @@ from gt2lite.system import (
     constrain,
     n_parameters,
     reference_ends,
-    weigh_planes,
 )
 from gt2lite.training import init_params
 
@@ -152,35 +149,6 @@ def test_the_output_is_the_mean_of_the_plane_centres_weighted_by_alpha():
     np.testing.assert_allclose(planes.output(alphas), expected, rtol=0, atol=1e-12)
 
 
-def test_output_by_hand():
-    ends = np.array([[[0.0], [1.0]], [[6.0], [1.0]]])  # one sample, planes [0, 6] and [1, 1]
-    found = weigh_planes(ends, np.array([0.25, 1.0]))
-    np.testing.assert_allclose(found, [(0.25 * 3 + 1 * 1) / 1.25], rtol=1e-15)
-
-
-@given(
-    seed=st.integers(0, 10**6),
-    shape=st.tuples(st.integers(1, 4), st.integers(1, 5)),
-    far=st.sampled_from([0.0, 1.0, 10.0, 1e4]),
-    alphas=st.lists(st.floats(0.01, 1), min_size=2, max_size=5),
-)
-@settings(deadline=None, derandomize=True)
-def test_planes_are_ordered_and_nested(seed, shape, far, alphas):
-    params, X = a_system(6, *shape, seed=seed)
-    X = far * X
-    lower, upper = Planes(params, X).ends(sorted(alphas))
-    allowed = 1e-12 * np.abs(consequents(params, X)).max()
-    assert (lower <= upper).all()
-    assert (np.diff(lower, axis=0) >= -allowed).all()
-    assert (np.diff(upper, axis=0) <= allowed).all()
-
-
-def test_planes_get_strictly_wider_where_rules_differ():
-    params, X = a_system()
-    width = np.subtract(*Planes(params, X).ends((0.01, 0.3, 0.9, 1.0))[::-1])  # (K, N)
-    assert (np.diff(width, axis=0) < 0).all()
-
-
 @pytest.mark.parametrize("M", [1, 3, 600])
 @pytest.mark.parametrize("far", [1e6, 1e200])
 def test_ends_are_finite_however_far_out(M, far):
@@ -197,30 +165,6 @@ def test_ends_are_finite_however_far_out(M, far):
     assert np.isfinite(planes(np.array([1.0, 0.01, 1.0, 0.3, 0.3, 1.0]))).all()
     # and the samples nearby do not notice
     np.testing.assert_allclose(ends[:, :, :4], Planes(params, X[:4]).ends(ALPHAS), atol=1e-12)
-
-
-def test_far_out_the_type_1_system_listens_to_the_nearest_rule():
-    # sigma alike, so that the rule whose centre is nearest is the only one left at 1e6
-    params, _ = a_system(M=1)
-    params["raw_sigma"][:] = 1.0
-    X = np.array([[1e6]])
-    nearest = params["c"].argmax()
-    expected = consequents(params, X)[0, nearest]
-    np.testing.assert_allclose(Planes(params, X)(1.0), [[expected]] * 2, rtol=1e-12)
-
-
-def test_the_order_of_the_rules_does_not_matter():
-    params, X = a_system()
-    turn = np.random.default_rng(1).permutation(5)
-    turned = {name: v if name in ("raw_l", "raw_r") else v[turn] for name, v in params.items()}
-    found, expected = Planes(turned, X).ends(ALPHAS), Planes(params, X).ends(ALPHAS)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
-
-
-def test_the_sign_of_raw_sigma_does_not_matter():
-    params, X = a_system()
-    found = Planes({**params, "raw_sigma": -params["raw_sigma"]}, X).ends(ALPHAS)
-    np.testing.assert_array_equal(found, Planes(params, X).ends(ALPHAS))
 
 
 def test_rows_do_not_know_of_each_other():

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
 import pickle
-import threading
-import warnings
 from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
@@ -100,22 +97,16 @@ def test_start_values_lie_in_their_ranges():
     np.testing.assert_array_equal(half, params["raw_sigma"] / 2)
 
 
-def test_well_separated_clusters_are_found():
-    rng = np.random.default_rng(0)
-    clusters = [rng.normal(at, 0.1, size) for at, size in ((-50, 5), (0, 40), (3, 20), (90, 1))]
-    X = rng.permutation(np.concatenate(clusters))[:, None]
-    for seed in range(10):
-        c = np.sort(init_params(X, 4, np.random.default_rng(seed))["c"][:, 0])
-        np.testing.assert_allclose(c, [cluster.mean() for cluster in clusters], rtol=0, atol=1e-12)
-
-
-def test_joint_clusters_are_found_and_every_rule_stands_in_one():
-    rng = np.random.default_rng(0)
-    at = np.array([[-9.0, 9.0], [0.0, 0.0], [9.0, 9.0], [9.0, -9.0]])
-    X = np.concatenate([place + 0.1 * rng.normal(size=(30, 2)) for place in at])
+@pytest.mark.parametrize(
+    ("start", "at"),
+    [("per_input", [[-50], [0], [3], [90]]), ("joint", [[-9, 9], [0, 0], [9, 9], [9, -9]])],
+)
+def test_well_separated_clusters_are_found_and_every_rule_stands_in_one(start, at):
+    rng, M = np.random.default_rng(0), len(at[0])
+    X = np.concatenate([np.array(place) + 0.1 * rng.normal(size=(30, M)) for place in at])
+    means = X.reshape(4, 30, M).mean(axis=1)
     for seed in range(5):
-        c = init_params(X, 4, np.random.default_rng(seed), start="joint")["c"]
-        means = X.reshape(4, 30, 2).mean(axis=1)
+        c = init_params(rng.permutation(X), 4, np.random.default_rng(seed), start=start)["c"]
         order = [int(np.argmin(((means - centre) ** 2).sum(axis=1))) for centre in c]
         assert sorted(order) == [0, 1, 2, 3]
         np.testing.assert_allclose(c, means[order], rtol=0, atol=1e-12)
@@ -162,6 +153,7 @@ def test_start_values_exist_for_degenerate_rows(rows, start):
     X = np.array(rows)
     params = init_params(X, 5, np.random.default_rng(0), start=start)
     assert (params["raw_sigma"] > 0).all()
+    assert (params["raw_sigma"][:, X.min(axis=0) == X.max(axis=0)] == 1).all()  # constants
     assert (params["c"] >= X.min(axis=0)).all() and (params["c"] <= X.max(axis=0)).all()
     assert np.isfinite(Planes(params, X).ends((0.01, 0.5, 1.0))).all()
 
@@ -305,19 +297,14 @@ def test_single_precision_learns_the_same_up_to_rounding_and_returns_doubles():
     np.testing.assert_allclose(single.history, double.history, rtol=1e-4)
 
 
-def test_the_loss_goes_down():
-    X, y = a_table(N=200)
-    recipe = Recipe(n_rules=5, epochs=40, learning_rate=0.01)
+def test_the_loss_goes_down_and_the_envelope_covers_about_what_it_was_asked_to():
+    X, y = a_table(N=1000)
+    recipe = Recipe(n_rules=5, coverage=0.8, epochs=60, learning_rate=0.01)
     trained = train(X, y, recipe)
     assert trained.history[-1] < 0.5 * trained.history[0]
-    output = Planes(trained.params, X).output(recipe.planes.alphas)
-    assert np.sqrt(np.mean((output - y) ** 2)) < 0.5 * y.std()
-
-
-def test_the_trained_envelope_covers_about_what_it_was_asked_to():
-    X, y = a_table(N=1000)
-    trained = train(X, y, Recipe(n_rules=5, coverage=0.8, epochs=60, learning_rate=0.01))
-    lower, upper = Planes(trained.params, X)(0.01)
+    planes = Planes(trained.params, X)
+    assert np.sqrt(np.mean((planes.output(recipe.planes.alphas) - y) ** 2)) < 0.5 * y.std()
+    lower, upper = planes(0.01)
     assert np.mean((lower <= y) & (y <= upper)) == pytest.approx(0.8, abs=0.05)
 
 
@@ -388,20 +375,14 @@ def test_awkward_data_trains(X, n_rules, smf, objective):
     assert np.isfinite(Planes(trained.params, X).ends(recipe.planes.alphas)).all()
 
 
-@pytest.mark.parametrize(
-    ("X", "y", "name"),
-    [
-        (np.zeros(3), np.zeros(3), "X"),
+def test_invalid_data_is_refused():
+    for X, y, name in (
         (np.zeros((0, 2)), np.zeros(0), "X"),
-        (np.zeros((3, 1)), np.zeros(4), "y"),
-        (np.zeros((3, 1)), np.zeros((3, 1)), "y"),
         (np.full((3, 1), np.nan), np.zeros(3), "X"),
-        (np.zeros((3, 1)), np.array([0, np.inf, 0]), "y"),
-    ],
-)
-def test_invalid_data_is_refused(X, y, name):
-    with pytest.raises(ValueError, match=f"^{name} "):
-        train(X, y, Recipe(epochs=1))
+        (np.zeros((3, 1)), np.zeros((3, 1)), "y"),
+    ):
+        with pytest.raises(ValueError, match=f"^{name} "):
+            train(X, y, Recipe(epochs=1))
 
 
 def test_the_callback_is_called_after_every_epoch_and_changes_nothing():
@@ -433,12 +414,12 @@ def test_inputs_can_be_drawn_anew_for_every_epoch():
 
 def test_keep_best_returns_the_epoch_with_the_smallest_loss_over_all_rows():
     X, y = a_table()
-    settings = {"n_rules": 3, "epochs": 30, "batch_size": 16, "learning_rate": 0.3}
+    settings = {"n_rules": 3, "epochs": 60, "batch_size": 16, "learning_rate": 0.08}
     recipe, heard = Recipe(**settings, keep="best"), Recorder()
     trained = train(X, y, recipe, callback=heard)
     losses = [full_loss(params, X, y, recipe) for params in heard.params]
     best = int(np.argmin(losses))
-    assert 0 < best < 29  # otherwise this test is weak
+    assert 0 < best < 59 and min(losses[best + 1 :]) < 1.01 * losses[best]  # or this test is weak
     assert_same(trained.params, heard.params[best], atol=0)
     np.testing.assert_array_equal(train(X, y, Recipe(**settings)).history, trained.history)
 
@@ -486,42 +467,29 @@ def test_divergence_in_the_first_epoch_leaves_the_start_values():
     assert caught.value.history.shape == (0,)
 
 
-class After(Adam):
-    """An optimiser that does something after a given step."""
+def after(step, act):
+    """Return an optimiser that does something to the parameters after a given step."""
 
-    step, act = 0, None
+    class After(Adam):
+        def update(self, g, count=None):
+            super().update(g, count)
+            if self.steps == step:
+                act(self.vector)
 
-    def update(self, g, count=None):
-        super().update(g, count)
-        if self.steps == self.step:
-            self.act()
-
-
-class Infinite(After):
-    step = 7
-
-    def act(self):
-        self.vector[0] = np.inf
+    return After
 
 
-class Leaping(After):
-    step = 5
-
-    def act(self):
-        self.vector *= 1e4  # far away, though not to infinity
+def interrupt(vector):
+    raise KeyboardInterrupt
 
 
-class Interrupted(After):
-    step = 23  # in epoch 5, of 5 steps each
-
-    def act(self):
-        raise KeyboardInterrupt
+INTERRUPTED = after(23, interrupt)  # in epoch 5, of 5 steps each
 
 
 def test_divergence_later_leaves_the_last_finite_epoch(monkeypatch):
     X, y = a_table()
     heard = Recorder()
-    monkeypatch.setattr(training, "Adam", Infinite)
+    monkeypatch.setattr(training, "Adam", after(7, lambda vector: vector.fill(np.inf)))
     with pytest.raises(DivergenceError, match=r"epoch 7 of 50") as caught:
         train(X, y, Recipe(n_rules=3, epochs=50, learning_rate=0.01), callback=heard)
     assert len(heard.epochs) == 6
@@ -617,7 +585,9 @@ def test_no_other_answer_ends_training(answer):
 
 def test_divergence_is_found_if_training_is_ended_early(monkeypatch):
     X, y = a_table()
-    monkeypatch.setattr(training, "Adam", Leaping)
+    # far away, though not to infinity
+    leap = after(5, lambda vector: np.multiply(vector, 1e4, out=vector))
+    monkeypatch.setattr(training, "Adam", leap)
     recipe, heard = Recipe(n_rules=3, epochs=50), Stopping(5, True)
     with pytest.raises(DivergenceError, match="epoch 5 of 50") as caught:
         train(X, y, recipe, callback=heard)
@@ -637,7 +607,7 @@ def test_ctrl_c_keeps_what_the_last_complete_epoch_would_keep(keep, averaging, m
     with pytest.warns(InterruptedTrainingWarning, match="epoch 4 of 60") as seen:
         after = train(X, y, recipe, callback=stop, on_interrupt="keep")
     assert seen[0].filename == __file__
-    monkeypatch.setattr(training, "Adam", Interrupted)
+    monkeypatch.setattr(training, "Adam", INTERRUPTED)
     with pytest.warns(InterruptedTrainingWarning, match="epoch 4 of 60"):
         within = train(X, y, recipe, on_interrupt="keep")  # within epoch 5
     for found in (after, within):
@@ -648,38 +618,8 @@ def test_ctrl_c_keeps_what_the_last_complete_epoch_would_keep(keep, averaging, m
 def test_ctrl_c_is_raised_by_default_and_before_the_end_of_the_first_epoch(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         train(*a_table(), Recipe(n_rules=2), callback=Stopping(3, error=KeyboardInterrupt))
-    monkeypatch.setattr(training, "Adam", Interrupted)
+    monkeypatch.setattr(training, "Adam", INTERRUPTED)
     with pytest.raises(KeyboardInterrupt):
         train(*a_table(N=400), Recipe(**SCORED), on_interrupt="keep")
     with pytest.raises(ValueError, match="on_interrupt must"):
         train(*a_table(), on_interrupt="hm")
-
-
-def test_ctrl_c_at_any_moment_keeps_a_whole_epoch_and_leaves_numpy_as_it_was():
-    X, y = a_table(N=400)
-    settings = {"n_rules": 2, "averaging": 0.9, "keep": "validation"}
-    heard = Recorder()
-    train(X, y, Recipe(**settings, epochs=300), callback=heard)
-    before, kept = (np.geterr(), np.getbufsize()), 0
-    strike = ctypes.pythonapi.PyThreadState_SetAsyncExc
-    here = ctypes.c_ulong(threading.get_ident())
-    for i in range(40):
-        timer = threading.Timer(
-            0.01 + 3e-4 * i, strike, (here, ctypes.py_object(KeyboardInterrupt))
-        )
-        try:
-            with warnings.catch_warnings(record=True) as seen:
-                warnings.simplefilter("always")
-                timer.start()
-                found = train(X, y, Recipe(**settings, epochs=100_000), on_interrupt="keep")
-        except KeyboardInterrupt:  # too early
-            continue
-        finally:
-            timer.join()
-            assert (np.geterr(), np.getbufsize()) == before
-        assert [warning.category for warning in seen] == [InterruptedTrainingWarning]
-        if (n := len(found.history)) <= 300:
-            kept += 1
-            best = int(np.argmin(heard.losses[:n]))
-            assert_same(found.params, heard.params[best], atol=0)
-    assert kept >= 10

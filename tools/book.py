@@ -131,7 +131,7 @@ def print_book(root: Path, profile: str, solutions: bool = True) -> Path:
 def make_slides(root: Path, profile: str) -> None:
     """Build the book and make slides of its chapters."""
     html = build_book(root, profile)
-    names = [chapter.name for chapter in chapters(root)]
+    names = [chapter.name for chapter in chapters(root) if chapter.path.parent.name == "chapters"]
     made = slides.write_slides(html, root / "_build" / "slides", names)
     _say(f"slides: {len(made)} files, such as {_shown(made[0])}; move with the arrow keys")
 

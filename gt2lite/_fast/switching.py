@@ -215,29 +215,12 @@ def _switched_sums(terms: Array, sums: Array) -> None:
         np.matmul(_switch_matrices(P, terms.dtype), terms, out=sums)
         return
     upper, lower = terms[:, :, :P], terms[:, :, P:]
-    for rows, small, large in (
-        (sums[:, :, :P], upper, _shifted(lower, -1)),
-        (sums[:, :, P:], _shifted(lower, 1), upper),
-    ):
-        # rows[j] = small[0] + ... + small[j] + large[j] + ... + large[P - 1]
-        rows[:, :, 0] = small[:, :, 0]
-        for j in range(1, P):
-            np.add(rows[:, :, j - 1], small[:, :, j], out=rows[:, :, j])
-        run = np.zeros_like(rows[:, :, 0])
-        for j in range(P - 1, -1, -1):
-            run += large[:, :, j]
-            rows[:, :, j] += run
+    first, last = sums[:, :, :P], sums[:, :, P:]
+    np.add.accumulate(upper, axis=2, out=first)
+    first[:, :, :-1] += np.add.accumulate(lower[:, :, :0:-1], axis=2)[:, :, ::-1]
+    last[:] = np.add.accumulate(upper[:, :, ::-1], axis=2)[:, :, ::-1]
+    last[:, :, 1:] += np.add.accumulate(lower[:, :, :-1], axis=2)
     np.negative(sums[1, :, P:], out=sums[1, :, P:])
-
-
-def _shifted(terms: Array, by: int) -> Array:
-    """Return `terms` moved by one along the rules, with 0 where nothing comes in."""
-    moved = np.zeros_like(terms)
-    if by > 0:
-        moved[:, :, 1:] = terms[:, :, :-1]
-    else:
-        moved[:, :, :-1] = terms[:, :, 1:]
-    return moved
 
 
 @functools.cache

@@ -66,7 +66,7 @@ def bin_coverage(
     bins: Sequence[str],
     level: float,
     *,
-    sizes: Sequence[int] = (),
+    sizes: Sequence[float] = (),
 ) -> Axes:
     """Draw the coverage of each bin, a line for each series, around the level.
 

@@ -5,7 +5,7 @@ Each takes `ax` and the estimator, and rows as `fit` does: arrays or data frames
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,12 +25,13 @@ from gt2lite.plots.style import (
     GREY,
     LINES,
     MARKS,
+    STRONG,
     labelled,
     legend_above,
     nth,
     plain_text,
 )
-from gt2lite.rules import input_names
+from gt2lite.rules import POOLED, input_names, named_table, number
 from gt2lite.system import constrain
 
 if TYPE_CHECKING:
@@ -220,6 +221,95 @@ def plot_rules(
             )  # fmt: skip
     legend_above(ax, 3, columnspacing=1.2)
     return labelled(ax, name, label)
+
+
+def plot_rule_coverage(
+    ax: Axes,
+    regs: GT2Regressor | Mapping[str, GT2Regressor],
+    X: Any,
+    y: Any,
+    coverage: float = 0.9,
+    *,
+    system: int = 0,
+) -> Axes:
+    """Draw the share of rows covered where each rule leads, with their number and mean width.
+
+    The band shows sampling variation: two standard deviations of a share, from the numbers of
+    these rows and of the calibration rows. Rules that the last estimator was calibrated on
+    together, or that lead on fewer than 2% of the rows, are one group.
+
+    Args:
+        ax: where to draw.
+        regs: a calibrated estimator, or several by name, with the same rules; the rows and widths
+            named are those of the last one.
+        X: inputs (N, M) that took no part in training or calibration.
+        y: their targets (N,).
+        coverage: the level.
+        system: index of the system whose rules lead.
+    """
+    named = regs if isinstance(regs, Mapping) else {"intervals": regs}
+    level, last = between("coverage", coverage, 0, 1), list(named.values())[-1]
+    leader = last.rule_weights(X, system=system).argmax(axis=1) + 1
+    kept = np.unique(leader)[np.unique(leader, return_counts=True)[1] >= 0.02 * len(leader)]
+    n_calibrated: Mapping[Any, int] = {}
+    if (groups := getattr(last, "rule_groups_", None)) is not None and groups.system == system:
+        kept = np.intersect1d(kept, groups.own)
+        n_calibrated = last.calibrator_.sizes
+    leader = np.where(np.isin(leader, kept), leader, 0)  # 0 is the group of the others
+    rules = [*kept.tolist(), 0] if (leader == 0).any() else kept.tolist()
+    shares, lower, upper = {}, np.empty(0), np.empty(0)
+    for name, reg in named.items():
+        lower, upper = reg.predict_interval(X, coverage=level)
+        covered = covers(read_target(y, len(lower)), lower, upper)
+        shares[name] = np.array([covered[leader == rule].mean() for rule in rules])
+    sizes = [int((leader == rule).sum()) for rule in rules]
+    widths = [number(w := float(np.mean((upper - lower)[leader == r])), w / 100) for r in rules]
+    names = [f"rule {rule}" if rule else "others" for rule in rules]
+    ticks = [f"{t}\n{n}\n{w}" for t, n, w in zip(names, sizes, widths, strict=True)]
+    every = last.calibrator_.n_samples
+    pairs = zip(sizes, (n_calibrated.get(rule or POOLED, every) for rule in rules), strict=True)
+    bin_coverage(ax, shares, ticks, level, sizes=[1 / (1 / n + 1 / m) for n, m in pairs])
+    if len(named) > 1:
+        legend_above(ax)
+    return labelled(ax, "rule that leads, its rows, mean width of intervals", "rows covered (%)")
+
+
+def plot_along(
+    ax: Axes,
+    regs: Mapping[str, GT2Regressor],
+    input: str | int,
+    X: Any,
+    coverage: float = 0.9,
+    *,
+    minus: GT2Regressor | None = None,
+    target: str = "target",
+) -> Axes:
+    """Draw the interval bounds of several estimators along one input, the others at their median.
+
+    Args:
+        ax: where to draw.
+        regs: calibrated estimators by name, trained on the same columns of numbers.
+        input: its name, or its number counted from 0.
+        X: rows (N, M) that give the range of the input and the medians of the others.
+        coverage: the level.
+        minus: an estimator whose prediction is subtracted from all bounds.
+        target: name of the target.
+    """
+    m, label = _find_input(next(iter(regs.values())), input)
+    values = read_table(X)[0]
+    rows = np.tile(np.median(values, axis=0), (201, 1))
+    low, high = np.quantile(values[:, m], [0.005, 0.995]).tolist()
+    rows[:, m] = np.linspace(low, high, 201)
+    for i, (name, reg) in enumerate(regs.items()):
+        table = named_table(rows, getattr(reg, "feature_names_in_", None))
+        shift = 0.0 if minus is None else minus.predict(table)
+        for bounds, shown in zip(reg.predict_interval(table, coverage), (name, None), strict=True):
+            ax.plot(
+                rows[:, m], bounds - shift, color=nth(STRONG, i), linestyle=nth(LINES, i),
+                linewidth=1.6, label=shown,
+            )  # fmt: skip
+    legend_above(ax)
+    return labelled(ax, label, plain_text(target))
 
 
 def plot_coverage_by(

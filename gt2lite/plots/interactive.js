@@ -1,95 +1,7 @@
-// What moves in the pictures of `interactive.py`: plain SVG and native sliders, no library.
-// Every element on the page brings its data along; this script finds those that still
-// stand and sets them going. All words that change are also told to screen readers.
+// The figures of `interactive.py`, drawn with `controls.js`.
 (() => {
   "use strict";
-
-  // Elements
-
-  const add = (parent, tag, attributes = {}, text = "") => {
-    const space = parent.namespaceURI === "http://www.w3.org/2000/svg" || tag === "svg";
-    const node = space
-      ? document.createElementNS("http://www.w3.org/2000/svg", tag)
-      : document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-    if (text) node.textContent = text;
-    parent.append(node);
-    return node;
-  };
-
-  // A labelled slider; `say` turns its value into what is shown and spoken.
-  const slider = (parent, name, { min, max, step, value, say = String }, moved) => {
-    const row = add(parent, "div", { class: "gt2-slider" });
-    const label = add(row, "label");
-    add(label, "span", {}, name);
-    const input = add(label, "input", { type: "range", min, max, step, value });
-    const shown = add(row, "span", { class: "gt2-value", "aria-hidden": "true" });
-    const tell = () => {
-      shown.textContent = say(input.valueAsNumber);
-      input.setAttribute("aria-valuetext", shown.textContent);
-    };
-    input.addEventListener("input", () => {
-      tell();
-      moved();
-    });
-    tell();
-    return input;
-  };
-
-  // A picture as wide as its place and at most `tallest` high, drawn again when its width
-  // changes; returns how to redraw it.
-  const panel = (parent, label, tallest, draw, grow = 1) => {
-    const place = add(parent, "div", { class: "gt2-panel", style: `flex-grow: ${grow}` });
-    const root = add(place, "svg", { role: "img", "aria-label": label });
-    let width = 0;
-    const redraw = () => {
-      const height = Math.round(Math.min(tallest, 0.75 * width));
-      root.replaceChildren();
-      root.setAttribute("height", height);
-      root.setAttribute("viewBox", `0 0 ${width} ${height}`);
-      draw(root, width, height);
-    };
-    new ResizeObserver(() => {
-      if (place.clientWidth && place.clientWidth !== width) {
-        width = place.clientWidth;
-        redraw();
-      }
-    }).observe(place);
-    return () => width && redraw();
-  };
-
-  // Scales, ticks and names of two axes; returns the functions from values to pixels.
-  const axes = (root, width, height, x, y) => {
-    const [left, right, top, bottom] = [38, 10, 24, 40];
-    const X = (v) => left + ((v - x.from) / (x.to - x.from)) * (width - left - right);
-    const Y = (v) => height - bottom - ((v - y.from) / (y.to - y.from)) * (height - top - bottom);
-    for (const v of y.ticks ?? ticks(y.from, y.to)) {
-      add(root, "path", { class: "gt2-grid", d: `M${left} ${Y(v)}H${width - right}` });
-      add(root, "text", { x: left - 5, y: Y(v) + 4, "text-anchor": "end" }, number(v));
-    }
-    for (const v of x.ticks ?? ticks(x.from, x.to)) {
-      add(root, "path", { class: "gt2-grid", d: `M${X(v)} ${top}V${height - bottom}` });
-      add(root, "text", { x: X(v), y: height - bottom + 16, "text-anchor": "middle" }, number(v));
-    }
-    const middle = (left + width - right) / 2;
-    add(root, "text", { x: middle, y: height - 7, "text-anchor": "middle" }, x.name);
-    add(root, "text", { x: 2, y: 13 }, y.name);
-    return [X, Y];
-  };
-
-  const ticks = (from, to) => {
-    const raw = (to - from) / 5;
-    const ten = 10 ** Math.floor(Math.log10(raw));
-    const step = [1, 2, 5, 10].find((s) => s * ten >= raw) * ten;
-    const found = [];
-    for (let i = Math.ceil(from / step - 1e-9); i * step <= to + 1e-9 * step; i++) found.push(i * step);
-    return found;
-  };
-
-  const minus = (text) => text.replace("-", "\u2212");
-  const number = (v) => minus(String(Number(v.toPrecision(6))));
-  const fixed = (v, digits = 2) => minus(v.toFixed(digits));
-  const path = (points, close = "") => `M${points.map((p) => p.map((v) => v.toFixed(1))).join("L")}${close}`;
+  const { add, slider, panel, axes, ticks, minus, number, fixed, path, miss, start } = window.gt2liteControls;
 
   // The height of the cut against what its intervals cover
 
@@ -125,10 +37,7 @@
       y.forEach((v, i) => {
         const [px, py] = [X(i + 1), Y(value(v))];
         if (inside(i)) add(svg, "circle", { class: "gt2-dot", cx: px, cy: py, r: 2 });
-        else {
-          const cross = `M${px - 3} ${py - 3}l6 6m0 -6l-6 6`;
-          add(svg, "path", { class: "gt2-miss", d: cross });
-        }
+        else miss(svg, px, py);
       });
     };
     const share = (k) => (100 * covered[k]) / total;
@@ -413,13 +322,5 @@
     side(1);
   };
 
-  window.gt2lite = { add, slider, panel, axes, fixed, path };  // for `play.js`
-  const kinds = { alpha: alphaSlider, set: set3d, switch: switchPoint };
-  for (const element of document.querySelectorAll(".gt2-live:not([data-ready])")) {
-    if (!(element.dataset.kind in kinds)) continue;
-    element.dataset.ready = "";
-    const data = JSON.parse(element.querySelector("script[type='application/json']").textContent);
-    for (const still of element.querySelectorAll(".gt2-still")) still.hidden = true;
-    kinds[element.dataset.kind](add(element, "div"), data);
-  }
+  start({ alpha: alphaSlider, set: set3d, switch: switchPoint });
 })();

@@ -1,10 +1,10 @@
 """Interactive figures: no server, no network, no library.
 
 Each function here returns an `Interactive`, which a notebook shows when a cell ends in it. Its
-HTML is complete in itself: a still figure, the data as JSON, a style and a script
-(`interactive.css`, `interactive.js`). Where scripts run, sliders and live drawings replace the
-still: on the pages of the book, in JupyterLab, in Colab. Elsewhere the still stays. Every element
-carries the script, which is small, so that each cell works without the others.
+HTML is complete in itself: a still figure, the data as JSON, a style and scripts (`controls.js`
+and `interactive.js`). Where scripts run, sliders and live drawings replace the still: on the pages
+of the book, in JupyterLab, in Colab. Elsewhere the still stays. Every element carries the scripts,
+which are small, so that each cell works without the others.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from __future__ import annotations
 import base64
 import io
 import json
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +24,7 @@ from numpy.typing import ArrayLike
 
 from gt2lite._validation import Array, vector
 from gt2lite.memberships import ALPHA_0
+from gt2lite.model_file import plain
 from gt2lite.plots.calibration import interval_bands
 from gt2lite.plots.inference import chosen_weights
 from gt2lite.plots.sets import z_gt2_surface
@@ -34,6 +34,8 @@ from gt2lite.reduction import type_reduce
 if TYPE_CHECKING:
     from gt2lite.system import Planes
 
+_HERE = Path(__file__).parent
+EVALUATOR = _HERE.parent / "evaluator.js"  # of model files, for figures that need a model
 _START = 0.3  # the plane that is shown first
 _STEPS = 999  # bounds are drawn, not read: this is finer than a screen
 
@@ -45,25 +47,27 @@ class Interactive:
     Args:
         kind: name of its drawing in the script.
         data: the data of that drawing.
-        still: the figure shown if no script runs, as PNG.
+        figure: the figure shown if no script runs.
         alt: description of the figure.
-        more: path without suffix of a style and a script that are added to those of this module.
+        scripts: paths of the scripts that draw it, with `controls.js`.
     """
 
     kind: str
-    data: dict[str, Any]
-    still: bytes
+    data: dict[str, Any] = field(repr=False)
+    figure: Figure = field(repr=False)
     alt: str
-    more: Path | None = None
+    scripts: tuple[Path, ...] = (_HERE / "interactive.js",)
 
     def _repr_html_(self) -> str:
-        data = json.dumps(self.data, separators=(",", ":"), allow_nan=False)
+        data = json.dumps(self.data, separators=(",", ":"), allow_nan=False, default=plain)
         data = data.replace("<", r"\u003c")  # nothing in it may end the script element
-        picture = "data:image/png;base64," + base64.b64encode(self.still).decode()
-        sources = [path for path in (Path(__file__), self.more) if path]
-        style, script = (
-            "".join(_text(path.with_suffix(kind)) for path in sources) for kind in (".css", ".js")
-        )
+        still = io.BytesIO()
+        with context(STYLE):
+            self.figure.savefig(still, format="png", dpi=100)
+        picture = "data:image/png;base64," + base64.b64encode(still.getvalue()).decode()
+        sources = [_HERE / "controls.js", *self.scripts]
+        style = (_HERE / "interactive.css").read_text(encoding="utf-8")
+        script = "".join(path.read_text(encoding="utf-8") for path in sources)
         return (
             f'<div class="gt2-live" data-kind="{self.kind}"><style>{style}</style>'
             f'<img class="gt2-still" alt="{escape(self.alt)}" src="{picture}">'
@@ -71,11 +75,6 @@ class Interactive:
             f'<script type="application/json">{data}</script>'
             f"<script>{script}</script></div>"
         )
-
-
-@cache
-def _text(path: Path) -> str:
-    return path.read_text(encoding="utf-8")
 
 
 def alpha_slider(
@@ -127,7 +126,7 @@ def alpha_slider(
         f"{share[0]:.1f} % of the samples, the plane alpha = {_START:g} lies inside it and "
         f"covers {share[1]:.1f} %."
     )
-    return Interactive("alpha", data, as_png(figure), alt)
+    return Interactive("alpha", data, figure, alt)
 
 
 def set_3d(c: float, sigma: float, s_l: float, s_r: float) -> Interactive:
@@ -148,7 +147,7 @@ def set_3d(c: float, sigma: float, s_l: float, s_r: float) -> Interactive:
         "Upright bell-shaped sheets along a curved ridge in three dimensions, "
         f"crossed by a horizontal band at the height alpha = {_START:g}."
     )
-    return Interactive("set", {**gt2_set, **cut}, as_png(figure), alt)
+    return Interactive("set", {**gt2_set, **cut}, figure, alt)
 
 
 def switch_point(f_lower: ArrayLike, f_upper: ArrayLike, y: ArrayLike) -> Interactive:
@@ -169,7 +168,7 @@ def switch_point(f_lower: ArrayLike, f_upper: ArrayLike, y: ArrayLike) -> Intera
         f"and the mean: {float(ends[0]):.3f} for the lower end, {float(ends[1]):.3f} for the upper."
     )
     data = {name: values.tolist() for name, values in rules.items()}
-    return Interactive("switch", data, as_png(figure), alt)
+    return Interactive("switch", data, figure, alt)
 
 
 def by_consequent(f_lower: ArrayLike, f_upper: ArrayLike, y: ArrayLike) -> dict[str, Array]:
@@ -186,11 +185,3 @@ def still_figure(
     with context(STYLE):
         figure = Figure(figsize=size)
         return figure, figure.subplots(1, columns, subplot_kw=axes)
-
-
-def as_png(figure: Figure) -> bytes:
-    """Return a figure as PNG, in the look of the book."""
-    sink = io.BytesIO()
-    with context(STYLE):
-        figure.savefig(sink, format="png", dpi=100)
-    return sink.getvalue()

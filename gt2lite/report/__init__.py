@@ -22,7 +22,7 @@ from typing import Any
 try:
     import jinja2  # noqa: F401
     import matplotlib  # noqa: F401
-    import pandas  # noqa: F401
+    import pandas as pd
     import sklearn  # noqa: F401
 except ModuleNotFoundError as error:  # pragma: no cover
     raise ImportError(
@@ -55,26 +55,24 @@ class Report:
     findings: Findings = field(repr=False)  #: everything else on the page
 
     def __str__(self) -> str:
-        lines = [
-            f"{percent(row.level):>5}%: covers {row.share:.1%} of {row.n_rows:,} test rows "
-            f"({row.verdict}, {row.low:.1%} to {row.high:.1%}), mean width {number(row.width)}, "
-            f"interval score {number(ours)} (boosted trees: {number(theirs)})"
-            for row, ours, theirs in zip(
-                self.coverages, self.accuracies[0].scores, self.accuracies[1].scores, strict=True
-            )
-        ]
+        ours, trees = self.accuracies[:2]
+        columns = {
+            "level": [f"{percent(row.level)}%" for row in self.coverages],
+            "covered": [f"{row.share:.1%}" for row in self.coverages],
+            "verdict": [row.verdict for row in self.coverages],
+            "mean width": [number(row.width) for row in self.coverages],
+            "interval score": [number(score) for score in ours.scores],
+            "boosted trees": [number(score) for score in trees.scores],
+        }
         errors = ", ".join(f"{a.name} {number(a.rmse)}" for a in self.accuracies[:3])
-        alerts = [*self.findings.alerts, *self.findings.warnings]
-        return "\n".join(
-            [
-                *lines,
-                f"RMSE: {errors}",
-                *(f"alert: {alert}" for alert in alerts),
-                f"page: {self.page}",
-                f"predictions: {self.predictions}",
-                f"model: {self.saved}",
-            ]
-        )
+        lines = [
+            f"Intervals of {self.coverages[0].n_rows:,} test rows:",
+            pd.DataFrame(columns).to_string(index=False),
+            f"RMSE: {errors}",
+            *(f"alert: {alert}" for alert in [*self.findings.alerts, *self.findings.warnings]),
+            *(f"file: {path}" for path in (self.page, self.predictions, self.saved)),
+        ]
+        return "\n".join(lines)
 
 
 def report(
@@ -176,13 +174,15 @@ def _check_folder(folder: Path, overwrite: bool, table: Any) -> None:
         raise TableError(f"out must be a folder, and {str(above)!r} is a file: name another one")
     if not os.access(above, os.W_OK | os.X_OK):
         raise TableError(f"out: there is no permission to write into {str(above)!r}")
-    for path in (folder / name for name in FILES):
-        if path.exists() and table is not None and path.samefile(table):
-            raise TableError(f"out: the table itself is {str(path)!r}: name another folder")
-        if os.path.lexists(path) and not overwrite:
-            raise TableError(
-                f"out: there is {str(path)!r} already: name another folder by --out, or add "
-                "--overwrite"
-            )
-        if path.exists() and not path.is_file():
-            raise TableError(f"out: {str(path)!r} is not a file: name another folder")
+    for name in FILES:
+        check_output(folder / name, [] if table is None else [table], overwrite)
+
+
+def check_output(path: Path, inputs: Sequence[str], overwrite: bool) -> None:
+    """Raise an error if a file cannot be written: an input, a file that is there, no file."""
+    if any(path.exists() and os.path.exists(name) and path.samefile(name) for name in inputs):
+        raise TableError(f"out: {str(path)!r} is read, so it cannot be written: name another one")
+    if os.path.lexists(path) and not overwrite:
+        raise TableError(f"out: there is {str(path)!r} already: name another, or add --overwrite")
+    if path.parent.exists():
+        model_file.check_writable(path)

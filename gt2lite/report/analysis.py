@@ -19,8 +19,9 @@ from gt2lite._validation import Array, IntArray, whole
 from gt2lite.calibration import fewest_samples, rank
 from gt2lite.columns import Columns, Frame, TableError, as_labels, find_kind, read_as, specify
 from gt2lite.metrics import covers, interval_score, rmse
-from gt2lite.regressor import GT2Regressor, bound_names, percent
+from gt2lite.regressor import GT2Regressor, NarrowEnvelopeWarning, bound_names, percent
 from gt2lite.report.model import TableModel, put_before, read_bounds, read_levels
+from gt2lite.rules import Rules
 from gt2lite.splits import group_parts, random_parts
 from gt2lite.training import InterruptedTrainingWarning
 
@@ -131,8 +132,10 @@ class Findings:
     alerts: list[str]  #: what may be wrong with the table
     warnings: list[str]  #: what may void the guarantee
     notes: list[str]  #: what else was unusual about the table or the training
-    rules: str  #: the rules in words, of a small system that imitates the model
-    fidelity: str  #: how well it does; empty if these are rules of the model itself
+    target_range: tuple[float, float]  #: smallest and largest target of the training rows
+    rules: Rules  #: the rules of a small system that imitates the model
+    readable: GT2Regressor | None  #: that system; None if these are rules of the model itself
+    fidelity: str  #: how well it imitates the model; empty without it
 
     def bounds(self, level: float) -> tuple[Array, Array]:
         """Return the lower and upper bounds (N,) at a level."""
@@ -221,6 +224,7 @@ def analyse(table: Frame, request: Request, log: Callable[[str], None], verbose:
         alerts=alerts,
         warnings=find_warnings(frame, columns, sets, request),
         notes=[*notes, *unusual, *warned],
+        target_range=(float(parts["training"][1].min()), float(parts["training"][1].max())),
         **read_rules(regressor, *parts["training"], request.target),
     )
 
@@ -363,7 +367,13 @@ def _fit(parts: Parts, request: Request, verbose: bool) -> tuple[GT2Regressor, l
         regressor.calibrate(*parts["calibration"], method="conformal")
     if any(issubclass(warning.category, InterruptedTrainingWarning) for warning in caught):
         raise KeyboardInterrupt  # half a training is not what the page would be about
-    return regressor, [str(warning.message) for warning in caught]
+    notes = [str(w.message) for w in caught if w.category is not NarrowEnvelopeWarning]
+    if len(notes) < len(caught):
+        notes.append(
+            "The model fits its training rows much better than calibration rows; its intervals "
+            "were widened until they cover those."
+        )
+    return regressor, notes
 
 
 def _compare(parts: Parts, predictions: Frame, model: TableModel, trees: Any) -> list[Accuracy]:
@@ -392,15 +402,15 @@ def _compare(parts: Parts, predictions: Frame, model: TableModel, trees: Any) ->
     return found
 
 
-def read_rules(regressor: GT2Regressor, X: Frame, y: Array, target: str) -> dict[str, str]:
-    """Return the rules of a small system that imitates the model, and how well it does.
+def read_rules(regressor: GT2Regressor, X: Frame, y: Array, target: str) -> dict[str, Any]:
+    """Return the rules of a small system that imitates the model, that system, and its fidelity.
 
     Of fewer than 100 rows, the heaviest rules of the model's first system take their place.
     """
-    if len(y) < 100:
-        return {"rules": str(regressor.rules(X, target=target)), "fidelity": ""}
-    small = regressor.readable(X, y)
-    return {"rules": str(small.rules(X, target=target)), "fidelity": str(small.fidelity_)}
+    small = regressor.readable(X, y) if len(y) >= 100 else None
+    fidelity = "" if small is None else str(small.fidelity_)
+    rules = (small or regressor).rules(X, target=target)
+    return {"rules": rules, "readable": small, "fidelity": fidelity}
 
 
 # ------------------------------------------------------------------- measure
@@ -499,10 +509,10 @@ def measure_regions(
     result = []
     for what, values in by.items():
         if len(np.unique(values)) > 3 and np.asarray(values).dtype.kind == "f":
-            low, high = np.quantile(values, [1 / 3, 2 / 3])
-            thirds = [f"up to {low:.4g}", f"{low:.4g} to {high:.4g}", f"above {high:.4g}"]
-            labels = np.array(thirds)[np.searchsorted([low, high], values)]
-            names = thirds
+            limits = np.quantile(values, [1 / 3, 2 / 3])
+            low, high = (f"{v:,.0f}" if abs(v) >= 10_000 else f"{v:.4g}" for v in limits)
+            names = [f"up to {low}", f"{low} to {high}", f"above {high}"]
+            labels = np.array(names)[np.searchsorted(limits, values)]
         else:
             labels = np.array([f"{v:.4g}" if isinstance(v, float) else str(v) for v in values])
             names = pd.Series(labels).value_counts().index[:MOST_REGIONS].tolist()

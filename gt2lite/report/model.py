@@ -18,7 +18,7 @@ from gt2lite._progress import progress_bar
 from gt2lite._validation import between
 from gt2lite.calibration import plain_fraction
 from gt2lite.columns import Columns, Frame, TableError, unique
-from gt2lite.regressor import GT2Regressor, bound_names, percent
+from gt2lite.regressor import ClippedInputsWarning, GT2Regressor, bound_names, percent
 from gt2lite.report.reading import read
 
 CHUNK = 1_000  # rows that are predicted at a time
@@ -104,23 +104,24 @@ class TableModel:
     ) -> Frame:
         """Return the prediction and intervals for each row of a file or a data frame.
 
-        Unseen categories, missing columns and the like are reported in `notes`.
+        How a file was read, unseen categories, missing columns and the like are in `notes`.
 
         Args:
             table: a path or a data frame; the target may be absent.
             levels: coverages, such as ``[0.5, 0.9]``.
             with_inputs: whether to put the columns of the table before the others.
-            sheet: the sheet of an Excel file.
+            sheet: the sheet of an Excel file; None for the first one with the model's columns.
 
         Returns:
             A frame with the columns prediction, lower_90, upper_90, ..., and flags, which says
             what is unusual about a row: unknown categories, values outside the training range,
             filled cells; it is empty for most rows.
         """
-        frame = read(table, sheet=sheet).frame
+        frame, _, read_as = read(table, self.columns.used[0].name, sheet)
         encoded = self.columns.encode(frame)
         found, warned = self.predict_encoded(encoded.inputs, levels)
-        self.notes = [*encoded.notes, *warned, *self.flag_notes(frame.index, encoded.flags)]
+        flagged = self.flag_notes(frame.index, encoded.flags)
+        self.notes = [*read_as[1:], *encoded.notes, *warned, *flagged]
         found["flags"] = encoded.flags
         return put_before(frame, found) if with_inputs else found
 
@@ -147,7 +148,9 @@ class TableModel:
                 )
                 done("")
         frame = pd.DataFrame(values, columns=names, index=X.index)
-        return frame.clip(*self.bounds), list(dict.fromkeys(str(w.message) for w in caught))
+        # `flag_notes` names the rows with clipped inputs
+        texts = [str(w.message) for w in caught if w.category is not ClippedInputsWarning]
+        return frame.clip(*self.bounds), list(dict.fromkeys(texts))
 
     def flag_notes(self, index: Any, flags: Sequence[str]) -> list[str]:
         """Return which rows have flags, and what was done about them, in sentences."""
@@ -164,20 +167,23 @@ class TableModel:
                 notes.append(f"{len(rows):,} of {len(flags):,} rows ({shown}) {what}")
         return notes
 
-    def encode(self) -> bytes:
+    def content(self) -> dict[str, Any]:
         """Return the content of the model file, see `gt2lite.model_file`."""
-        content = {
+        return {
             "target": self.target,
             "levels": self.levels,
             "bounds": [bound if math.isfinite(bound) else None for bound in self.bounds],
             "columns": self.columns.to_json(),
             "regressor": model_file.pack_regressor(self.regressor),
         }
-        return model_file.encode("table model", content)
+
+    def encode(self) -> bytes:
+        """Return the bytes of the model file."""
+        return model_file.encode("table model", self.content())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one JSON file at exactly this path."""
-        model_file.write_file(path, self.encode())
+        model_file.write_files({path: self.encode()})
 
 
 def load(path: str | os.PathLike[str]) -> TableModel:

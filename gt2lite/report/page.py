@@ -1,6 +1,7 @@
 """The page of a report: figures, tables, and the template `page.html.j2`.
 
-The page is one file. It makes no request, has no script, and suits small screens and dark mode.
+The page is one file. It makes no request, and suits small screens and dark mode. It contains the
+model: its panel "What if?" (`whatif.js`) evaluates it in the reader's browser, by `evaluator.js`.
 The template has the text; it escapes everything that comes from the table.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import io
+import json
 import math
 from collections.abc import Callable, Sequence
 from importlib import resources
@@ -20,6 +22,7 @@ import pandas as pd
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from gt2lite import model_file
 from gt2lite._validation import Array
 from gt2lite._version import __version__
 from gt2lite.columns import Frame
@@ -27,12 +30,15 @@ from gt2lite.plots.style import BLUE, GREY, ORANGE, SKY, STYLE, VERMILION, plain
 from gt2lite.regressor import bound_names, percent
 from gt2lite.report.analysis import Coverage, Findings
 from gt2lite.report.reading import Table
+from gt2lite.rules import SHOWN
 from gt2lite.training import STRONG
 
 MOST_POINTS = 150  # test rows in a figure
 MOST_BARS = 15
 MOST_ROWS = 10  # of the widest intervals, and of the misses
 MOST_COLUMNS = 5  # columns shown beside them
+MOST_BYTES = 3_000_000  # of a model that a page contains
+SCRIPTS = ("plots/controls.js", "evaluator.js", "report/whatif.js")
 
 
 def render(found: Findings, source: Table) -> str:
@@ -55,7 +61,47 @@ def render(found: Findings, source: Table) -> str:
         widest=widest,
         misses=misses,
         figures=_figures(found, fixed=found.accuracies[1].widths[at]),
+        live=live_data(found),
+        live_style=_package_text("plots/interactive.css"),
+        live_script="".join(map(_package_text, SCRIPTS)),
     )
+
+
+def _package_text(name: str) -> str:
+    return resources.files("gt2lite").joinpath(name).read_text("utf-8")
+
+
+def live_data(found: Findings) -> str | None:
+    """Return the data of the panel "What if?" as JSON for a script element; None if too large."""
+    model, rows = found.model, found.rows
+
+    def is_whole(name: str) -> bool:
+        values = rows[name]
+        return values.dtype.kind in "iu" or (
+            values.dtype.kind == "f" and bool((values.dropna() % 1 == 0).all())
+        )
+
+    readable = found.readable
+    data = {
+        "model": model_file.for_evaluator("table model", model.content()),
+        "readable": readable
+        and model_file.for_evaluator("regressor", model_file.pack_regressor(readable)),
+        "rules": [
+            {"number": r.number, "condition": r.condition(SHOWN), "formula": r.formula(SHOWN)}
+            for r in found.rules
+        ],
+        "about": "The rules below are those of the section Rules, with their present share: "
+        + ("of a small system that imitates the model." if readable else "of its first system."),
+        "order": [name for name, _ in found.importance],
+        "whole": [c.name for c in model.columns.used if c.kind == "number" and is_whole(c.name)],
+        "range": found.target_range,
+        "target": model.target,
+        "level": round(100 * found.main),
+        "clipped": bool(model.regressor.clip_inputs),
+    }
+    text = json.dumps(data, separators=(",", ":"), default=model_file.plain)
+    text = text.replace("<", r"\u003c")  # nothing in it may end the script element
+    return text if len(text) <= MOST_BYTES else None
 
 
 def _extremes(found: Findings) -> tuple[Frame, Frame]:
@@ -134,6 +180,7 @@ def plot_intervals(ax: Any, y: Array, y_hat: Array, lower: Array, upper: Array, 
     ax.plot(place[inside], values[inside], "o", ms=3, color="black", label="inside")
     ax.plot(place[~inside], values[~inside], "X", ms=6, color=VERMILION, label="outside")
     ax.set(xlabel="test rows, by prediction", ylabel=plain_text(target))
+    ax.margins(y=0.2)  # room for the legend
     ax.legend(fontsize=9, ncols=2, loc="upper left")  # "best" may take seconds
     return ax
 
@@ -156,6 +203,7 @@ def plot_widths(ax: Any, width: Array, fixed: float, level: float) -> Any:
     ax.hist(width, bins=30 if varies else 1, color=SKY, edgecolor=BLUE, label="this model")
     ax.axvline(fixed, color=ORANGE, linestyle="--", label="boosted trees: one width for all rows")
     ax.set(xlabel=f"width of the {percent(level)}% interval", ylabel="test rows")
+    ax.margins(y=0.3)  # room for the legend
     ax.legend(fontsize=9, loc="upper right")
     return ax
 

@@ -33,7 +33,7 @@ from gt2lite.columns import (
     unique,
 )
 
-SEPARATORS = (",", ";", "\t", "|")
+SEPARATORS = ("\t", "|", ";", ",")  # the rarest in text first
 MOST_BYTES = 2**28  # of the text of a file, uncompressed: 256 MB
 MOST_COLUMNS = 10_000
 _TEXT_FILES = (".csv", ".tsv", ".txt", ".dat")
@@ -68,14 +68,14 @@ class Table(NamedTuple):
     notes: list[str]
 
 
-def read(table: Any, target: str | None = None, sheet: str | None = None) -> Table:
+def read(table: Any, column: str | None = None, sheet: str | None = None) -> Table:
     """Return a file or a data frame as a `Table`; rows of a file are counted from 1.
 
     Args:
         table: the path of a file, or a pandas data frame (anything with `to_pandas` is turned
             into one), whose index is kept.
-        target: a column; of an Excel file the first sheet that has it is read.
-        sheet: the name of the sheet of an Excel file.
+        column: of an Excel file the first sheet that has this column is read.
+        sheet: the name of the sheet of an Excel file, instead of that.
 
     >>> import pandas as pd
     >>> read(pd.DataFrame({"size": [1, 2]})).notes
@@ -85,7 +85,7 @@ def read(table: Any, target: str | None = None, sheet: str | None = None) -> Tab
     if isinstance(table, (str, os.PathLike)):
         name = Path(table).name
         is_csv = Path(table).suffix.lower() not in (*_EXCEL, *_PARQUET)
-        frame, notes = _read_file(Path(table), target, sheet)
+        frame, notes = _read_file(Path(table), column, sheet)
         frame.index = pd.RangeIndex(1, len(frame) + 1)
     else:
         if not isinstance(table, pd.DataFrame) and hasattr(table, "to_pandas"):
@@ -110,7 +110,7 @@ def read(table: Any, target: str | None = None, sheet: str | None = None) -> Tab
     return Table(frame, name, notes)
 
 
-def _read_file(path: Path, target: str | None, sheet: str | None) -> tuple[Frame, list[str]]:
+def _read_file(path: Path, column: str | None, sheet: str | None) -> tuple[Frame, list[str]]:
     """Return the table in a file, and notes, of which `read` completes the first."""
     if not path.is_file():
         raise TableError(f"there is no file {str(path)!r}: check name and folder")
@@ -120,7 +120,10 @@ def _read_file(path: Path, target: str | None, sheet: str | None) -> tuple[Frame
         try:
             if last in _PARQUET:
                 return pd.read_parquet(path), ["A Parquet file"]
-            sheets = pd.read_excel(path, sheet_name=None, keep_default_na=False, na_values=MISSING)
+            # cells as they are: pandas would turn the text "01067" into a number
+            cells = {"dtype": object, "keep_default_na": False, "na_values": MISSING}
+            sheets = pd.read_excel(path, sheet_name=None, **cells)
+            sheets = {name: frame.infer_objects() for name, frame in sheets.items()}
         except ImportError as error:
             needed = "openpyxl" if last in _EXCEL else "pyarrow"
             raise TableError(
@@ -129,7 +132,7 @@ def _read_file(path: Path, target: str | None, sheet: str | None) -> tuple[Frame
             ) from error
         except Exception as error:
             raise TableError(f"{path.name} cannot be read: {error}") from error
-        return _choose_sheet(sheets, path, target, sheet)
+        return _choose_sheet(sheets, path, column, sheet)
     is_gzip = last == ".gz"
     if is_gzip:
         last = suffixes[-2] if len(suffixes) > 1 else ".csv"
@@ -151,17 +154,21 @@ def _read_file(path: Path, target: str | None, sheet: str | None) -> tuple[Frame
 
 
 def _choose_sheet(
-    sheets: dict[str, Frame], path: Path, target: str | None, sheet: str | None
+    sheets: dict[str, Frame], path: Path, column: str | None, sheet: str | None
 ) -> tuple[Frame, list[str]]:
-    """Return the sheet of that name, else the first one with the target, else the first one."""
+    """Return the sheet of that name, else the first one with the column, else the first one."""
     if sheet is not None and sheet not in sheets:
         raise TableError(f"sheet: {path.name} has no {sheet!r}, but {', '.join(map(repr, sheets))}")
-    having = [name for name, frame in sheets.items() if target in list(map(str, frame.columns))]
+    having = [
+        name
+        for name, frame in sheets.items()
+        if column in [str(column).strip() for column in frame.columns]
+    ]
     chosen = sheet or (having or list(sheets))[0]
     others = [repr(name) for name in sheets if name != chosen]
-    notes = [f"Sheet {chosen!r} of an Excel file"]
+    notes = ["An Excel file"]
     if others:
-        notes.append(f"Other sheets were left out: {', '.join(others)}.")
+        notes.append(f"Sheet {chosen!r} was read, not {', '.join(others)}.")
     return sheets[chosen], notes
 
 
@@ -235,22 +242,31 @@ def _parse(lines: Any, separator: str) -> list[list[str]]:
 
 
 def _separator(lines: list[str]) -> tuple[str, int]:
-    """Return the separator by which most lines have the same number of fields, and that number.
+    """Return the separator of a table, and the number of cells in most of its lines.
 
-    Spaces separate only if nothing else does: R writes such files.
+    Lines agree on a separator if it gives them the same number of cells. Of separators on which
+    about as many lines agree, the one wins that is in an earlier line: the header has no decimal
+    commas. Of two in the same line, the rarer one in text wins. Spaces separate only if nothing
+    else does: R writes such files.
     """
 
-    def agreement(separator: str) -> tuple[float, int]:
+    def agreement(separator: str) -> tuple[int, int, int]:
+        """Return the number of lines that agree, the first of them, and their cells."""
         try:
-            widths = Counter(map(len, _parse(lines, separator)))
-        except csv.Error:  # a line without this separator may be longer than a field may be
-            return 0, 1
-        return max((count if width > 1 else 0, width) for width, count in widths.items())
+            widths = [len(row) for row in _parse(lines, separator)]
+        except csv.Error:  # a line without this separator may be longer than a cell may be
+            return 0, 0, 1
+        counts = Counter(width for width in widths if width > 1)
+        count, width = max(((n, width) for width, n in counts.items()), default=(0, 1))
+        return count, widths.index(width), width
 
-    best = max(SEPARATORS, key=agreement)
-    if agreement(best)[0] < 0.5 * len(lines) and agreement(" ")[0] >= 0.9 * (len(lines) - 1):
+    found = {separator: agreement(separator) for separator in (*SEPARATORS, " ")}
+    most = max(found[separator][0] for separator in SEPARATORS)
+    close = [separator for separator in SEPARATORS if found[separator][0] >= max(1, 0.8 * most)]
+    best = min(close, key=lambda s: (found[s][1], -found[s][0]), default=",")
+    if most < 0.5 * len(lines) and found[" "][0] >= 0.9 * (len(lines) - 1):
         best = " "
-    return best, agreement(best)[1]
+    return best, found[best][2]
 
 
 class _Layout(NamedTuple):

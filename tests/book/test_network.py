@@ -30,8 +30,9 @@ PLANTED = {
 }
 
 
-@pytest.mark.parametrize("way", ["file", "http"])
-@pytest.mark.parametrize("name", PLANTED)
+@pytest.mark.parametrize(
+    ("name", "way"), [*((name, "file") for name in PLANTED), ("nothing", "http"), ("image", "http")]
+)
 def test_the_browser_shows_every_request_to_another_host(tmp_path, chromium, name, way):
     page = tmp_path / "index.html"
     page.write_text(f'<!doctype html><meta charset="utf-8"><title>x</title>{PLANTED[name]}')

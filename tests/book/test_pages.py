@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from tinybook import ROOT, source
-from visits import VISITED, Visit, address, look
+from visits import VISITED, address, look
 
 if any(find_spec(name) is None for name in ("axe_playwright_python", "playwright")):
     pytest.skip("needs the extra `dev`: pip install 'gt2lite[dev]'", allow_module_level=True)
@@ -23,7 +23,9 @@ book = importlib.import_module("book")
 browser = importlib.import_module("builder.browser")
 
 CHAPTERS = source.chapters(ROOT)
-MOVES = re.compile(r"\b(alpha_slider|set_3d|switch_point|calibration_play|switch_drag|rank_play)\(")
+MOVES = re.compile(
+    r"\b(alpha_slider|set_3d|switch_point|calibration_play|switch_drag|rank_play|level_band)\("
+)
 MOVING = [chapter.document for chapter in CHAPTERS if MOVES.search("\n".join(chapter.code))]
 
 pytestmark = [
@@ -35,44 +37,11 @@ pytestmark = [
 # Every page
 
 
-@pytest.fixture(scope="module", params=VISITED)
-def visit(request, once, site, chromium):
-    page = request.param
-    return Visit(**once(f"visit-{page}", lambda: look(chromium, site, page)))
-
-
-def test_the_console_shows_no_error(visit):
-    assert visit.errors == []
-
-
-def test_a_page_asks_no_other_host(visit):
-    assert visit.outside == []
-
-
-def test_every_formula_is_set_and_no_markup_is_left(visit):
-    assert visit.raw == []
-    assert visit.unset == 0
-
-
-def test_a_page_is_accessible_in_light_and_dark(visit):  # `visits.AUDITED`
-    assert visit.light == []
-    assert visit.dark == []
-
-
-def test_a_page_does_not_scroll_sideways_on_a_phone(visit):
-    assert visit.overflow == [0, 0, 0]
-
-
-def test_on_a_phone_nothing_is_cut_without_a_visible_way_to_it(visit):
-    assert visit.cut == []
-
-
-def test_on_a_phone_no_text_is_below_nine_pixels(visit):
-    assert visit.tiny == []
-
-
-def test_on_paper_nothing_is_cut(visit):
-    assert visit.off_paper == []
+@pytest.mark.parametrize("page", VISITED)
+def test_a_page_has_nothing_to_complain_about(page, site, chromium):
+    """No error, no other host, no raw markup, accessible, whole on a phone and on paper."""
+    found = look(chromium, site, page)
+    assert {kind: faults for kind, faults in found.items() if faults} == {}
 
 
 # Between pages

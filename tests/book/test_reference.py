@@ -12,11 +12,17 @@ from tinybook import ROOT
 reference = importlib.import_module("builder.sphinx_ext")
 source = importlib.import_module("builder.source")
 
-PAGES = sorted((ROOT / "chapters" / "api").glob("*.md"))
+PAGES = sorted(p for p in (ROOT / "chapters" / "api").iterdir() if p.suffix in (".md", ".ipynb"))
+
+
+def prose(page):
+    if page.suffix == ".md":
+        return page.read_text(encoding="utf-8")
+    return "\n".join(source.text_of(cell) for cell in source.read_notebook(page)["cells"])
 
 
 def test_every_public_module_is_documented_once():
-    text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+    text = "\n".join(prose(page) for page in PAGES)
     found = re.findall(r"^\.\. automodule:: (gt2lite\S*)", text, re.MULTILINE)
     public = [name for name, _ in reference.public_modules("gt2lite") if name != "gt2lite"]
     assert Counter(found) == Counter(public)

@@ -70,6 +70,9 @@ class Cone:
         kappa = kappa_of(alpha)
         return self.centre - kappa * self.below, self.centre + kappa * self.above
 
+    def __len__(self):
+        return self.centre.size
+
     def truth(self, y):
         """Return kappa (n,), infinite past the planes, and margin (n,), from the definition."""
         kappa = np.where(

@@ -11,7 +11,6 @@ from hypothesis import given
 
 from gt2lite.calibration import (
     ConformalCalibrator,
-    CoverageError,
     ExactCalibrator,
     covers,
     critical_alpha,
@@ -61,16 +60,10 @@ def test_a_critical_plane_covers_its_sample_and_the_next_does_not():
     np.testing.assert_allclose(kappa_of(alpha[inside]), true_kappa[inside], atol=2e-12, rtol=0)
 
 
-def test_a_sample_on_the_narrowest_plane_has_plane_1():
+def test_samples_on_the_narrowest_and_on_the_widest_plane_have_just_those():
     family = Bands(100)
-    family.y[:3] = 0.0  # where the planes shrink to
-    assert (critical_alpha(family, family.y)[:3] == 1).all()
-
-
-def test_a_sample_on_the_edge_of_the_widest_plane_has_that_plane():
-    family = Bands(100)
-    family.y[:3] = family.width[:3]
-    assert (critical_alpha(family, family.y)[:3] == ALPHA_0).all()
+    family.y[:3], family.y[3:6] = 0.0, family.width[3:6]  # where planes shrink to, and end
+    assert critical_alpha(family, family.y)[:6].tolist() == [1.0] * 3 + [ALPHA_0] * 3
 
 
 def test_exact_coverage_is_that_of_brute_force():
@@ -138,37 +131,3 @@ def test_the_conformal_rank_is_one_of_n_plus_1():
     exact = ExactCalibrator().fit(family, family.y)
     assert exact.alpha(0.905) == pytest.approx(0.1)  # the 90th, of 99 * 0.905 = 89.6
     assert conformal.alpha(0.905) == pytest.approx(0.09)  # the 91st, of 100 * 0.905 = 90.5
-
-
-def shares_of_left_out_samples_covered(calibrator, edges, levels):
-    covered = np.zeros(len(levels))
-    for i, edge in enumerate(edges):
-        rest = Steps(np.delete(edges, i))
-        covered += edge >= calibrator().fit(rest, rest.y).alpha(levels) - 1e-9
-    return covered / len(edges)
-
-
-def test_each_sample_in_turn_is_the_new_one_and_the_guarantee_holds():
-    # If all orders are equally likely, the share over who is left out *is* the probability.
-    edges, levels = np.linspace(0.02, 0.98, 101), [0.07, 0.5, 0.9, 0.95]
-    promised = shares_of_left_out_samples_covered(ConformalCalibrator, edges, levels)
-    assert promised.tolist() == [rank(level, 101) / 101 for level in levels]
-    assert (promised >= levels).all()
-    # Without the extra rank there is no guarantee: the level is missed whenever 100 * level is
-    # a whole number.
-    assert (shares_of_left_out_samples_covered(ExactCalibrator, edges, levels) < levels).all()
-    tied = np.repeat([0.9, 0.7, 0.5, 0.3, 0.1], 21)[:101]  # ties can only increase coverage
-    assert shares_of_left_out_samples_covered(ConformalCalibrator, tied, [0.5]) > 0.6
-
-
-@few
-def test_a_conformal_level_beyond_the_set_says_how_many_samples_it_takes():
-    family = Steps(np.linspace(0.02, 1, 50))
-    conformal = ConformalCalibrator().fit(family, family.y)
-    conformal.alpha(50 / 51)
-    with pytest.raises(CoverageError, match=r"coverage 0\.99 .* at least 99 samples"):
-        conformal.alpha(0.99)
-    big = Steps(np.linspace(0.02, 1, 99))
-    ConformalCalibrator().fit(big, big.y).alpha(0.99)  # and so many do
-    with pytest.raises(CoverageError):
-        conformal.alpha(1 - 1e-12)

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from gt2lite.calibration import (
     CoverageError,
-    ExactCalibrator,
     TwoSidedCalibrator,
     covers,
     fewest_samples,
@@ -82,15 +81,6 @@ def test_bounds_never_cross_and_no_tail_is_exceeded(values, phi, tails):
     assert (y < lower).mean() <= tails[0] * (1 - phi) + 1e-9
     assert (y > upper).mean() <= tails[1] * (1 - phi) + 1e-9
     assert found.reached(phi) == ((lower <= y) & (y <= upper)).mean()
-
-
-def test_one_plane_for_both_bounds_can_leave_all_misses_on_one_side():
-    y = np.linspace(-0.5, 2, 200)
-    family = Cone(np.zeros(200), 1.0, 1.0, 1.5)
-    lower, upper = ExactCalibrator().fit(family, y).intervals(family, 0.8)
-    assert (y < lower).sum() == 0 and (y > upper).sum() == 40
-    lower, upper = TwoSidedCalibrator("exact").fit(family, y).intervals(family, 0.8)
-    assert (y < lower).sum() == (y > upper).sum() == 20
 
 
 def test_a_bound_stops_at_the_type_1_output_and_coverage_is_only_increased():

@@ -15,9 +15,10 @@ from numpy.testing import assert_allclose
 
 pytest.importorskip("matplotlib", reason="needs the extra `plot`")
 
-from gt2lite import plots
+from gt2lite import GT2Regressor, plots
 from gt2lite.calibration import rank
 from gt2lite.memberships import kappa_of, secondary
+from gt2lite.model_file import plain
 from gt2lite.reduction import type_reduce
 from gt2lite.system import Planes
 from gt2lite.training import init_params
@@ -25,11 +26,9 @@ from study import play
 
 FIRINGS = np.array([0.2, 0.4, 0.0, 0.1]), np.array([0.6, 0.8, 0.9, 0.5])
 CONSEQUENTS = np.array([4.0, 2.0, 1.0, 3.0])
-X, KAPPAS = np.linspace(0, 4, 21), np.linspace(0, 1, 11)
+X = np.linspace(0, 4, 21)
 MEAN, SD = np.log1p(2 * X), 0.1 + 0.2 * X
-UPPER = MEAN + 2.5 * KAPPAS[:, None] * SD
-LOWER = 2 * MEAN - UPPER
-KINDS = ["alpha", "set", "switch", "calibrate", "drag", "ranks"]
+KINDS = ["alpha", "set", "switch", "level", "calibrate", "drag", "ranks"]
 
 
 @pytest.fixture(scope="module")
@@ -42,13 +41,27 @@ def sample():
     return planes, planes(1.0)[0] + rng.normal(scale=0.5, size=90)
 
 
+def draw(n, seed):
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(0, 4, n)
+    return x[:, None], np.log1p(2 * x) + (0.1 + 0.2 * x) * rng.normal(size=n)
+
+
 @pytest.fixture(scope="module")
-def elements(sample):
+def reg():
+    settings = {"objective": "aligned", "epochs": 40, "learning_rate": 0.02}
+    return GT2Regressor(n_rules=3, **settings).fit(*draw(300, 0)).calibrate(*draw(300, 1))
+
+
+@pytest.fixture(scope="module")
+def elements(sample, reg):
+    x, y = draw(150, 2)
     made = (
         plots.alpha_slider(*sample, y_name="power < 1", n_shown=20),
         plots.set_3d(0.5, 2.0, 0.6, 0.4),
         plots.switch_point(*FIRINGS, CONSEQUENTS),
-        play.calibration_play(X, KAPPAS, LOWER, UPPER, MEAN, SD),
+        play.level_band(reg, x[:, 0], y),
+        play.calibration_play(reg, X, MEAN, SD),
         play.switch_drag(*FIRINGS, CONSEQUENTS),
         play.rank_play(),
     )
@@ -60,11 +73,11 @@ def test_an_element_is_complete_in_itself(elements, kind):
     text = elements[kind]._repr_html_()
     assert f'data-kind="{kind}"' in text
     assert text.count("<script") == text.count("</script>") == 2
-    assert elements[kind].still.startswith(b"\x89PNG")
+    assert 'src="data:image/png;base64,iVBORw0KGgo' in text
     assert len(elements[kind].alt) > 40
     assert not re.search(r'(src|href)=(?!"data:)|@import|url\(', text), "it needs no other file"
     (data,) = re.findall(r'<script type="application/json">(.*?)</script>', text, re.DOTALL)
-    assert json.loads(data) == json.loads(json.dumps(elements[kind].data))
+    assert json.loads(data) == json.loads(json.dumps(elements[kind].data, default=plain))
 
 
 def test_the_alpha_slider_counts_all_and_draws_some(elements, sample):
@@ -87,27 +100,42 @@ def test_few_samples_are_all_drawn(sample):
 
 @pytest.mark.parametrize("kind", ["switch", "drag"])
 def test_rules_are_in_the_order_of_their_consequents(elements, kind):
-    assert elements[kind].data == {
-        "y": [1.0, 2.0, 3.0, 4.0], "f_lower": [0.0, 0.4, 0.1, 0.2], "f_upper": [0.9, 0.8, 0.5, 0.6],
-    }  # fmt: skip
+    found = {name: list(values) for name, values in elements[kind].data.items()}
+    assert found == {
+        "y": [1, 2, 3, 4],
+        "f_lower": [0, 0.4, 0.1, 0.2],
+        "f_upper": [0.9, 0.8, 0.5, 0.6],
+    }
 
 
 @pytest.mark.parametrize(
     ("call", "match"),
     [
-        (lambda: plots.switch_point([0.7], [0.6], [1.0]), "f_lower"),
-        (lambda: play.calibration_play(X, KAPPAS, UPPER, LOWER, MEAN, SD), "nested"),
-        (lambda: play.calibration_play(X, KAPPAS, LOWER, UPPER[1:], MEAN, SD), "upper.*shape"),
+        (lambda reg: plots.switch_point([0.7], [0.6], [1.0]), "f_lower"),
+        (lambda reg: play.calibration_play(reg, X, MEAN[1:], SD), "mean"),
+        (lambda reg: play.level_band(reg, X, MEAN[1:]), "y must"),
+        (lambda reg: play.level_band(GT2Regressor(epochs=1).fit(np.eye(9), X[:9]), X, X), "one"),
     ],
 )
-def test_wrong_arguments_are_refused(call, match):
+def test_wrong_arguments_are_refused(reg, call, match):
     with pytest.raises(ValueError, match=match):
-        call()
+        call(reg)
 
 
 def test_the_slider_refuses_an_estimator():
     with pytest.raises(TypeError, match="takes the planes of a system"):
         plots.alpha_slider(object(), np.zeros(2))
+
+
+def test_the_small_system_of_the_first_chapter_is_a_model():
+    slopes, heights, raw = np.array([0.5, 0.2, 0.1]), np.array([0.0, 1.5, 2.0]), np.array([0.3, -1])
+    centres = np.array([0.0, 2.0, 4.0])
+    found = play.with_system(np.concatenate([slopes, heights, raw]), centres, 1.0)
+    s_l, s_r = 1 / (1 + np.exp(-raw))
+    mu = np.exp(-((X[:, None] - centres) ** 2) / 2)
+    lower, upper = secondary(mu, 0.6, s_l, s_r)
+    ends = type_reduce(lower, upper, heights + slopes * (X[:, None] - centres))
+    assert_allclose(found.predict_interval(X[:, None], alpha=0.01 ** (0.6**2)), ends, atol=1e-12)
 
 
 # ------------------------------------------------------------------------- in a browser
@@ -226,12 +254,23 @@ def test_a_switch_point_is_dragged(tab):
 
 
 @pytest.mark.browser
-def test_a_band_has_a_plane_or_a_margin_if_there_are_rows_enough(tab):
+@pytest.mark.parametrize("level", [50, 90, 98])
+def test_the_band_of_a_level_holds_the_rows_that_the_library_says(tab, reg, level):
+    x, y = draw(150, 2)
+    lower, upper = reg.predict_interval(x, coverage=level / 100)
+    n = int(((lower <= y) & (y <= upper)).sum())
+    assert f"The {level}% band holds {n} of 150 new rows" in put(tab, "level", Level=level)
+    assert element(tab, "level").locator(".gt2-miss").count() == 150 - n
+
+
+@pytest.mark.browser
+def test_a_band_has_a_plane_or_a_margin_if_there_are_rows_enough(tab, reg):
     assert "there are 8 rows" in put(tab, "calibrate", Calibration_rows_Q=8, Level=90)
     inside = put(tab, "calibrate", Calibration_rows_Q=40, Level=50)
     assert re.search(r"score 21 of 40: the plane kappa = (0\.\d\d|1\.00)\.", inside)
     assert "score 9 of 9" in put(tab, "calibrate", Calibration_rows_Q=9, Level=90)
-    beyond = put(tab, "calibrate", Its_target=UPPER.max() + 0.7)  # within the slider's 0.8
+    _, upper = reg.predict_interval(X[:, None], alpha=0.01)
+    beyond = put(tab, "calibrate", Its_target=upper.max() + 0.7)  # within the slider's 0.8
     margin = re.search(r"score 9 of 9: the widest plane and a margin of (\d\.\d\d) on", beyond)[1]
     assert float(margin) >= 0.65
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 
 matplotlib = pytest.importorskip("matplotlib", reason="needs the extra `plot`")
 matplotlib.use("agg")
@@ -206,17 +206,3 @@ def test_coverage_of_bins_is_in_percent_with_a_band_of_two_standard_deviations(a
     assert a.get_marker() != b.get_marker(), "colour alone must not tell them apart"
     place, height = ax.collections[0].get_paths()[0].vertices.T
     assert_allclose([height[place == 0].min(), height[place == 1].max()], [84, 93])
-
-
-# -------------------------------------------------------------------------- comparison
-
-
-def test_marks_of_a_forest_are_at_their_values_in_their_rows(ax):
-    figures.forest(ax, FOREST, "value")
-    a, b = (bars.lines[0] for bars in ax.containers)
-    assert_allclose(a.get_xdata(), [0.5, 0.25])
-    assert_allclose(b.get_xdata(), [-0.5])
-    assert_array_equal(np.rint(a.get_ydata()), [0, 1])
-    assert a.get_marker() != b.get_marker(), "colour alone must not tell them apart"
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["one", "two"]
-    assert ax.yaxis_inverted(), "the first row is on top"

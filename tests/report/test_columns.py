@@ -68,11 +68,6 @@ def test_kinds_are_found(values, kind):
     assert find_kind(pd.Series(values))[0] == kind
 
 
-def test_numbers_in_text_have_a_decimal_point_and_nothing_is_guessed():
-    found = as_numbers(pd.Series(["1.5", "1,5", "1,234", "1_0", "٣", "€ 2"]))
-    np.testing.assert_array_equal(found, [1.5, np.nan, np.nan, np.nan, np.nan, 2])
-
-
 RNG = np.random.default_rng(0)
 N = 400
 NUMBERS_ROWS = {  # identifiers, whatever they are called
@@ -128,7 +123,8 @@ def test_keep_and_drop_overrule_what_is_left_out():
 def test_an_unknown_value_looks_like_no_known_one(values, unknown):
     frame = pd.DataFrame({"y": range(60), "c": [values[i % 7 % len(values)] for i in range(60)]})
     columns = specify(frame, np.arange(60), "y")
-    X = columns.encode(frame).inputs
+    X, notes, _ = columns.encode(frame)
+    assert notes == []
     new = columns.encode(pd.DataFrame({"c": [unknown, values[0]]}, dtype=object))
     np.testing.assert_allclose(new.inputs.iloc[0], X.mean())
     assert new.flags[0].startswith("c: ") and new.flags[1] == "" and new.notes
@@ -149,6 +145,9 @@ def test_a_value_never_seen_is_a_rare_one_if_training_rows_had_such():
         (["01/01/2015", "02/01/2015", "12/01/2014"], "02/01/2015", "2015-02-01", "other way round"),
         (["03/04/2024", "05/06/2023"], "02/01/2015", "2015-01-02", "other way round"),
         (["03.01.2023", "04.01.2023"], "02.01.2015", "2015-01-02", "DD.MM.YYYY"),
+        (["03.01.23", "24.12.99"], "02.01.15", "2015-01-02", r"DD.MM.YY): day"),
+        (["1/15/23", "12/31/99"], "2/1/15", "2015-02-01", "1969 to 2068"),
+        (["03.01.2023", "24.12.1999"], "02.01.15", None, "DD.MM.YYYY"),
         (pd.to_datetime(["2023-01-03", "2023-02-01"]), "03.01.2023", None, "date:"),
         (pd.to_datetime(["2023-01-03", "2023-02-01"]), "2023-01-03", "2023-01-03", "date:"),
     ],
@@ -249,16 +248,11 @@ def test_columns_of_odd_types_become_the_same_numbers_in_a_frame_and_in_a_file(n
     np.testing.assert_array_equal(again.to_numpy(), X.to_numpy())
 
 
-def test_numbers_out_of_all_bounds_are_dropped():
+def test_text_is_not_guessed_to_be_a_number_and_numbers_out_of_all_bounds_are_dropped():
+    found = as_numbers(pd.Series(["1.5", "1,5", "1,234", "1_0", "٣", "€ 2"]))
+    np.testing.assert_array_equal(found, [1.5, np.nan, np.nan, np.nan, np.nan, 2])
     frame = pd.DataFrame({"y": range(9), "a": np.arange(9) * 1e200, "b": np.arange(9) * 1e-200})
     assert not specify(frame, np.arange(9), "y").used
-
-
-def test_of_two_categories_the_second_one_is_known():
-    frame = pd.DataFrame({"y": range(20), "c": ["m", "f"] * 10})
-    columns = specify(frame, np.arange(20), "y")
-    assert columns.encode(frame).notes == []
-    assert "'x'" in columns.encode(frame.assign(c="x"))[1][0]
 
 
 def test_the_time_gives_only_parts_that_come_back_in_later_rows():

@@ -34,6 +34,9 @@ def test_any_dialect_gives_the_same_table(encoding, separator, decimal):
         (b"a\n1\n2\n", {"a": [1, 2]}, "Separator"),
         (b'a,b\n"x, y",1\n"z, w",2\n', {"a": ["x, y", "z, w"], "b": [1, 2]}, "comma"),
         (b"a,b\n1,?\n2,3\n", {"a": [1, 2], "b": [None, 3]}, "comma"),
+        (b"1,5;2,5\n3,5;4,5\n", {"column 1": [1.5, 3.5], "column 2": [2.5, 4.5]}, "semicolon"),
+        (b"In May, 2024\na;b\n1,5;2,5\n", {"a": [1.5], "b": [2.5]}, "semicolon"),
+        (b"a, b\tc\nx, y\t5\nz, w\t6\n", {"a, b": ["x, y", "z, w"], "c": [5, 6]}, "tab"),
     ],
 )
 def test_headers_other_lines_quotes_and_gaps_are_recognised(content, expected, note):
@@ -43,7 +46,7 @@ def test_headers_other_lines_quotes_and_gaps_are_recognised(content, expected, n
 
 
 def test_excel_and_gzip_give_the_same(tmp_path):
-    frame = pd.DataFrame({"a": [1.5, 2.5], "b": ["x", "y"]})
+    frame = pd.DataFrame({"a": [1.5, None], "b": ["x", "y"], "zip": ["01067", "10115"]})
     frame.to_excel(tmp_path / "t.xlsx", index=False)
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(frame.to_csv(index=False).encode()))
     for name in ("t.xlsx", "t.csv.gz"):
@@ -129,6 +132,7 @@ def test_no_cell_moves_to_another_column(content, note):
         ('a,b\nx,1\n"y,2\nz,3\n', "line"),
         ("a,b\n1,2\n" + "x" * 200_000 + ",5\n", "131072"),
         (",".join(f"c{i}" for i in range(12_001)) + "\n", "12,001 columns"),
+        ('x;y;z\n1,5;"a;b";2,5\n1,5;"a;b";2,5;1\n1,5;"a;b";2,5\n', "line 3: 4 cells"),
     ],
 )
 def test_ragged_and_oversized_files_are_refused_by_line(content, match):
@@ -153,14 +157,14 @@ def test_the_sheet_with_the_target_is_read(tmp_path):
     with pd.ExcelWriter(path) as file:
         pd.DataFrame({"x": ["see below"]}).to_excel(file, sheet_name="Notes", index=False)
         pd.DataFrame({"y": [1, 2]}).to_excel(file, sheet_name="Data", index=False)
-    found = read(path, target="y")
-    assert list(found.frame) == ["y"] and "'Data'" in found.notes[0] and "'Notes'" in found.notes[1]
-    assert list(read(path, target="y", sheet="Notes").frame) == ["x"]
+    found = read(path, "y")
+    assert list(found.frame) == ["y"] and "Sheet 'Data' was read, not 'Notes'" in found.notes[1]
+    assert list(read(path, "y", sheet="Notes").frame) == ["x"]
     with pytest.raises(TableError, match="'Notes', 'Data'"):
         read(path, sheet="other")
 
 
-def test_columns_of_lists_and_of_text_numbers_in_a_frame_are_read():
+def test_columns_of_a_frame_are_read_like_those_of_a_file():
     frame = pd.DataFrame({"a": [[1], [2]], "b": ["1.234,5", "2,5"], "c": ["007", "123"]})
     found = read(frame).frame
     assert found["a"].tolist() == ["[1]", "[2]"] and found["c"].tolist() == ["007", "123"]

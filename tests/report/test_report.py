@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import signal
@@ -21,6 +22,7 @@ from gt2lite.__main__ import main
 from gt2lite.columns import specify
 from gt2lite.model_file import FileFormatError
 from gt2lite.report import Report, TableError, TableModel, analysis, load, read, report
+from gt2lite.report import page as page_module
 from gt2lite.report.analysis import Request, split_rows
 from gt2lite.report.model import frame_to_csv, put_before
 
@@ -35,22 +37,18 @@ def split(frame, groups=None, time=None, level=0.9):
 
 
 @pytest.mark.parametrize("role", [{}, {"groups": "person_id"}, {"time": "day"}])
-def test_sets_are_disjoint_and_complete(role):
-    found = split(easy(), **role)
+def test_sets_are_disjoint_and_complete_and_keep_groups_together_and_time_in_order(role):
+    frame = easy().sample(frac=1, random_state=0)
+    found = split(frame, **role)
     assert sorted(np.concatenate(list(found.values()))) == list(range(120))
     assert [len(rows) for rows in found.values()] == [72, 24, 24]
-
-
-def test_a_split_by_time_trains_on_the_past():
-    frame = easy().sample(frac=1, random_state=0)
-    train, calibration, test = (frame["day"].iloc[r] for r in split(frame, time="day").values())
-    assert train.max() < calibration.min() and calibration.max() < test.min()
-
-
-def test_groups_stay_together():
-    people = easy()["person_id"].to_numpy()
-    a, b, c = (set(people[rows]) for rows in split(easy(), "person_id").values())
-    assert not a & b and not b & c and not a & c
+    train, calibration, test = (frame.iloc[rows] for rows in found.values())
+    if "groups" in role:
+        people = [set(part["person_id"]) for part in (train, calibration, test)]
+        assert sum(map(len, people)) == len(set.union(*people))
+    if "time" in role:
+        assert train["day"].max() < calibration["day"].min()
+        assert calibration["day"].max() < test["day"].min()
 
 
 def test_large_tables_are_sampled_and_high_levels_get_their_rows():
@@ -130,18 +128,18 @@ def find_warnings(frame, groups=None, time=None):
     return analysis.find_warnings(frame, columns, sets, Request("y", (0.9,), groups, time))
 
 
-def test_time_and_groups_are_warned_about():
-    first, second = find_warnings(easy())
-    assert "--groups 'person_id'" in first and "--time 'day'" in second
-    assert find_warnings(easy(), time="day", groups="person_id") == []
-
-
-@pytest.mark.parametrize(("n_groups", "n_warnings"), [(11, 1), (90, 1), (120, 0)])
-def test_few_groups_are_warned_about(n_groups, n_warnings):
-    frame = pd.DataFrame({"g": np.repeat(np.arange(n_groups), 9), "y": np.arange(9 * n_groups)})
-    found = find_warnings(frame, groups="g")
-    assert len(found) == n_warnings
-    assert all(f"Of {n_groups} groups" in text for text in found)
+@pytest.mark.parametrize(
+    ("frame", "roles", "words"),
+    [
+        (easy(), {}, ["--groups 'person_id'", "--time 'day'"]),
+        (easy(), {"time": "day", "groups": "person_id"}, []),
+        (easy(99).assign(g=np.repeat(np.arange(11), 9)), {"groups": "g"}, ["Of 11", "--time"]),
+        (easy(1080).assign(g=np.repeat(np.arange(120), 9)), {"groups": "g"}, ["--time"]),
+    ],
+)
+def test_time_and_groups_are_warned_about(frame, roles, words):
+    found = find_warnings(frame, **roles)
+    assert len(found) == len(words) and all(map(str.__contains__, found, words))
 
 
 def find_alerts(frame):
@@ -201,49 +199,90 @@ def made(tmp_path_factory):
     return folder, done
 
 
-@pytest.fixture(scope="module")
-def page(made):
-    return (made[0] / "out" / "report.html").read_text(encoding="utf-8")
-
-
 def test_one_command_makes_a_page_predictions_and_a_model(made):
     folder, done = made
     names = {path.name for path in (folder / "out").iterdir()}
     assert names == {"report.html", "predictions.csv", "model.json"}
-    assert "90%: covers" in done.stdout and "training on 72 rows" in done.stderr
+    assert "90%" in done.stdout and "out/model.json" in done.stdout
     assert "Warning" not in done.stderr
-
-
-def test_the_page_loads_nothing(page):
-    assert not re.search(r"https?:|<script|<link|url\(|@import", page)
-    assert re.findall(r'src="([^"]{0,22})', page) == ["data:image/png;base64,"] * 4
-
-
-def test_the_page_has_every_part(page):
-    for words in (
-        "semicolon; decimal comma; encoding Windows-1252",
-        "88% of its values are missing",
-        "--time &#39;verkauft am&#39;",
-        "boosted trees",
-        "then  Preis = ",
-        "passes over the rows",
-        "gt2lite predict model.json",
-        "interval score",
-    ):
-        assert words in page
-    sections = re.findall(r'<h2 id="s(\d+)">', page)
-    assert sections == re.findall(r'href="#s(\d+)"', page) == [str(i) for i in range(11)]
-    assert all(re.findall(r'<img src="[^"]*" alt="([^"]*)"', page))
-    assert "{{" not in page and "None" not in page
-
-
-def test_predictions_are_of_test_rows_with_nested_intervals(made):
-    frame = pd.read_csv(made[0] / "out" / "predictions.csv")
+    frame = pd.read_csv(folder / "out" / "predictions.csv")
     names = ["row", "Preis", "prediction", "lower_80", "upper_80", "lower_90", "upper_90", "flags"]
     assert list(frame.columns) == names
     assert len(frame) == 24 and frame["row"].is_unique
     assert (frame["lower_90"] <= frame["lower_80"]).all()
     assert (frame["upper_80"] <= frame["upper_90"]).all()
+
+
+def test_the_page_is_complete_and_loads_nothing(made):
+    page = (made[0] / "out" / "report.html").read_text(encoding="utf-8")
+    assert not re.search(r"https?:|<link|url\(|@import|<script[^>]* src", page)
+    assert set(re.findall(r'src="([^"]{0,22})', page)) == {"data:image/png;base64,"}
+    sections = re.findall(r'<h2 id="s(\d+)">', page)
+    assert len(sections) > 9 and sections == re.findall(r'href="#s(\d+)"', page)
+    assert all(re.findall(r'<img src="[^"]*" alt="([^"]*)"', page))
+    assert "{{" not in page and "None" not in page
+    for words in ("decimal comma", "88% of its", "--time &#39;verkauft am", "then  Preis = "):
+        assert words in page
+
+
+@pytest.fixture(scope="module")
+def tab(made):
+    """The page in a browser of the size of a phone."""
+    pytest.importorskip("playwright", reason="needs the extra `dev`")
+    sys.path.insert(0, str(ROOT / "tools"))
+    browser = importlib.import_module("builder.browser")
+    if browser.find_chromium() is None:
+        pytest.skip("needs Chromium or Chrome on the PATH")
+    with browser.chromium() as opened:
+        tab = opened.new_page(viewport={"width": 390, "height": 800}, color_scheme="dark")
+        tab.asked = []
+        tab.on("request", lambda request: tab.asked.append(request.url[:9]))
+        tab.on("pageerror", lambda error: tab.asked.append(str(error)))
+        tab.goto((made[0] / "out" / "report.html").as_uri())
+        yield tab
+
+
+@pytest.mark.browser
+def test_the_panel_predicts_what_the_model_does(tab, made):
+    model = load(made[0] / "out" / "model.json")
+    row = {"Größe": 120.0, "Farbe": "blau", "Garten": "no", "Zimmer": 4.0, "verkauft am": None}
+    for name, value in row.items():
+        control = tab.get_by_label(name, exact=True)
+        if name == "verkauft am":
+            row[name] = pd.Timestamp(0) + pd.Timedelta(days=int(control.input_value()))
+        elif isinstance(value, str):
+            control.select_option(label=value)
+        else:
+            control.fill(str(value))
+    tab.get_by_label("Level", exact=True).fill("80")
+    found = model.predict(pd.DataFrame([row]), [0.8]).iloc[0]
+    said = tab.locator(".gt2-say").inner_text()
+    shown = [float(n.replace(",", "")) for n in re.findall(r"[\d,]*\d\.?\d*(?=;| to|\.)", said)]
+    np.testing.assert_allclose(shown[-3:], found.iloc[:3].astype(float), rtol=6e-4)
+    assert "80% interval" in said and "training range" not in said
+    weights = model.regressor.rule_weights(model.columns.encode(pd.DataFrame([row])).inputs)[0]
+    shares = re.findall(r"Rule (\d+): (\d+)%", tab.locator(".gt2-rules").inner_text())
+    assert len(shares) == 10
+    assert all(abs(100 * weights[int(rule) - 1] - int(share)) < 0.51 for rule, share in shares)
+
+
+@pytest.mark.browser
+def test_the_panel_warns_beyond_the_training_range_and_asks_nothing(tab):
+    slider = tab.get_by_label("Größe", exact=True)
+    slider.focus()
+    tab.keyboard.press("End")
+    assert "Größe is above the training range" in tab.locator(".gt2-say").inner_text()
+    tab.keyboard.press("Home")
+    assert "Größe is below the training range" in tab.locator(".gt2-say").inner_text()
+    assert set(tab.asked) <= {"file:///t", "data:imag"}
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_model_that_is_too_large_is_left_out_of_the_page(tmp_path, fast, monkeypatch):
+    monkeypatch.setattr(page_module, "MOST_BYTES", 1000)
+    made = report(easy(), "y", out=tmp_path / "r", progress=False)
+    text = made.page.read_text(encoding="utf-8")
+    assert "too large for a live panel" in text and "<script" not in text
 
 
 def test_a_new_file_is_predicted_and_what_is_unusual_is_noted(made):
@@ -302,23 +341,15 @@ def fast(monkeypatch):
     monkeypatch.setattr(GT2Regressor, "strong", classmethod(small))
 
 
-@pytest.mark.parametrize(
-    ("role", "words"),
-    [({"groups": "person_id"}, "Whole groups of"), ({"time": "day"}, "in the order of")],
-)
-def test_groups_and_time_are_mentioned_on_the_page(tmp_path, role, words, capsys, fast):
-    made = report(easy(), "y", (0.8,), out=tmp_path, progress=False, epochs=1, **role)
-    assert words in made.page.read_text(encoding="utf-8")
+def test_the_same_seed_gives_the_same_page_and_another_seed_another(tmp_path, fast, capsys):
+    def text(name, seed=0, **role):
+        options = {"out": tmp_path / name, "seed": seed, "progress": False, "epochs": 1}
+        return report(easy(), "y", (0.8,), **options, **role).page.read_text(encoding="utf-8")
+
+    assert text("a") == text("b") != text("c", seed=1)
+    assert "Whole groups of" in text("d", groups="person_id")
+    assert "in the order of" in text("e", time="day")
     assert capsys.readouterr().err == ""
-    assert "page:" in str(made)
-
-
-def test_the_same_seed_gives_the_same_page_and_another_seed_another(tmp_path, fast):
-    def text(seed, name):
-        made = report(easy(), "y", (0.8,), out=tmp_path / name, seed=seed, progress=False, epochs=1)
-        return made.page.read_text(encoding="utf-8")
-
-    assert text(0, "a") == text(0, "b") != text(1, "c")
 
 
 def test_names_in_a_table_are_neither_html_nor_formulas(tmp_path, fast):
@@ -506,6 +537,28 @@ def test_stopped_says_whether_files_were_written(shell, fast, capsys, monkeypatc
         signal.signal(signal.SIGINT, before)
     assert (len([*Path("o").glob("*")]) == 3) == written
     assert ("nothing was written" in capsys.readouterr().err) == (not written)
+
+
+def test_an_excel_file_is_searched_for_its_target_from_the_shell(
+    tmp_path, monkeypatch, fast, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    with pd.ExcelWriter("t.xlsx") as file:
+        pd.DataFrame({"see": ["below"]}).to_excel(file, sheet_name="Notes", index=False)
+        easy().to_excel(file, sheet_name="Old", index=False)
+        easy(seed=1).to_excel(file, sheet_name="New", index=False)
+    words = ["report", "t.xlsx", "--target", "y", "--levels", "0.8", "--epochs", "1"]
+    assert main(words) == main([*words, "--sheet", "New", "--out", "new"]) == 0
+    assert main([*words, "--sheet", "Notes", "--out", "no"]) == 1
+    for folder, sheet in (("t_report", "Old"), ("new", "New")):
+        page = Path(folder, "report.html").read_text(encoding="utf-8")
+        assert f"Sheet &#39;{sheet}&#39; was read" in page
+    capsys.readouterr()
+    assert main(["predict", "new/model.json", "t.xlsx"]) == 0  # the first one with its columns
+    assert "Sheet 'Old' was read" in capsys.readouterr().err
+    assert main(["predict", "new/model.json", "t.xlsx", "--sheet", "Notes", "--overwrite"]) == 1
+    assert "lacks 3 of the 3 columns" in capsys.readouterr().err
+    assert len(pd.read_csv("t_predictions.csv")) == 120
 
 
 def test_an_unexpected_error_is_one_line_that_names_its_place(shell, capsys, monkeypatch):

@@ -42,14 +42,23 @@ def write(rows, separator, decimal, thousands=False):
     return file.getvalue()
 
 
-@given(ROWS, DIALECTS, st.booleans(), st.sampled_from(["utf-8", "latin-1", "utf-16"]))
-def test_what_is_read_is_what_was_written(rows, dialect, thousands, encoding):
-    frame, _ = read_csv(write(rows, *dialect, thousands).encode(encoding))
-    assert list(frame.columns) == ["x", "name", "z"]
-    expected = pd.DataFrame(rows, columns=["x", "name", "z"])
-    for name in ("x", "z"):
-        np.testing.assert_allclose(frame[name], expected[name], rtol=1e-15)
-    assert frame["name"].tolist() == expected["name"].tolist()
+TITLES = st.sampled_from(["", "Report of May, 2024\n", "Stand: Mai; vorläufig\n\n"])
+ENCODINGS = st.sampled_from(["utf-8", "latin-1", "utf-16"])
+
+
+@given(ROWS, DIALECTS, st.booleans(), TITLES, st.booleans(), ENCODINGS)
+def test_what_is_read_is_what_was_written(rows, dialect, thousands, title, names, encoding):
+    text = write(rows, *dialect, thousands)
+    if not names:
+        text = text.partition("\n")[2]
+    frame, _ = read_csv((title + text).encode(encoding))
+    assert list(frame.columns) == (
+        ["x", "name", "z"] if names else [f"column {i}" for i in (1, 2, 3)]
+    )
+    x, name, z = zip(*rows, strict=True)
+    np.testing.assert_allclose(frame.iloc[:, 0], x, rtol=1e-15)
+    np.testing.assert_allclose(frame.iloc[:, 2], z, rtol=1e-15)
+    assert frame.iloc[:, 1].tolist() == list(name)
 
 
 @given(ROWS, DIALECTS, st.data())

@@ -61,11 +61,17 @@ def method_2(g, level, start=0.4, near=0.0005, stop=1e-4, rounds=1000, clip=True
     return alpha
 
 
+def width_at_coverage(y, lower, upper, level):
+    covered = np.mean((lower <= y[:, None]) & (y[:, None] <= upper), axis=0)
+    return np.append((upper - lower).mean(axis=0), np.inf)[np.sum(covered < level)]
+
+
 TASKS = {
     "membership": (lab.check_membership, membership),
     "type reduction": (lab.check_type_reduction, type_reduce),
     "split conformal": (lab.check_split_conformal, split_conformal),
     "Method 2": (lab.check_method_2, method_2),
+    "width": (lab.check_width, width_at_coverage),
 }
 
 
@@ -302,12 +308,39 @@ SEARCHES = {
 }
 
 
+def picked(choose, covers=np.less_equal, only_covered=False):
+    """Return a function that takes the mean width of a chosen column."""
+
+    def width(y, lower, upper, level):
+        inside = covers(lower, y[:, None]) & covers(y[:, None], upper)
+        k = choose(inside.mean(axis=0), level)
+        return np.mean((upper - lower)[inside[:, k] if only_covered else slice(None), k])
+
+    return width
+
+
+def first(shares, level):
+    return np.argmax(shares >= level)
+
+
+WIDTHS = {
+    "compare with <=": picked(first, covers=np.less),
+    "AT LEAST the level": picked(lambda shares, level: np.argmin(np.abs(shares - level))),
+    "not the widest": picked(lambda shares, level: -1),
+    "not half of it": lambda *a: width_at_coverage(*a) / 2,
+    "y[:, None]": lambda y, lower, upper, level: np.mean(y <= upper),
+    "Rows that are missed count": picked(first, only_covered=True),
+    "np.argmax is 0": picked(first),
+    "takes the width 4, yours is 1": lambda *a: 1.0,
+}
+
+
 @pytest.mark.parametrize(
     ("task", "words", "function"),
     [
         (task, *pair)
         for task, mistakes in zip(
-            TASKS, (MEMBERSHIPS, REDUCTIONS, CONFORMALS, SEARCHES), strict=True
+            TASKS, (MEMBERSHIPS, REDUCTIONS, CONFORMALS, SEARCHES, WIDTHS), strict=True
         )
         for pair in mistakes.items()
     ],
@@ -338,13 +371,13 @@ def run(parts, **names):
 
 
 def solutions():
-    """Return the four functions of the notebook's own solution."""
+    """Return the functions of the notebook's own solution."""
     (text,) = re.findall(r"```python\n(.*?)```", cells("markdown")["solutions"], re.DOTALL)
     return run({"solution": text}, np=np, math=math)
 
 
 def solved(**functions):
-    blanks = {f"task-{number}-code": "" for number in range(1, 5)}
+    blanks = {f"task-{number}-code": "" for number in range(1, 6)}
     return run(cells("code") | blanks, **solutions() | functions)
 
 
@@ -359,9 +392,9 @@ def test_with_its_own_solutions_it_passes_and_the_pieces_work_together(capsys):
     printed = capsys.readouterr().out
     _, by_rank, by_search = printed.split("and ")
     low, high = (100 * end for end in names["usual"](0.8, 100, 200))
-    assert low <= float(by_rank.split(" %")[0]) <= high
-    assert 50 <= float(by_search.split(" %")[0]) <= 100
-    assert f"{low:.1f} % to {high:.1f} %" in printed
+    assert low <= float(by_rank.split("%")[0]) <= high
+    assert 50 <= float(by_search.split("%")[0]) <= 100
+    assert f"{low:.1f}% to {high:.1f}%" in printed
 
 
 def test_a_search_that_raises_an_error_does_not_stop_the_notebook(capsys):
@@ -370,7 +403,7 @@ def test_a_search_that_raises_an_error_does_not_stop_the_notebook(capsys):
     assert "method_2 gives up: no plane is near enough" in capsys.readouterr().out
 
 
-def test_the_usual_range_is_the_law_of_chapter_8():
+def test_the_usual_range_is_the_law_of_coverage():
     stats = pytest.importorskip("scipy.stats")
     usual = run({"code": cells("code")["all-law"]}, np=np, math=math)["usual"]
     for level, n_cal, n_new in ((0.8, 100, 200), (0.9, 40, 1000)):
@@ -390,7 +423,7 @@ def test_it_needs_numpy_the_library_and_its_checks_only():
     text = "\n".join(cells("code").values())
     imported = set(re.findall(r"^ *(?:import|from) (\w+)", text, re.MULTILINE))
     assert imported <= {
-        "importlib", "math", "subprocess", "sys", "pathlib", "numpy", "study", "lab",
+        "importlib", "math", "subprocess", "sys", "pathlib", "numpy", "gt2lite", "study", "lab",
     }  # fmt: skip
 
 

@@ -17,7 +17,6 @@ from study.statistics import (
     corrected_t,
     coverage_p_value,
     equal_means_p,
-    equal_p,
     exchange,
     expected_gap,
     holm,
@@ -54,7 +53,7 @@ def test_the_corrected_test_by_hand():
     [
         (lambda: corrected_t([1.0], 0.2), "differences"),
         (lambda: corrected_t([1.0, 2.0], -1), "test_over_train"),
-        (lambda: coverage_p_value(0.9, 90, [10]), "level"),
+        (lambda: coverage_p_value(0.9, 90, 10), "level"),
         (lambda: worst_by_chance([10], 1.5), "level"),
         (lambda: exchange(np.ones((1, 6)), np.ones(1), np.ones(1), 5), "ours"),
         (lambda: exchange(np.ones((1, 9)), np.ones(1), np.ones(1), 1), "n_theirs"),
@@ -65,29 +64,11 @@ def test_impossible_arguments_are_refused(call, argument):
         call()
 
 
-def test_the_corrected_test_turns_where_its_interval_ends():
-    gaps = np.array([0.3, 0.1, 0.4, 0.1, 0.5])
-    mean, half, _ = corrected_t(gaps, 0.2)
-    assert corrected_t(gaps - mean + half, 0.2).p == pytest.approx(0.05)
-    assert corrected_t(gaps - mean + 2 * half, 0.2).p < 0.05
-
-
-def test_equal_to_within_a_margin_by_hand():
-    # Cauchy tails again: differences -1 and 3 have mean 1 and a standard error of 2.
-    tail = 0.5 - math.atan((4 - 1) / 2) / math.pi
-    for sign in (-1, 1):
-        assert equal_p(sign * np.array([-1.0, 3.0]), 4.0) == pytest.approx(tail)
-    assert equal_p(np.array([-1.0, 3.0]), 0.5) > 0.5  # the mean itself lies outside
-    flat = np.full(4, 0.5)
-    assert (equal_p(flat, 0.6), equal_p(flat, 0.5), equal_p(flat, 0.4)) == (0, 1, 1)
-
-
 def test_one_sided_bounds_are_of_the_same_test():
     gaps = np.array([0.3, -0.1, 0.4, 0.2, 0.1])
     for ratio in (0.0, 0.2):
         bound = upper_bound(gaps, ratio)
         assert beyond_p(bound, gaps, float(gaps.mean()), ratio) == pytest.approx(0.05)
-        assert equal_p(gaps, bound, ratio) == pytest.approx(0.05)
     test = stats.ttest_1samp(gaps, 0.1, alternative="greater")
     assert beyond_p(float(gaps.mean()), gaps, 0.1) == pytest.approx(test.pvalue)
     assert (beyond_p(1.0, np.ones(3), 0.9), beyond_p(1.0, np.ones(3), 1.0)) == (0, 1)
@@ -103,28 +84,20 @@ def test_the_expected_gap_by_simulation():
 
 
 def test_a_binomial_coverage_by_hand():
-    # 1 of 4 covered at level 0.5: twice P(0 or 1) = 2 * 5 / 16; two runs of 2 are the same law.
-    assert coverage_p_value(0.25, 0.5, [4]) == pytest.approx(10 / 16)
-    assert coverage_p_value(0.25, 0.5, [2, 2]) == pytest.approx(10 / 16)
-    # A printed mean between two counts gets the benefit of the doubt: P(0, 1 or 2) > 1 / 2.
-    assert coverage_p_value(0.3, 0.5, [4]) == 1
-
-
-def test_calibration_adds_to_the_spread_of_coverage():
-    trained = coverage_p_value(0.88, 0.9, [500] * 5)
-    calibrated = coverage_p_value(0.88, 0.9, [500] * 5, [500] * 5)
-    assert trained < 0.002 < calibrated < 0.05
-    assert coverage_p_value(0.88, 0.9, [500] * 5, [50] * 5) > 0.05
+    # 1 of 4 covered at level 0.5: twice P(0 or 1) = 2 * 5 / 16. Both tails of 2 of 4 exceed 1 / 2.
+    for share in (0.25, 0.75):
+        assert coverage_p_value(share, 0.5, 4) == pytest.approx(10 / 16)
+    assert coverage_p_value(0.5, 0.5, 4) == 1
 
 
 def test_the_law_is_that_of_ranks():
-    # Scores are uniform, the plane is the 45th smallest of 50, three runs of 40 test samples.
+    # Scores are uniform, the plane is the 45th smallest of 50, tested on 40 samples.
     rng = np.random.default_rng(0)
-    planes = np.sort(rng.random((20_000, 3, 50)), axis=2)[:, :, 44]
-    covered = rng.binomial(40, planes).sum(axis=1)
-    for count in (90, 98, 106, 114, 118):
+    planes = np.sort(rng.random((20_000, 50)), axis=1)[:, 44]
+    covered = rng.binomial(40, planes)
+    for count in (28, 31, 34, 37, 39):
         tail = min(np.mean(covered <= count), np.mean(covered >= count))
-        p = coverage_p_value(count / 120, 0.9, [40] * 3, [50] * 3)
+        p = coverage_p_value(count / 40, 0.9, 40, 50)
         assert p == pytest.approx(min(1, 2 * tail), abs=0.02)
 
 
@@ -222,13 +195,6 @@ def test_a_common_source_is_refuted_about_as_often_as_it_should_be():
         assert 0.4 < np.mean(p < 0.5) < 0.6
 
 
-def test_draws_are_the_same_for_the_same_seed_and_smallest_beyond_all_of_them():
-    ours = np.arange(12.0)[None]
-    first, again = (exchange(ours, np.array([99.0]), np.array([0.0]), 5, draws=500) for _ in "ab")
-    assert first[0] == again[0] == 2 / 501
-    assert first[1] == again[1]
-
-
 def test_equality_of_means_by_two_one_sided_welch_tests():
     rng = np.random.default_rng(3)
     a, b = rng.normal(size=50), rng.normal(0.2, 2.0, size=5)
@@ -244,12 +210,8 @@ def test_equality_of_means_by_two_one_sided_welch_tests():
 
 def test_the_smallest_margin_is_where_the_test_turns():
     facts = 2.0, 50, 3.0, 5
-    margin = smallest_margin(-0.7, *facts)
-    assert equal_means_p(0.7, margin, *facts) == pytest.approx(0.05)
-
-
-def test_a_mean_that_is_known_leaves_the_error_of_the_other():
+    assert equal_means_p(0.7, smallest_margin(-0.7, *facts), *facts) == pytest.approx(0.05)
+    # A mean that is known leaves the error of the other.
     best = smallest_margin(0.0, 5.0, math.inf, 3.0, 5)
     assert best == pytest.approx(stats.t.isf(0.05, 4) * 3 / math.sqrt(5))
-    assert smallest_margin(0.0, 1e-9, 10**9, 3.0, 5) == pytest.approx(best)
     assert (equal_means_p(0.5, 1.0, 0, 5, 0, 5), equal_means_p(1.0, 1.0, 0, 5, 0, 5)) == (0, 1)

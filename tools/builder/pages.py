@@ -32,7 +32,7 @@ from builder.source import (
     text_of,
 )
 
-RUN_TIMES = "run_times.txt"  # included by the status page; not a page of its own
+RUN_TIMES = "run_times.txt"  # included by two pages; not a page of its own
 TOOLS = Path(__file__).resolve().parents[1]
 QUICK_BANNER = (
     "Quick profile: small runs that check the book. "
@@ -115,7 +115,7 @@ def _run_times(root: Path, executed: Path) -> str:
     lines = ["| chapter | seconds |", "|---|---:|"]
     for chapter in chapters(root):
         stamp = read_stamp(executed / chapter.path.relative_to(root))
-        lines.append(f"| {{doc}}`{chapter.name}` | {stamp.get('seconds', float('nan')):.0f} |")
+        lines.append(f"| {{doc}}`/{chapter.document}` | {stamp.get('seconds', float('nan')):.0f} |")
     return "\n".join(lines) + "\n"
 
 

@@ -1,0 +1,253 @@
+r"""Predictive distributions and their quantiles, with the guarantee of a conformal calibration.
+
+The bounds of a nested family, lower ones reversed, form one signed family: :math:`B_t(x)` is the
+upper bound of the member :math:`t \ge 0`, and the lower bound of the member :math:`-t` for
+:math:`t < 0`. It rises with t through the point alpha = 1. The signed position of a target,
+:math:`t(x, y) = \inf\{t : y \le B_t(x)\}`, rises with y, so the family at the signed positions of
+Q calibration samples is a split conformal predictive system (Vovk et al. 2019, 2020).
+
+`gt2lite.calibration.Scores` holds plane, margin and side of each calibration sample, which is its
+signed position: any calibration by rank can answer, whatever its `sides`, and a loaded one, too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gt2lite._validation import Array, between, n_axes, vector, warn, whole
+from gt2lite.calibration import (
+    HALVINGS,
+    Calibration,
+    Cut,
+    Interval,
+    RankedCalibration,
+    Scores,
+    SmallCalibrationWarning,
+    critical_scores,
+    cut_ends,
+    highest_level,
+    plain_fraction,
+    rank,
+)
+from gt2lite.datasets import Scaler
+from gt2lite.memberships import alpha_of, kappa_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+POINTS = 199
+"""The largest number of points that stand for a distribution in samples, mean and CRPS."""
+
+
+class SignedCut(NamedTuple):
+    """A member of the signed family: a plane (NaN for the lowest), a margin, and which bound."""
+
+    alpha: float
+    margin: float
+    is_upper: bool
+
+
+def signed_cut(scores: Scores, k: int, high: bool) -> SignedCut:
+    """Return the member of the signed family at the k-th smallest signed position.
+
+    A target is known to lie between two members of the family, 2**-40 of its extent apart. The
+    upper one is returned if `high`, else the lower one, so that rounding and ties only move
+    quantiles outward. Ranks below 1 and above Q give the infinite members.
+
+    Args:
+        scores: those of Q calibration samples.
+        k: the rank, from below.
+        high: whether the quantile must not be too low; otherwise it must not be too high.
+    """
+    if not 1 <= k <= len(scores):
+        return SignedCut(math.nan, math.inf, k > 0)
+    i = scores.rising[k - 1]
+    alpha, margin, side = (float(v[i]) for v in (scores.alpha, scores.margin, scores.side))
+    if side == 0:  # the plane alpha = 1 covers it
+        return SignedCut(1.0, 0.0, high)
+    if high != (side > 0):  # the stored member lies on the other side of the target
+        if alpha > 0:
+            step = kappa_of(scores.alpha_min) * 2.0 ** (2 - HALVINGS)
+            inner = alpha_of(max(kappa_of(alpha) - step, 0.0)) * (1 + 2.0**-50)
+            alpha = min(max(inner, alpha), 1.0)
+        else:  # margins are known to 2**-40 of the largest target, which is not stored
+            margin = max(margin - float(scores.margin.max()) * 2.0**-30, 0.0)
+    return SignedCut(alpha if alpha > 0 else math.nan, margin, side > 0)
+
+
+def quantile_rank(q: Fraction, n: int, method: str) -> int:
+    """Return the rank among `n` signed positions that stands for a quantile.
+
+    With "conformal" it is ceil((n + 1) q) from the median up and floor((n + 1) q) below it:
+    quantiles err outward. Rank 0 and n + 1 are out of reach.
+
+    >>> [quantile_rank(Fraction(p, 100), 99, "conformal") for p in (1, 50, 95)]
+    [1, 50, 95]
+    >>> quantile_rank(Fraction(1, 3), 10, "conformal"), quantile_rank(Fraction(2, 3), 10, "exact")
+    (3, 7)
+    """
+    m = n + (method == "conformal")
+    return rank(q, m) if q >= Fraction(1, 2) else n + 1 - rank(1 - q, m)
+
+
+def signed_bounds(interval: Interval, rows: Sequence[Sequence[SignedCut]], which: Any) -> Array:
+    """Return the bounds (L, N) of L members of the signed family at N rows.
+
+    Args:
+        interval: the nested family at the N rows.
+        rows: for each of the L members one cut per set of scores.
+        which: the set of scores of each row (N,), or 0 for all rows.
+    """
+    table = np.array(rows, dtype=float)[:, which]  # (L, 3) or (L, N, 3)
+    cuts = [Cut(one[..., 0], one[..., 1]) for one in table]
+    lower, upper = cut_ends(interval, [(cut, cut) for cut in cuts])
+    is_upper = table[..., 2] > 0
+    return np.where(is_upper if is_upper.ndim == 2 else is_upper[:, None], upper, lower)
+
+
+class Distribution:
+    """The predictive distributions of N rows; see `GT2Regressor.predict_distribution`.
+
+    `quantile` and `cdf` use all calibration samples and carry their guarantee. `sample`, `mean`,
+    `crps` and `plot` use `points`, which are finite.
+    """
+
+    def __init__(
+        self,
+        calibrator: Calibration,
+        interval: Any,
+        scaler: Scaler,
+        groups: Any = None,
+        shift: float | Array = 0.0,
+    ) -> None:
+        if not isinstance(calibrator, RankedCalibration):
+            method = getattr(calibrator, "method", None)
+            raise ValueError(
+                f"quantiles and distributions need a calibration by rank, got method={method!r}: "
+                'call calibrate(X_cal, y_cal) with method="conformal" or method="exact"'
+            )
+        self.calibrator, self.interval, self.scaler = calibrator, interval, scaler
+        self.shift: Any = np.asarray(shift, dtype=float)  # of an IntervalHead: what the base says
+        self._sets, self._which = calibrator.sets_of(groups)
+        self._points: Array | None = None
+
+    def __len__(self) -> int:
+        return len(self.interval)
+
+    def shifted(self, shift: Array) -> Distribution:
+        """Return the distributions of targets that are larger by `shift` (N,)."""
+        new = object.__new__(Distribution)
+        new.__dict__ = self.__dict__ | {"shift": self.shift + shift, "_points": None}
+        return new
+
+    def quantile(self, q: float | Sequence[float] | Array) -> Array:
+        """Return quantiles (N,) for a number in (0, 1), or (N, L) for L of them.
+
+        A quantile that the number Q of calibration samples does not reach, below 1 / (Q + 1) or
+        above Q / (Q + 1), is infinite, and a `SmallCalibrationWarning` says so.
+        """
+        single = n_axes("quantiles", q) == 0
+        given: Any = [q] if single else q
+        levels = [between("quantiles", level, 0, 1) for level in given]
+        if not levels:
+            raise ValueError("quantiles must not be empty: pass a number in (0, 1), or several")
+        rows = [[self._cut(level, scores) for scores in self._sets] for level in levels]
+        open_rows = [any(math.isinf(cut.margin) for cut in row) for row in rows]
+        missed = [f"{level:g}" for level, is_open in zip(levels, open_rows, strict=True) if is_open]
+        if missed:
+            n = min(map(len, self._sets))
+            warn(
+                f"quantiles {', '.join(missed)} are out of reach and "
+                f"infinite: {n} calibration samples answer quantiles from "
+                f"{1 - highest_level(n, n + 1):.4g} to {highest_level(n, n + 1):g}",
+                SmallCalibrationWarning,
+            )
+        found = self._in_units(signed_bounds(self.interval, rows, self._which))
+        return found[:, 0] if single else found
+
+    def cdf(self, y: ArrayLike) -> Array:
+        """Return the distribution functions (N,) at `y`, a number or one for each row (N,).
+
+        With L smaller signed positions among those of the Q calibration samples, and E equal ones,
+        it is (L + (E + 1) / 2) / (Q + 1). At the target of a new row it is uniform, up to
+        1 / (Q + 1).
+        """
+        y = vector("y", np.broadcast_to(y, len(self)) if n_axes("y", y) == 0 else y, len(self))
+        inside = y > self.scaler._lowest_y  # a log target has no mass below 0
+        new = self.scores(np.where(inside, y, self.scaler.inverse_y(0.0)))
+        found, which = np.empty(len(y)), np.broadcast_to(self._which, len(y))
+        for g, scores in enumerate(self._sets):
+            rows = which == g
+            both = np.concatenate([scores.keys, new.take(rows).keys])
+            _, place = np.unique(both, axis=0, return_inverse=True)
+            known, asked = np.sort(place[: len(scores)]), place[len(scores) :]
+            less, up_to = (np.searchsorted(known, asked, side) for side in ("left", "right"))
+            found[rows] = (less + up_to + 1) / (2 * (len(scores) + 1))
+        return np.where(inside, found, 0.0)
+
+    def scores(self, y: Array) -> Scores:
+        """Return where in its family each target (N,) is first covered."""
+        return critical_scores(self.interval, self.scaler.transform_y(y - self.shift))
+
+    @property
+    def points(self) -> Array:
+        """Points (N, K) of mass 1 / K: the signed family at the calibration samples, rising.
+
+        K is the number of calibration samples, at most 199: of more, 199 evenly spaced ones; of
+        groups, the largest decides.
+        """
+        if self._points is None:
+            K = min(max(map(len, self._sets)), POINTS)
+            levels = [Fraction(2 * j + 1, 2 * K) for j in range(K)]
+            rows = [
+                [signed_cut(s, rank(q, len(s)), q >= Fraction(1, 2)) for s in self._sets]
+                for q in levels
+            ]
+            self._points = self._in_units(signed_bounds(self.interval, rows, self._which))
+        return self._points
+
+    @property
+    def mean(self) -> Array:
+        """The means (N,)."""
+        return self.points.mean(axis=1)
+
+    def sample(self, rng: np.random.Generator, size: int | None = None) -> Array:
+        """Return one draw (N,) from each distribution, or `size` of them (N, size)."""
+        n = 1 if size is None else whole("size", size)
+        drawn = rng.integers(self.points.shape[1], size=(len(self), n))
+        found = np.take_along_axis(self.points, drawn, axis=1)
+        return found[:, 0] if size is None else found
+
+    def crps(self, y: ArrayLike) -> Array:
+        r"""Return the continuous ranked probability score (N,) of targets (N,); small is good.
+
+        .. math:: \int (F(z) - 1\{y \le z\})^2\,dz = E|Z - y| - \tfrac{1}{2} E|Z - Z'|
+        """
+        y, K = vector("y", y, len(self)), self.points.shape[1]
+        weights = (2 * np.arange(1, K + 1) - K - 1) / K**2
+        return np.abs(self.points - y[:, None]).mean(axis=1) - self.points @ weights
+
+    def plot(self, ax: Axes, row: int = 0, **style: Any) -> Axes:
+        """Draw the distribution function of a row; `style` is for `ax.step`."""
+        points = self.points[whole("row", row, 0, len(self) - 1)]
+        heights = np.arange(1, points.size + 1) / points.size
+        ax.step(points, heights, where="post", **style)
+        return ax
+
+    def _cut(self, level: float, scores: Scores) -> SignedCut:
+        q = plain_fraction(level)
+        k = quantile_rank(q, len(scores), self.calibrator.method)
+        if not 1 <= k <= len(scores) and getattr(self.calibrator, "small_groups", "") == "pool":
+            scores = self.calibrator.scores
+            k = quantile_rank(q, len(scores), self.calibrator.method)
+        return signed_cut(scores, k, q >= Fraction(1, 2))
+
+    def _in_units(self, bounds: Array) -> Array:
+        """Return bounds (L, N) of scaled targets as (N, L) in units of y."""
+        return self.scaler.inverse_bounds(bounds).T + self.shift[..., None]

@@ -1,0 +1,417 @@
+"""Quantiles and distributions: the definition, the guarantee, ties, groups, and other libraries."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from families import Cone, cone, facts, few, system, targets
+from hypothesis import given
+from numpy.testing import assert_allclose, assert_array_equal
+
+from gt2lite import GT2Regressor, IntervalHead
+from gt2lite.calibration import (
+    ConformalCalibrator,
+    ExactCalibrator,
+    GroupCalibrator,
+    MarginFamily,
+    SmallCalibrationWarning,
+    TwoSidedCalibrator,
+)
+from gt2lite.datasets import Scaler
+from gt2lite.distribution import Distribution, quantile_rank
+from gt2lite.memberships import alpha_of, kappa_of
+
+PLAIN = Scaler(np.zeros(1), np.ones(1), 0.0, 1.0)
+LEVELS = [0.03, 0.07, 0.2, 0.4, 0.5, 0.55, 0.7, 0.93, 0.96]
+KINDS = {"conformal": ConformalCalibrator, "exact": ExactCalibrator}
+
+
+def distribution(family, y, rows=None, calibrator=None):
+    """Return the distributions at the rows of a family, calibrated on the family itself."""
+    fitted = (calibrator or ConformalCalibrator()).fit(family, y)
+    return Distribution(fitted, family if rows is None else rows, PLAIN)
+
+
+# ----------------------------------------------------------------------------- the definition
+
+
+def signed_bounds(family, t):
+    """Return B_t (N,): upper bounds for t >= 0 and lower ones below, margins past the planes."""
+    widest = kappa_of(family.alpha_min)
+    kappa, margin = np.minimum(abs(t), widest), np.maximum(abs(t) - widest, 0)
+    lower, upper = family(np.maximum(alpha_of(kappa), family.alpha_min))
+    return np.where(t >= 0, upper + margin, lower - margin)
+
+
+def positions(family, y):
+    """Return t = inf {t : y <= B_t} (Q,) by halving a range of t."""
+    low, high = np.full(y.size, -100.0), np.full(y.size, 100.0)
+    for _ in range(70):
+        t = (low + high) / 2
+        reached = y <= signed_bounds(family, t)
+        low, high = np.where(reached, low, t), np.where(reached, t, high)
+    return high
+
+
+@few
+@pytest.mark.parametrize("method", KINDS)
+@pytest.mark.parametrize("make", [cone, system], ids=["cone", "system"])
+def test_a_quantile_is_the_family_at_a_rank_of_the_signed_positions(make, method):
+    n = 99
+    family, y = make(n)
+    t = np.sort(positions(family, y))
+    assert (t < -kappa_of(family.alpha_min)).any() and (t > kappa_of(family.alpha_min)).any()
+    found = distribution(family, y, calibrator=KINDS[method]()).quantile(LEVELS)
+    for q, values in zip(LEVELS, found.T, strict=True):
+        q = Fraction(str(q))
+        m = n + (method == "conformal")
+        k = -(-q * m // 1) if q >= Fraction(1, 2) else n + 1 - -(-(1 - q) * m // 1)
+        assert quantile_rank(q, n, method) == k
+        assert_allclose(values, signed_bounds(family, np.full(n, t[int(k) - 1])), atol=1e-9)
+    assert (np.diff(found, axis=1) >= 0).all()
+
+
+def check_every_rank(family, y, tied=False):
+    """Count, at every rank and to the last bit, the samples at or below their quantile."""
+    n = y.size
+    dist = distribution(family, y)
+    for k in range(1, n + 1):
+        values = dist.quantile(Fraction(k, n + 1))
+        if 2 * k >= n + 1:
+            assert (y <= values).sum() >= k
+            assert tied or (y <= values - 1e-8).sum() == k - 1
+        else:
+            assert (y < values).sum() <= k - 1
+            assert tied or (y < values + 1e-8).sum() == k
+
+
+@few
+@pytest.mark.parametrize("make", [cone, system], ids=["cone", "system"])
+@pytest.mark.parametrize("bias", [-3.0, 0.0, 3.0])  # estimates too low, right and too high
+def test_every_rank_holds_on_the_calibration_set_to_the_last_bit(make, bias):
+    family, y = make(61)
+    check_every_rank(family, y + bias)
+
+
+@few
+@facts
+@given(targets, targets)
+def test_ties_move_quantiles_outward_only(y, centre):
+    n = min(len(y), len(centre))
+    y, centre = np.array(y[:n]) / 20, np.round(np.array(centre[:n]) / 40)  # few of each
+    check_every_rank(Cone(centre, 0.7, 0.4, 2.0), y, tied=True)
+
+
+@few
+def test_ranks_are_exact_where_floats_are_not():
+    """100 * 0.07 is more than 7 in floating point, and rank 8 would be another quantile."""
+    y = np.arange(99.0) - 40
+    dist = distribution(MarginFamily(np.zeros(99), np.ones(99)), y)
+    for q in (0.07, np.float32(0.07), Fraction(7, 100)):
+        assert_allclose(dist.quantile(q), -34.0, atol=1e-8)
+    assert_allclose(dist.quantile(1 - 0.07), 52.0, atol=1e-8)
+
+
+@few
+def test_a_distribution_has_no_atom_at_the_estimate():
+    """One-sided intervals stop at alpha = 1; quantiles go on to its other side."""
+    family, y = cone(199)
+    y = y + 2.0  # most targets are above the estimate
+    one_sided = TwoSidedCalibrator("conformal", (1.0, 0.0)).fit(family, y)
+    lower, _ = one_sided.intervals(family, 0.5)
+    assert_allclose(lower, family.centre)
+    median = distribution(family, y).quantile(0.5)
+    assert (median > family.centre + 0.1).all()
+    assert abs((y <= median).mean() - 0.5) < 0.01
+
+
+# ------------------------------------------------------------------------------ the guarantee
+
+N_CAL, N_NEW, REPEATS = 19, 40, 500
+
+
+@few
+@pytest.mark.parametrize("discrete", [False, True], ids=["continuous", "ties"])
+def test_new_targets_are_below_a_quantile_as_often_as_promised(discrete):
+    rng = np.random.default_rng(0)
+    levels = [0.05, 0.12, 0.33, 0.5, 0.64, 0.9, 0.95]
+    at, below = np.zeros((2, REPEATS, len(levels)))
+    for i in range(REPEATS):
+        x = rng.uniform(0.5, 2, size=N_CAL + N_NEW)
+        y = 0.4 + x * (rng.gamma(1.5, size=x.size) - 1)  # biased, skewed, of unequal noise
+        if discrete:
+            x, y = np.round(x), np.round(y)
+        cal, new = (MarginFamily(0.0 * z, z) for z in (x[:N_CAL], x[N_CAL:]))
+        found = distribution(cal, y[:N_CAL], rows=new).quantile(levels)
+        at[i] = (y[N_CAL:, None] <= found).mean(axis=0)
+        below[i] = (y[N_CAL:, None] < found).mean(axis=0)
+    error = 4 * at.std(axis=0) / np.sqrt(REPEATS)
+    for j, q in enumerate(levels):
+        least, most = at[:, j].mean(), below[:, j].mean()
+        if q >= 0.5:
+            assert least >= q - error[j]
+            assert discrete or least <= q + 1 / (N_CAL + 1) + error[j]
+        else:
+            assert most <= q + error[j]
+            assert discrete or most >= q - 1 / (N_CAL + 1) - error[j]
+
+
+@few
+def test_the_distribution_function_counts_the_calibration_samples():
+    family, y = system(80)
+    dist = distribution(family, y)
+    rank = np.argsort(np.argsort(positions(family, y))) + 1
+    assert_allclose(dist.cdf(y), rank / 81, atol=1e-12)  # half of its own step is above
+    assert_allclose(dist.cdf(-1e6), 0.5 / 81)
+    assert_allclose(dist.cdf(1e6), 80.5 / 81)
+    q = [0.3, 0.8]
+    shares = [dist.cdf(values) for values in dist.quantile(q).T]
+    assert np.abs(np.array(shares) - np.array(q)[:, None]).max() <= 1.5 / 81
+
+
+@few
+def test_the_distribution_function_halves_ties():
+    family = MarginFamily(np.zeros(5), np.ones(5))
+    dist = distribution(family, np.array([-1.0, 0.0, 0.0, 0.0, 2.0]))
+    assert_allclose(dist.cdf(0.0), (1 + (3 + 1) / 2) / 6)
+    assert_allclose(dist.cdf(1.0), (4 + 1 / 2) / 6)
+
+
+# ------------------------------------------------------------------------------------- groups
+
+
+@few
+def test_groups_have_distributions_of_their_own():
+    family, y = cone(300)
+    names = np.where(np.arange(300) % 3 == 0, "a", "b")
+    fitted = GroupCalibrator().fit(family, y, names)
+    both = Distribution(fitted, family, PLAIN, names)
+    for name in "ab":
+        rows = names == name
+        own = Cone(*(v[rows] for v in (family.centre, family.below, family.above)), 2.0)
+        alone = distribution(own, y[rows])
+        for q in LEVELS:
+            assert_array_equal(both.quantile(q)[rows], alone.quantile(q))
+        assert_array_equal(both.cdf(y)[rows], alone.cdf(y[rows]))
+    with pytest.raises(ValueError, match="groups must be among those of the calibration set"):
+        Distribution(fitted, family, PLAIN, np.full(300, "c"))
+    with pytest.raises(ValueError, match="groups are missing"):
+        Distribution(fitted, family, PLAIN)
+
+
+@few
+def test_a_small_group_takes_the_pool_or_becomes_infinite():
+    family, y = cone(200)
+    names = np.array(["rare"] * 5 + ["common"] * 195)
+    pooled = GroupCalibrator(small_groups="pool").fit(family, y, names)
+    found = Distribution(pooled, family, PLAIN, names).quantile(0.95)
+    assert_array_equal(found[:5], distribution(family, y).quantile(0.95)[:5])
+    alone = GroupCalibrator().fit(family, y, names)
+    with pytest.warns(SmallCalibrationWarning, match=r"5 calibration samples answer .* to 0.8333"):
+        found = Distribution(alone, family, PLAIN, names).quantile(0.95)
+    assert np.isinf(found[:5]).all() and np.isfinite(found[5:]).all()
+
+
+def test_quantiles_out_of_reach_are_infinite_with_a_warning():
+    family, y = cone(199)
+    dist = distribution(family, y)
+    with pytest.warns(SmallCalibrationWarning, match="quantiles 0.004, 0.996 are out of reach"):
+        found = dist.quantile([0.004, 0.005, 0.995, 0.996])
+    assert (found[:, 0] == -np.inf).all() and (found[:, 3] == np.inf).all()
+    assert np.isfinite(found[:, 1:3]).all()
+
+
+# ----------------------------------------------------------------- points, samples, mean, CRPS
+
+
+@few
+@pytest.mark.parametrize("n", [7, 150, 1000])
+def test_points_have_equal_mass(n):
+    family, y = cone(n)
+    dist = distribution(family, y)
+    K = min(n, 199)
+    assert dist.points.shape == (n, K) and (np.diff(dist.points, axis=1) >= 0).all()
+    t = np.sort(positions(family, y))
+    middle = t[[int(np.ceil(n * (2 * j + 1) / (2 * K))) - 1 for j in range(K)]]
+    wanted = np.stack([signed_bounds(family, np.full(n, one)) for one in middle], axis=1)
+    assert_allclose(dist.points, wanted, atol=1e-8)
+    assert_allclose(dist.mean, wanted.mean(axis=1), atol=1e-8)
+
+
+@few
+def test_crps_is_the_integral_of_its_definition():
+    family, y = cone(60)
+    dist = distribution(family, y)
+    for i in (0, 20, 41):
+        edges = np.unique(np.append(dist.points[i], y[i]))
+        middles = (edges[1:] + edges[:-1]) / 2  # the integrand is constant between edges
+        F = (dist.points[i] <= middles[:, None]).mean(axis=1)
+        integral = ((F - (y[i] <= middles)) ** 2 * np.diff(edges)).sum()
+        assert dist.crps(y)[i] == pytest.approx(integral, rel=1e-10)
+
+
+@few
+def test_samples_are_drawn_from_the_points():
+    family, y = cone(150)
+    dist = distribution(family, y)
+    drawn = dist.sample(np.random.default_rng(0), 2000)
+    assert drawn.shape == (150, 2000) and np.isin(drawn[3], dist.points[3]).all()
+    spread = dist.points.std(axis=1) / np.sqrt(2000)
+    assert (np.abs(drawn.mean(axis=1) - dist.mean) < 5 * spread).all()
+    again = dist.sample(np.random.default_rng(0), 2000)
+    assert_array_equal(drawn, again)
+    assert dist.sample(np.random.default_rng(1)).shape == (150,)
+
+
+# --------------------------------------------------------------------------------- estimators
+
+
+@pytest.fixture(scope="module")
+def data():
+    """700 rows with positive targets: 300 to train on, 200 to calibrate on, 200 new."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(700, 2)) * [1.0, 50.0] + [0.0, 300.0]
+    y = np.exp(1 + 0.3 * X[:, 0] + 0.2 * rng.gumbel(size=700))
+    return X, y
+
+
+SETTINGS = {
+    "planes": {},
+    "ensemble": {"n_systems": 2, "inputs": "ranks", "clip_inputs": True},
+    "margins": {"margins": 0.5},
+    "log": {"target_transform": "log"},
+}
+
+
+@pytest.fixture(scope="module", params=SETTINGS)
+def fitted(request, data):
+    X, y = data
+    settings = {"n_rules": 3, "epochs": 15, "learning_rate": 0.03}
+    return GT2Regressor(**settings | SETTINGS[request.param]).fit(X[:300], y[:300])
+
+
+@pytest.mark.parametrize("sides", ["both", "each", "lower", "upper"])
+def test_quantiles_are_the_bounds_of_equal_tailed_intervals(fitted, data, sides):
+    X, y = data
+    fitted.calibrate(X[300:500], y[300:500], sides="each")
+    lower, upper = fitted.predict_interval(X[500:], 0.9)
+    found = fitted.calibrate(X[300:500], y[300:500], sides=sides).predict_quantile(
+        X[500:], [0.05, 0.5, 0.95]
+    )
+    assert found.shape == (200, 3)
+    assert_array_equal(found[:, 0], lower)
+    assert_array_equal(found[:, 2], upper)
+    assert_array_equal(fitted.predict_quantile(X[500:], 0.5), found[:, 1])
+
+
+def test_a_loaded_estimator_has_the_same_distributions(fitted, data, tmp_path):
+    X, y = data
+    fitted.calibrate(X[300:500], y[300:500]).save(tmp_path / "model.json")
+    loaded = GT2Regressor.load(tmp_path / "model.json")
+    ours, theirs = (reg.predict_distribution(X[500:]) for reg in (fitted, loaded))
+    assert_array_equal(ours.points, theirs.points)
+    assert_array_equal(ours.cdf(y[500:]), theirs.cdf(y[500:]))
+
+
+def test_targets_of_a_log_system_are_positive(data):
+    X, y = data
+    settings = {"n_rules": 3, "epochs": 15, "learning_rate": 0.03, "random_state": 0}
+    log = GT2Regressor(target_transform="log", **settings).fit(X[:300], y[:300])
+    plain = GT2Regressor(**settings).fit(X[:300], np.log(y[:300]))
+    ours = log.calibrate(X[300:500], y[300:500]).predict_distribution(X[500:])
+    theirs = plain.calibrate(X[300:500], np.log(y[300:500])).predict_distribution(X[500:])
+    assert_allclose(ours.quantile(LEVELS), np.exp(theirs.quantile(LEVELS)))
+    assert_array_equal(ours.cdf(y[500:]), theirs.cdf(np.log(y[500:])))
+    assert (ours.points > 0).all() and (ours.cdf(0.0) == 0).all() and (ours.cdf(-3.0) == 0).all()
+    with pytest.warns(SmallCalibrationWarning):
+        assert (ours.quantile(0.001) == 0).all()
+
+
+def test_a_head_shifts_the_distribution_of_the_errors(data):
+    from sklearn.linear_model import LinearRegression
+
+    X, y = data
+    system = GT2Regressor(n_rules=3, epochs=10, learning_rate=0.03)
+    head = IntervalHead(LinearRegression(), system).fit(X[:300], y[:300])
+    head.calibrate(X[300:500], y[300:500], sides="each")
+    new, base = X[500:], head.base_.predict(X[500:])
+    lower, upper = head.predict_interval(new, 0.8)
+    found = head.predict_quantile(new, [0.1, 0.9])
+    assert_array_equal(found, np.stack([lower, upper], axis=1))
+    dist, errors = (
+        head.predict_distribution(new),
+        head.head_.predict_distribution(np.column_stack([new, base])),
+    )
+    assert_allclose(dist.mean, base + errors.mean)
+    assert_array_equal(dist.cdf(y[500:]), errors.cdf(y[500:] - base))
+    assert_allclose(dist.crps(y[500:]), errors.crps(y[500:] - base))
+
+
+def test_equal_to_the_conformal_predictive_systems_of_crepes(data):
+    crepes = pytest.importorskip("crepes")
+    X, y = data
+    reg = GT2Regressor(n_rules=3, epochs=15, learning_rate=0.03, margins=0.0)
+    reg.fit(X[:300], y[:300]).calibrate(X[300:500], y[300:500])
+    y_hat = reg.predict(X)
+    theirs = crepes.ConformalPredictiveSystem().fit(y[300:500] - y_hat[300:500])
+    low, high = [1, 12.3, 40], [50, 77.7, 99]
+    wanted = theirs.predict_percentiles(y_hat[500:], lower_percentiles=low, higher_percentiles=high)
+    found = reg.predict_quantile(X[500:], [p / 100 for p in low + high])
+    assert_allclose(found, wanted, rtol=0, atol=1e-9 * y.std())
+    cdf, p = reg.predict_distribution(X[500:]).cdf(y[500:]), []
+    for seed in range(40):  # theirs is smoothed at random, ours is the mean of that
+        p.append(theirs.predict_p(y_hat[500:], y[500:], smoothing=True, seed=seed))
+    p = np.array(p)
+    assert (p.min(axis=0) <= cdf).all() and (cdf <= p.max(axis=0)).all()
+    assert np.ptp(p, axis=0).max() <= 1 / 201 + 1e-12
+
+
+def test_plot_draws_the_distribution_function(ax):
+    family, y = cone(150)
+    dist = distribution(family, y)
+    assert dist.plot(ax, row=2, color="k") is ax
+    (line,) = ax.lines
+    assert_array_equal(line.get_xdata(), dist.points[2])
+    assert line.get_ydata()[-1] == 1
+
+
+# ----------------------------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize("method", ["table", "search"])
+def test_methods_of_the_paper_have_no_distribution(data, method):
+    X, y = data
+    reg = GT2Regressor(n_rules=3, epochs=15, learning_rate=0.03).fit(X[:300], y[:300])
+    with pytest.raises(RuntimeError, match=r"not calibrated: call calibrate\(X_cal, y_cal\)"):
+        reg.predict_quantile(X, 0.5)
+    reg.calibrate(X[300:500], y[300:500], method=method)
+    for ask in (reg.predict_distribution, lambda X: reg.predict_quantile(X, 0.5)):
+        with pytest.raises(ValueError, match=f"got method='{method}': call calibrate.*conformal"):
+            ask(X)
+
+
+@pytest.mark.parametrize(
+    ("q", "message"),
+    [
+        (0, r"quantiles must be a number in \(0, 1\), got 0"),
+        ([0.5, 1.0], r"quantiles must be a number in \(0, 1\), got 1"),
+        ([0.5, np.nan], r"quantiles must be a number in \(0, 1\), got nan"),
+        ("half", r"quantiles must be a number in \(0, 1\), got .*half"),
+        ([], "quantiles must not be empty"),
+    ],
+)
+def test_invalid_quantiles_are_refused_by_name(q, message):
+    family, y = cone(100)
+    with pytest.raises(ValueError, match=message):
+        distribution(family, y).quantile(q)
+
+
+@pytest.mark.parametrize("y", [np.zeros(3), [1.0, np.nan], np.zeros((100, 2))])
+def test_targets_must_match_the_rows(y):
+    family, targets = cone(100)
+    dist = distribution(family, targets)
+    for ask in (dist.cdf, dist.crps):
+        with pytest.raises(ValueError, match=r"y (must be a 1-D array of length 100|contains NaN)"):
+            ask(y)
+    with pytest.raises(ValueError, match="row must be a whole number"):
+        dist.plot(None, row=100)

@@ -1,0 +1,283 @@
+"""The JavaScript evaluator computes what the library does, in the browser and in Node."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import shutil
+import subprocess
+import sys
+import warnings
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gt2lite
+from gt2lite import GT2Regressor
+
+pd = pytest.importorskip("pandas", reason="needs the extra `report`")
+
+from gt2lite.columns import specify  # noqa: E402
+from gt2lite.report.model import TableModel  # noqa: E402
+
+EVALUATOR = Path(gt2lite.__file__).with_name("evaluator.js").read_text(encoding="utf-8")
+N_TRAIN, N_CAL, N_NEW = 150, 600, 2000
+LEVELS = [0.07, 0.5, 0.9, 0.99]
+FAST = {"epochs": 4, "learning_rate": 0.05, "batch_size": 16, "n_rules": 6}
+REGRESSORS = {
+    "the paper's recipe": ({}, {}),
+    "one membership": ({"alphas": (0.01, 0.4), "smf": "scalar"}, {"method": "exact"}),
+    "aligned": ({"objective": "aligned", "n_rules": 40}, {"sides": "each"}),
+    "ranks and margins": ({"n_systems": 3, "inputs": "ranks", "margins": 0.5}, {}),
+    "constant margins": ({"margins": 0.0, "clip_inputs": True}, {"sides": "upper"}),
+    "log target": ({"target_transform": "log", "n_systems": 2}, {"tails": (0.2, 0.8)}),
+    "one-sided log": ({"target_transform": "log", "clip_inputs": True}, {"sides": "lower"}),
+    "groups": ({"n_systems": 2}, {"groups": True, "small_groups": "pool"}),
+    "sides of groups": ({}, {"groups": True, "small_groups": "pool", "sides": "each"}),
+    "beyond the planes": ({"coverage": 0.3, "epochs": 20}, {}),
+}
+
+
+def draw(n, seed, spread=1.0):
+    """Rows with a repeated value, a long tail and a constant, and positive targets."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.normal(size=n), rng.integers(0, 4, n), rng.lognormal(size=n)])
+    X = np.column_stack([spread * X, np.full(n, 7.0)])
+    y = np.exp(0.3 * X[:, 0] + 0.1 * X[:, 1]) * (1 + 0.1 * rng.random(n) * X[:, 2])
+    return X, np.abs(y) + 0.1
+
+
+def groups_of(X):
+    return np.where(X[:, 0] < -2.2, "few", np.where(X[:, 1] > 1, "some", "most"))
+
+
+@pytest.fixture(scope="module")
+def cases(tmp_path_factory):
+    """For each model: its file, rows, their groups, the unit of the target, and what NumPy says."""
+    folder, found = tmp_path_factory.mktemp("models"), {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name, (settings, options) in REGRESSORS.items():
+            found[name] = regressor_case(folder / "model.json", settings, dict(options))
+        found["table model"] = table_case(folder / "model.json")
+        found["encoded columns"] = encoded_case(folder / "model.json")
+    return found
+
+
+def regressor_case(path, settings, options):
+    X, y = draw(N_TRAIN + N_CAL, seed=0)
+    if "tails" in options:
+        options["sides"] = "each"
+    if options.pop("groups", False):
+        options["groups"] = groups_of(X[N_TRAIN:])
+    reg = GT2Regressor(**FAST | settings).fit(X[:N_TRAIN], y[:N_TRAIN])
+    reg.calibrate(X[N_TRAIN:], y[N_TRAIN:], **options)
+    rows, _ = draw(N_NEW, seed=1)
+    far, _ = draw(20, seed=2, spread=1e4 if "clip_inputs" in settings else 6.0)
+    rows = np.concatenate([rows, far])
+    groups = groups_of(rows) if "groups" in options else None
+    reg.save(path)
+    expected = answers(reg, rows, groups, reg.rule_weights(rows))
+    return json.loads(path.read_text()), rows.tolist(), groups, reg.scaler_.y_std, expected
+
+
+def answers(reg, rows, groups, weights):
+    lower, upper = reg.predict_interval(rows, LEVELS, groups=groups)
+    return np.column_stack([reg.predict(rows), lower, upper, weights])
+
+
+def draw_table(n, seed):
+    """A table with all kinds of columns, gaps, rare and unknown values."""
+    rng = np.random.default_rng(seed)
+    days = pd.Timestamp("2021-01-01") + pd.to_timedelta(rng.integers(0, 900, n), unit="D")
+    times = days + pd.to_timedelta(rng.integers(0, 24, n), unit="h")
+    colours = ["red", "blue", "a b", "rare" if seed else "odd"]
+    table = {
+        "size": rng.normal(50, 9, n).round(2),
+        "colour": rng.choice(colours, n, p=[0.5, 0.3, 0.19, 0.01]),
+        "two": rng.choice(["x", "y"], n),
+        "garden": rng.choice(["yes", "no"], n),
+        "sold": days.strftime("%d.%m.%Y"),
+        "iso": times.strftime("%Y-%m-%d %H:%M"),
+    }
+    frame = pd.DataFrame(table).astype({"size": object})
+    for name in ("size", "colour", "garden", "sold"):
+        frame.loc[rng.random(n) < 0.08, name] = None
+    if seed:
+        frame.loc[:3, "size"] = ["12 %", "€ 40", "n/a", " 7e1 "]
+        frame.loc[:3, "two"] = ["z", " x ", None, "y"]
+        frame.loc[:3, "sold"] = ["31.02.2022", "1.1.2022", "2022-01-01", "01.13.2022"]
+    y = frame["size"].where(frame["size"].notna(), 50).map(as_size) + 5 * (frame["colour"] == "red")
+    return frame, y.to_numpy(float) + rng.normal(size=n)
+
+
+def as_size(value):
+    return value if isinstance(value, float) else 50.0
+
+
+def table_case(path):
+    frame, y = draw_table(N_TRAIN + N_CAL, seed=0)
+    columns = specify(frame.assign(y=y), np.arange(N_TRAIN), "y")
+    X = columns.encode(frame).inputs
+    reg = GT2Regressor(**FAST, clip_inputs=True).fit(X[:N_TRAIN], y[:N_TRAIN])
+    reg.calibrate(X[N_TRAIN:], y[N_TRAIN:])
+    model = TableModel(reg, columns, "y", tuple(LEVELS), (45.0, 60.0))
+    model.save(path)
+    rows, _ = draw_table(N_NEW, seed=1)
+    found = model.predict(rows).drop(columns="flags").to_numpy(float)
+    expected = [found[:, :1], found[:, 1::2], found[:, 2::2]]
+    expected.append(reg.rule_weights(columns.encode(rows).inputs))
+    return json.loads(path.read_text()), records(rows), None, np.std(y), np.hstack(expected)
+
+
+def encoded_case(path):
+    frame, y = draw_table(N_TRAIN + N_CAL, seed=0)
+    reg = GT2Regressor(**FAST, columns="auto", inputs="ranks").fit(frame[:N_TRAIN], y[:N_TRAIN])
+    reg.calibrate(frame[N_TRAIN:], y[N_TRAIN:])
+    reg.save(path)
+    rows, _ = draw_table(N_NEW, seed=1)
+    expected = answers(reg, rows, None, reg.rule_weights(rows))
+    return json.loads(path.read_text()), records(rows), None, np.std(y), expected
+
+
+def records(frame):
+    return frame.astype(object).where(frame.notna(), None).to_dict("records")
+
+
+EVALUATE = """(file, rows, groups, levels) => {
+  const model = gt2liteModel(file);
+  const shown = (v) => (Number.isFinite(v) ? v : String(v));
+  return rows.map((row, i) => {
+    const bounds = levels.map((level) => model.interval(row, level, groups?.[i]));
+    return [model.predict(row), ...bounds.map((b) => b[0]), ...bounds.map((b) => b[1]),
+      ...model.weights(row)].map(shown);
+  });
+}"""
+
+
+def error(evaluate, case, last=0):
+    """Return the largest difference from NumPy, in standard deviations of the learned target."""
+    file, rows, groups, unit, expected = case
+    groups = None if groups is None else groups[-last:].tolist()
+    found = np.array(evaluate(file, rows[-last:], groups, LEVELS), dtype=float)
+    expected, n_values = expected[-last:].copy(), 1 + 2 * len(LEVELS)
+    assert found.shape == expected.shape and np.isfinite(expected).mean() > 0.5
+    same = found == expected  # infinite ones
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if file["content"].get("settings", {}).get("target_transform") == "log":
+            for values in (found, expected):  # the target that is learned is log(y)
+                values[:, :n_values] = np.log(values[:, :n_values])
+        difference = np.where(same, 0.0, np.abs(found - expected))
+    difference[:, :n_values] /= unit
+    return float(np.max(np.nan_to_num(difference, nan=np.inf)))
+
+
+def in_node(script, file, rows, groups, levels):
+    program = f"{script};const f={EVALUATE};const v=JSON.parse(require('fs').readFileSync(0));"
+    program += "process.stdout.write(JSON.stringify(f(...v)))"
+    asked = json.dumps([file, rows, groups, levels])
+    command = [shutil.which("node"), "-e", program]
+    done = subprocess.run(command, input=asked, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def tab():
+    if find_spec("playwright") is None:
+        pytest.skip("needs the extra `dev`: pip install 'gt2lite[dev]'")
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
+    browser = importlib.import_module("builder.browser")
+    if browser.find_chromium() is None:
+        pytest.skip("needs Chromium or Chrome on the PATH")
+    with browser.chromium() as opened:
+        yield opened.new_page()
+
+
+def in_browser(tab, script=EVALUATOR):
+    tab.add_script_tag(content=script)
+    return lambda *asked: tab.evaluate(f"(asked) => ({EVALUATE})(...asked)", list(asked))
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("name", [*REGRESSORS, "table model", "encoded columns"])
+def test_the_browser_computes_what_numpy_does(tab, cases, name):
+    assert error(in_browser(tab), cases[name]) < 1e-12
+
+
+REFUSED = {
+    "version": ("gt2liteModel({ ...file, version: 2 })", "version 1, got 2"),
+    "kind": ("gt2liteModel({ ...file, kind: 'head' })", 'kind "head" needs Python'),
+    "level": ("model.interval(row, 1)", "level must lie in"),
+    "reach": ("model.interval(row, 0.9999)", "level 0.9999 is out of reach"),
+    "gap": ("model.predict([...row.slice(1), null])", "a value for each of x0, x1, x2, x3"),
+    "name": ("model.predict({ x0: 1, x1: 1, x2: 1 })", "a value for each of"),
+    "length": ("model.predict([1, 2, 3])", "a value for each of"),
+    "calibration": ("open({ calibration: null }).interval(row, 0.9)", "not calibrated"),
+    "method": ("open({ calibration: other }).interval(row, 0.9)", '"search" needs Python'),
+    "group": ("open({ calibration: grouped }).interval(row, 0.9, 'b')", "group must be one of a"),
+}
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("what", REFUSED)
+def test_bad_requests_are_refused_by_name(tab, cases, what):
+    call, match = REFUSED[what]
+    file, rows, *_ = cases["the paper's recipe"]
+    in_browser(tab)
+    script = f"""([file, row]) => {{
+      const {{ content }} = file;
+      const open = (changed) => gt2liteModel({{ ...file, content: {{ ...content, ...changed }} }});
+      const other = {{ state: {{ kind: "search", options: {{}} }}, arrays: {{}} }};
+      const {{ arrays }} = content.calibration;
+      const grouped = {{ state: {{ kind: "group", options: {{}}, labels: ["a"] }},
+        arrays: {{ ...arrays, group: arrays.side.map(() => 0) }} }};
+      const model = gt2liteModel(file);
+      return {call};
+    }}"""
+    with pytest.raises(Exception, match=match):
+        tab.evaluate(script, [file, rows[0]])
+
+
+FAULTS = {  # what is replaced by what, and a model that shows it
+    "the room below": ("sum(sL.map((s) => Math.log(room(s))))", "0", "aligned"),
+    "the room above": ("[Math.log(room(s)), Math.log(", "[0, Math.log(", "aligned"),
+    "the number of inputs": ("/ (2 * M)", "/ 2", "aligned"),
+    "the switch point": ("j <= last ?", "j < last ?", "aligned"),
+    "the switched sums": ("after[0][j + 1];", "after[0][j];", "aligned"),
+    "repeated values": ("(low + high) / 2 - 0.5", "low - 0.5", "ranks and margins"),
+    "the conformal rank": ('method === "conformal" ? 1 : 0', "0", "aligned"),
+    "the plain fraction": ("if (d <= most)", "if (true)", "one membership"),
+    "the sides": ("row.side !== side", "row.side === side", "aligned"),
+    "the margin": ("(i ? margin : -margin)", "0", "beyond the planes"),
+    "the lowest plane": ("(1 - 2 ** -26) * widest", "1", "beyond the planes"),
+    "the floor of widths": ("margins.usual, FLOOR", "margins.usual, 1", "ranks and margins"),
+    "clipped inputs": ("limits ? scaled", "false ? scaled", "constant margins"),
+    "the logarithm": ('target_transform === "log"', "target_transform === 0", "log target"),
+    "the tails": ("-1, options.tails[0]", "-1, options.tails[1]", "log target"),
+    "the pool": ('small_groups !== "pool"', 'small_groups !== ""', "groups"),
+    "the last category": ("categories.slice(0, -1)", "categories.slice(1)", "table model"),
+    "the weekday": ("getUTCDay() + 6", "getUTCDay() + 5", "table model"),
+    "filled gaps": ("let inputs = fill", "let inputs = fill.map(() => 0)", "table model"),
+    "the bounds": ("Math.max(plain, least), most", "plain, Infinity", "table model"),
+}
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_found(tab, cases, fault):
+    right, wrong, name = FAULTS[fault]
+    assert EVALUATOR.count(right) == 1
+    evaluate = in_browser(tab, EVALUATOR.replace(right, wrong))
+    if fault == "the pool":
+        with pytest.raises(Exception, match="out of reach"):
+            error(evaluate, cases[name], 100)
+    else:
+        assert error(evaluate, cases[name], 100) > 1e-9
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
+def test_node_computes_what_numpy_does(cases):
+    for case in cases.values():
+        assert error(lambda *asked: in_node(EVALUATOR, *asked), case, 50) < 1e-12
