@@ -153,7 +153,7 @@ def test_a_frame_with_gaps_and_categories_is_encoded_anew_in_each_fold(tmp_path)
     frame = pd.DataFrame({"a": X[:, 0], "city": np.where(X[:, 1] > 0, "Oslo", "Rome")})
     frame.loc[7, "a"] = np.nan  # the fold of this row learns from complete numbers
     frame.loc[3, "city"] = "Bonn"
-    with pytest.raises(ValueError, match="column 'a'.*'city'"):
+    with pytest.raises(ValueError, match=r"column 'a'.*'city'"):
         CVPlusRegressor(SYSTEM, 3).fit(frame, y)
     reg = CVPlusRegressor(GT2Regressor(**SETTINGS, columns="auto"), 3).fit(frame, y)
     for k, system in enumerate(reg.systems_):
