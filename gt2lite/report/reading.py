@@ -18,6 +18,7 @@ import re
 import zlib
 from collections import Counter
 from pathlib import Path
+from statistics import median
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -245,28 +246,30 @@ def _separator(lines: list[str]) -> tuple[str, int]:
     """Return the separator of a table, and the number of cells in most of its lines.
 
     Lines agree on a separator if it gives them the same number of cells. Of separators on which
-    about as many lines agree, the one wins that is in an earlier line: the header has no decimal
-    commas. Of two in the same line, the rarer one in text wins. Spaces separate only if nothing
-    else does: R writes such files.
+    at least half as many lines agree as on any, the one wins that gives more numbers; then the one
+    in an earlier line, since a header has no decimal commas; then the rarer one in text. Spaces
+    separate only if nothing else does: R writes such files.
     """
 
-    def agreement(separator: str) -> tuple[int, int, int]:
-        """Return the number of lines that agree, the first of them, and their cells."""
+    def agreement(separator: str) -> tuple[int, int, float, int]:
+        """Return how many lines agree, their cells, numbers in a line, and the first such line."""
         try:
-            widths = [len(row) for row in _parse(lines, separator)]
+            rows = _parse(lines, separator)
         except csv.Error:  # a line without this separator may be longer than a cell may be
-            return 0, 0, 1
-        counts = Counter(width for width in widths if width > 1)
+            return 0, 1, 0, 0
+        counts = Counter(len(row) for row in rows if len(row) > 1)
         count, width = max(((n, width) for width, n in counts.items()), default=(0, 1))
-        return count, widths.index(width), width
+        places = [i for i, row in enumerate(rows) if len(row) == width]
+        numbers = [sum("\t" not in c and _is_number(c) for c in rows[i]) for i in places[1:]]
+        return count, width, median(numbers or [0]), places[0]
 
     found = {separator: agreement(separator) for separator in (*SEPARATORS, " ")}
     most = max(found[separator][0] for separator in SEPARATORS)
-    close = [separator for separator in SEPARATORS if found[separator][0] >= max(1, 0.8 * most)]
-    best = min(close, key=lambda s: (found[s][1], -found[s][0]), default=",")
+    close = [separator for separator in SEPARATORS if found[separator][0] >= max(1, most / 2)]
+    best = min(close, key=lambda s: (-found[s][2], found[s][3]), default=",")
     if most < 0.5 * len(lines) and found[" "][0] >= 0.9 * (len(lines) - 1):
         best = " "
-    return best, found[best][2]
+    return best, found[best][1]
 
 
 class _Layout(NamedTuple):
