@@ -515,8 +515,7 @@ class GT2Regressor(Stateful, Regressor):
         """
         check_fitted(self)
         calibrator, planes = self._calibrated(), self._planes(X, keep=True)
-        if groups is not None:
-            groups = read_groups(groups, len(planes))
+        groups = self._groups_of(X, groups)
         return Distribution(calibrator, self._fitted().family(planes), self.scaler_, groups)
 
     def predict_quantile(
