@@ -499,26 +499,6 @@ def coverage_histogram(
 # -------------------------------------------------------------------- chapters 6 to 13: comparisons
 
 
-def forest(ax: Axes, rows: Mapping[str, Mapping[str, tuple[float, float]]], label: str) -> Axes:
-    """Draw values with their uncertainty row by row, one mark for each series, around zero.
-
-    Args:
-        ax: where to draw.
-        rows: for each row, from the top, and each series the value and half the length of its bar.
-        label: what the values are.
-    """
-    ax.axvline(0, color=BLACK, linestyle="-", linewidth=1)
-    for i, (name, shift) in enumerate(_shifts(rows).items()):
-        found = [(*row[name], j + shift) for j, row in enumerate(rows.values()) if name in row]
-        value, half, place = np.array(found).T
-        ax.errorbar(
-            value, place, xerr=half, fmt=nth(MARKS, i), color=nth(COLORS, i), markersize=5,
-            linewidth=1.2, linestyle="none", label=name,
-        )  # fmt: skip
-    _rows_from_the_top(ax, list(rows), legend=True)
-    return labelled(ax, label, "")
-
-
 def paired_dots(ax: Axes, rows: Mapping[str, Mapping[str, Array]], label: str) -> Axes:
     """Draw the runs of each row as dots and their mean as a bar, one colour for each series.
 

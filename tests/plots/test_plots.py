@@ -54,7 +54,6 @@ SCORES = Scores(
     np.ones(4), alpha_of(2.0),
 )  # fmt: skip
 SERIES = {"a": np.array([0.9, 0.8]), "b": np.array([0.7, 1.0])}
-FOREST = {"one": {"a": (0.5, 1.0), "b": (-0.5, 2.0)}, "two": {"a": (0.25, 1.0)}}
 DOTS = {"one": {"a": np.array([1.0, 3.0]), "b": np.array([5.0, 6.0])}}
 STRIPS = {"ours": np.array([1.0, 3.0]), "theirs": np.array([4.0, 8.0])}
 VALUES = [np.arange(5.0), np.ones(5)]
@@ -85,8 +84,6 @@ BOTH_LABELLED = [
     (figures.firing_ranges, [4, 11], {"a": VALUES}, "firing"),
 ]
 ROWS_NAMED = [  # the names of rows are ticks: the vertical axis needs no label
-    (figures.forest, FOREST, "value"),
-    (figures.forest, {}, "value"),
     (figures.paired_dots, DOTS, "value"),
     (figures.paired_dots, {}, "value"),
     (figures.strips, STRIPS, "value"),
