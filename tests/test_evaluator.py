@@ -36,6 +36,7 @@ REGRESSORS = {
     "one-sided log": ({"target_transform": "log", "clip_inputs": True}, {"sides": "lower"}),
     "groups": ({"n_systems": 2}, {"groups": True, "small_groups": "pool"}),
     "sides of groups": ({}, {"groups": True, "small_groups": "pool", "sides": "each"}),
+    "leading rules": ({"n_systems": 2}, {"groups": "rules", "small_groups": "pool"}),
     "beyond the planes": ({"coverage": 0.3, "epochs": 20}, {}),
 }
 
@@ -70,14 +71,14 @@ def regressor_case(path, settings, options):
     X, y = draw(N_TRAIN + N_CAL, seed=0)
     if "tails" in options:
         options["sides"] = "each"
-    if options.pop("groups", False):
+    if options.get("groups") is True:
         options["groups"] = groups_of(X[N_TRAIN:])
     reg = GT2Regressor(**FAST | settings).fit(X[:N_TRAIN], y[:N_TRAIN])
     reg.calibrate(X[N_TRAIN:], y[N_TRAIN:], **options)
     rows, _ = draw(N_NEW, seed=1)
     far, _ = draw(20, seed=2, spread=1e4 if "clip_inputs" in settings else 6.0)
     rows = np.concatenate([rows, far])
-    groups = groups_of(rows) if "groups" in options else None
+    groups = groups_of(rows) if isinstance(options.get("groups"), np.ndarray) else None
     reg.save(path)
     expected = answers(reg, rows, groups, reg.rule_weights(rows))
     return json.loads(path.read_text()), rows.tolist(), groups, reg.scaler_.y_std, expected
@@ -257,6 +258,7 @@ FAULTS = {  # what is replaced by what, and a model that shows it
     "the logarithm": ('target_transform === "log"', "target_transform === 0", "log target"),
     "the tails": ("-1, options.tails[0]", "-1, options.tails[1]", "log target"),
     "the pool": ('small_groups !== "pool"', 'small_groups !== ""', "groups"),
+    "the leading rule": ("Math.max(...weights)", "Math.min(...weights)", "leading rules"),
     "the last category": ("categories.slice(0, -1)", "categories.slice(1)", "table model"),
     "the weekday": ("getUTCDay() + 6", "getUTCDay() + 5", "table model"),
     "filled gaps": ("let inputs = fill", "let inputs = fill.map(() => 0)", "table model"),
