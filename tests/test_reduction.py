@@ -35,8 +35,9 @@ def assert_all_agree(f_lower, f_upper, y):
     """Fast, iterative and 2^P forms agree on every row of (N, P) inputs."""
     fast = np.array(type_reduce(f_lower, f_upper, y))  # (2, N)
     for i, row in enumerate(zip(f_lower, f_upper, y, strict=True)):
-        assert_ends(fast[:, i], enumerate_weights(*row), y[i])
-        assert_ends(karnik_mendel(*row)[:2], enumerate_weights(*row), y[i])
+        enumerated = enumerate_weights(*row)
+        assert_ends(fast[:, i], enumerated, y[i])
+        assert_ends(karnik_mendel(*row)[:2], enumerated, y[i])
 
 
 # The value
@@ -100,7 +101,7 @@ ROWS = {
 
 @pytest.mark.parametrize("kind", ROWS)
 def test_fast_iterative_and_enumerated_agree(kind):
-    for P, N in ((1, 20), (2, 40), (3, 40), (6, 60), (10, 20), (40, 60)):
+    for P, N in ((1, 20), (2, 40), (3, 40), (6, 40), (10, 8), (40, 40)):
         wide = 10.0 ** np.random.default_rng(P).uniform(-12, 0, (N, P))
         wide[:, 0] = 1.0  # a rule that fires
         rows = ROWS[kind](*random_rows(P, N=N, P=P), wide)
@@ -138,6 +139,7 @@ def test_fast_is_exact_where_rounding_holds_the_iteration_up(row):
     assert_ends(type_reduce(*row), enumerate_weights(*row), row[2])
 
 
+@pytest.mark.slow  # to import it takes seconds
 @pytest.mark.parametrize("algorithm", ["KM_algorithm", "EIASC_algorithm"])
 def test_an_independent_library_agrees(algorithm):
     pyit2fls = pytest.importorskip("pyit2fls")
