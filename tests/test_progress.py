@@ -16,23 +16,26 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.mark.parametrize(
-    ("make", "progress", "shown"),
-    [
-        (io.StringIO, None, False),
-        (lambda: None, None, False),  # pythonw on Windows has no standard error
-        (Terminal, None, True),
-        (io.StringIO, True, True),
-        (Terminal, False, False),
-    ],
-)
-def test_a_bar_is_shown_on_a_terminal_or_on_request_if_tqdm_is_there(
-    make, progress, shown, monkeypatch
-):
+def errors_shown(monkeypatch, stream, **arguments):
+    monkeypatch.setattr(sys, "stderr", stream)
+    X, y = a_table(N=10)
+    train(X, y, Recipe(n_rules=2, epochs=2), **arguments)
+    return stream.getvalue() if stream is not None else ""
+
+
+def test_there_is_no_progress_bar_where_there_is_no_terminal(monkeypatch):
+    assert errors_shown(monkeypatch, io.StringIO()) == ""
+    assert errors_shown(monkeypatch, None) == ""
+
+
+def test_there_is_one_on_a_terminal_or_on_request(monkeypatch):
     pytest.importorskip("tqdm")
-    for tqdm, wanted in ((sys.modules["tqdm"], shown), (None, False)):
-        stream = make()
-        monkeypatch.setattr(sys, "stderr", stream)
-        monkeypatch.setitem(sys.modules, "tqdm", tqdm)
-        train(*a_table(N=10), Recipe(n_rules=2, epochs=2), progress=progress)
-        assert ("training" in (stream.getvalue() if stream else "")) == wanted
+    assert "training" in errors_shown(monkeypatch, Terminal())
+    assert "training" in errors_shown(monkeypatch, io.StringIO(), progress=True)
+    assert errors_shown(monkeypatch, Terminal(), progress=False) == ""
+
+
+def test_without_tqdm_it_is_a_line_of_text(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm", None)  # import fails
+    assert "training: [" in errors_shown(monkeypatch, Terminal())
+    assert errors_shown(monkeypatch, io.StringIO()) == ""
