@@ -87,8 +87,8 @@ lint: $(VENV)/.stamp ## Check style, formatting, clean notebooks, workflows
 	@$(PY) -m ruff check --quiet .
 	@$(PY) -m ruff format --check --quiet . || \
 	  { echo 'Some files need formatting: $(PY) -m ruff format .' >&2; exit 1; }
-	@set -- chapters/*.ipynb; [ ! -e "$$1" ] || $(PY) -m nbstripout --verify --keep-id "$$@" || \
-	  { echo 'Some notebooks carry outputs: $(PY) -m nbstripout --keep-id chapters/*.ipynb' >&2; exit 1; }
+	@set -- chapters/*.ipynb chapters/*/*.ipynb; [ ! -e "$$1" ] || $(PY) -m nbstripout --verify --keep-id "$$@" || \
+	  { echo 'Some notebooks carry outputs: $(PY) -m nbstripout --keep-id chapters/*.ipynb chapters/*/*.ipynb' >&2; exit 1; }
 	@$(VENV)/bin/zizmor --offline --quiet --no-progress .github/workflows
 
 type: $(VENV)/.stamp ## Check types

@@ -1,6 +1,6 @@
 """Draw the picture of the README: python tools/headline.py, which writes assets/headline.png.
 
-Left: one training for 99 % on Power Plant, and the 90 % interval calibrated from it. Right:
+Left: one training for 99% on Power Plant, and the 90% interval calibrated from it. Right:
 the coverage of its planes on the calibration set, from which any level can be read.
 """
 
@@ -30,8 +30,8 @@ def main() -> None:
     test = Planes(params, data.X_test[:ROWS])
     restore = data.scaler.inverse_y
     bands = {
-        "99 %: trained once": tuple(map(restore, test(0.01))),
-        f"90 %: the plane $\\alpha = {alpha:.2f}$ of it": tuple(map(restore, test(alpha))),
+        "99%: trained once": tuple(map(restore, test(0.01))),
+        f"90%: the plane $\\alpha = {alpha:.2f}$ of it": tuple(map(restore, test(alpha))),
     }
     plots.use_style()
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.6), width_ratios=(2, 1))

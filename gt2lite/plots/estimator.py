@@ -69,7 +69,7 @@ def plot_intervals(
         raise ValueError(f"coverage must hold at most 3 levels, got {levels.size}")
     lower, upper = reg.predict_interval(X, coverage=levels.tolist(), groups=groups)  # (N, L)
     bands = {
-        f"{100 * level:.4g} % intervals": (lower[:, i], upper[:, i])
+        f"{100 * level:.4g}% intervals": (lower[:, i], upper[:, i])
         for i, level in enumerate(levels)
     }
     interval_bands(ax, read_target(y, len(lower)), bands)
@@ -355,7 +355,7 @@ def plot_coverage_by(
     names = [plain_text(one) for one in names]
     sizes = np.bincount(code, minlength=len(names))
     shares = np.bincount(code, weights=covered, minlength=len(names)) / sizes
-    bin_coverage(ax, {f"{100 * level:.4g} %": shares}, names, level, sizes=sizes.tolist())
+    bin_coverage(ax, {f"{100 * level:.4g}%": shares}, names, level, sizes=sizes.tolist())
     return labelled(ax, name, "rows covered (%)")
 
 

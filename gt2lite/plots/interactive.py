@@ -123,8 +123,8 @@ def alpha_slider(
     share = 100 * covered[[0, first]] / y.size
     alt = (
         f"Targets with two bands of intervals: the plane alpha = {ALPHA_0:g} covers "
-        f"{share[0]:.1f} % of the samples, the plane alpha = {_START:g} lies inside it and "
-        f"covers {share[1]:.1f} %."
+        f"{share[0]:.1f}% of the samples, the plane alpha = {_START:g} lies inside it and "
+        f"covers {share[1]:.1f}%."
     )
     return Interactive("alpha", data, figure, alt)
 

@@ -16,6 +16,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from gt2lite._progress import progress_bar
 from gt2lite._threads import one_blas_thread
 from gt2lite._validation import Array, IntArray, whole
+from gt2lite.adaptive import measure_drift
 from gt2lite.calibration import fewest_samples, rank
 from gt2lite.columns import Columns, Frame, TableError, as_labels, find_kind, read_as, specify
 from gt2lite.metrics import covers, interval_score, rmse
@@ -222,7 +223,10 @@ def analyse(table: Frame, request: Request, log: Callable[[str], None], verbose:
         regions=measure_regions(by, y, lower, upper, main, n_cal),
         importance=importance,
         alerts=alerts,
-        warnings=find_warnings(frame, columns, sets, request),
+        warnings=[
+            *find_warnings(frame, columns, sets, request),
+            *find_drift(regressor, *parts["test"], curve, main, request.time),
+        ],
         notes=[*notes, *unusual, *warned],
         target_range=(float(parts["training"][1].min()), float(parts["training"][1].max())),
         **read_rules(regressor, *parts["training"], request.target),
@@ -577,6 +581,23 @@ def dependence(x: Array, y: Array, rng: np.random.Generator) -> float:
     ranks = np.searchsorted(ordered, y, side="right")
     above = n - np.searchsorted(ordered, y, side="left")
     return float(1 - n * np.abs(np.diff(ranks)).sum() / (2 * (above * (n - above)).sum()))
+
+
+def find_drift(
+    regressor: GT2Regressor,
+    X: Frame,
+    y: Array,
+    curve: Sequence[Coverage],
+    level: float,
+    time: str | None,
+) -> list[str]:
+    """Return a warning if rows are in the order of time and the latest are covered too rarely."""
+    if time is None or next(row for row in curve if row.level == level).verdict != "too low":
+        return []
+    return [
+        f"The data drift: {measure_drift(regressor, X, y, level)}. Calibrate again with recent "
+        "rows, or let levels adapt (gt2lite.adaptive.AdaptiveIntervals)."
+    ]
 
 
 def find_warnings(frame: Frame, columns: Columns, sets: Sets, request: Request) -> list[str]:

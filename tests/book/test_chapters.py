@@ -31,6 +31,17 @@ def test_a_source_is_clean_with_parameters_explained_and_few_imports(chapter):
     assert len(lines) <= MOST_IMPORTS, "\n".join(lines)
 
 
+@each_chapter
+def test_visible_code_fits_the_column_of_a_page(chapter):
+    hidden = {"hide-input", "remove-cell", "remove-input"}
+    shown = [
+        source.text_of(cell)
+        for cell in chapter.notebook["cells"]
+        if cell["cell_type"] == "code" and not hidden & set(source.tags_of(cell))
+    ]
+    assert [line for code in shown for line in code.splitlines() if len(line) > 88] == []
+
+
 def test_the_table_of_contents_and_the_folder_name_the_same_chapters():
     listed = {path for path in source.documents(ROOT) if path.parent.name == "chapters"}
     present = {path for path in (ROOT / "chapters").iterdir() if path.suffix in (".md", ".ipynb")}
