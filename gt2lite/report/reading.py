@@ -313,6 +313,7 @@ def _lay_out(text: str, separator: str, width: int, quoted: bool, name: str) -> 
     else:
         some.insert(0, (place, first))
         short = bool(above) and len(above[-1][1]) == width - 1
+        short = short and above[-1][0] == place - 1  # a title may have a blank line below
         short = short and not any(map(_is_number, above[-1][1]))
     codes: set[int] = set()
     n_rows, n_long, last_empty = 0, 0, True
