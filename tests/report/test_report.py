@@ -142,6 +142,18 @@ def test_time_and_groups_are_warned_about(frame, roles, words):
     assert len(found) == len(words) and all(map(str.__contains__, found, words))
 
 
+@pytest.mark.parametrize(("noise", "time", "warned"), [(6, "day", 1), (1, "day", 0), (6, None, 0)])
+def test_drift_is_warned_about_if_rows_are_in_the_order_of_time(noise, time, warned):
+    frame = easy(600)
+    X, y = frame[["x", "z"]].to_numpy(), frame["y"].to_numpy()
+    reg = GT2Regressor(n_rules=2, epochs=20, learning_rate=0.02).fit(X[:300], y[:300])
+    reg.calibrate(X[300:450], y[300:450])
+    X, y = X[450:], noise * y[450:]
+    coverage = analysis.measure_coverage(y, *reg.predict_interval(X), 0.9, 150)
+    found = analysis.find_drift(reg, X, y, [coverage], 0.9, time)
+    assert len(found) == warned and all("The data drift" in words for words in found)
+
+
 def find_alerts(frame):
     columns = specify(frame, np.arange(len(frame)), "y")
     y = frame["y"].to_numpy(float)
