@@ -231,8 +231,8 @@ def explain_row(
     if calibration is None:
         level = read_plane(alpha, coverage, group)
     else:
-        level = between("coverage", DEFAULT_COVERAGE if coverage is None else coverage, 0, 1)
-        coverage = level
+        coverage = DEFAULT_COVERAGE if coverage is None else coverage
+        level = coverage = between("coverage", coverage, 0, 1)
 
     def groups_of(Z: Array) -> list[Any] | None:
         """Return the groups of scaled rows, if there are groups."""
@@ -366,8 +366,7 @@ class InputExplanation(Explanation):
             total = float(sum(row[key] for row in rows))
             return "+" * (total >= 0) + text(total)
 
-        def line(name: str, rows: list[dict[str, Any]]) -> dict[str, str]:
-            one = rows[0] if name == rows[0]["input"] else None
+        def line(name: str, rows: list[dict[str, Any]], one: Any = None) -> dict[str, str]:
             return {
                 "input": name,
                 "value": one["value"] if one else "",
@@ -377,7 +376,7 @@ class InputExplanation(Explanation):
                 "+- ": text(one["width error"]) if one else "",
             }
 
-        lines = [line(row["input"], [row]) for row in rows[:_INPUTS]]
+        lines = [line(row["input"], [row], row) for row in rows[:_INPUTS]]
         if rest := rows[_INPUTS:]:
             lines.append(line(count(len(rest), "other input"), rest))
         return [*lines, line("sum of all", rows)]

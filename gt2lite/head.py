@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from io import StringIO
@@ -325,9 +325,12 @@ class IntervalHead(Stateful, Regressor):
         x: Any,
         coverage: float | None = None,
         *,
+        alpha: float | None = None,
+        group: Any = None,
         target: str = "y",
+        system: int | None = None,
         background: Any = None,
-        **options: Any,
+        together: Mapping[str, Sequence[Any]] | None = None,
     ) -> HeadExplanation:
         """Return how one prediction and its interval came about: the base, and the head.
 
@@ -346,8 +349,11 @@ class IntervalHead(Stateful, Regressor):
             inputs,
             background,
             coverage=coverage,
+            alpha=alpha,
+            group=group,
+            system=system,
+            together=together,
             columns=self.__dict__.get("columns_"),
-            **options,
         )
         base = float(predicted[0])
         return HeadExplanation(

@@ -233,9 +233,9 @@ def plot_rule_coverage(
     these rows and of the calibration rows. Rules that the last estimator was calibrated on
     together, or that lead on fewer than 2% of the rows, are one group.
 
-    Arguments as in `plot_intervals`, with rows that took no part in training or calibration.
-    `regs` may be several estimators by name, with the same rules; the rows and widths named are
-    those of the last one. `system` is the index of the system whose rules lead.
+    Arguments as in `plot_intervals`, with one level, and with rows that took no part in training
+    or calibration. `regs` may be several estimators by name, with the same rules; the rows and
+    widths named are those of the last one. `system` is the index of the system whose rules lead.
     """
     named = regs if isinstance(regs, Mapping) else {"intervals": regs}
     level, last = between("coverage", coverage, 0, 1), list(named.values())[-1]
@@ -317,9 +317,9 @@ def plot_coverage_by(
 
     The band shows two standard deviations of such a share if the coverage is the level.
 
-    Arguments as in `plot_intervals`. `by` is an input by name or number, or a value or name for
-    each row (N,). Numbers are cut into `bins` of about equal size; text and up to 10 distinct
-    numbers are not.
+    Arguments as in `plot_intervals`, with one level. `by` is an input by name or number, or a
+    value or name for each row (N,). Numbers are cut into `bins` of about equal size; text and up
+    to 10 distinct numbers are not.
     """
     level = between("coverage", coverage, 0, 1)
     lower, upper = reg.predict_interval(X, coverage=level, groups=groups)
