@@ -18,8 +18,8 @@ from gt2lite.rules import (
     MATTERS,
     POOLED,
     ByRule,
+    Comparison,
     RuleGroups,
-    compare_rules,
     consequents,
     end_weights,
     firings,
@@ -503,7 +503,7 @@ def test_a_comparison_reports_the_cost_of_an_edit_by_rule(data, fitted):
             score = interval_score(y[700:][here], lower, upper, coverage=0.8)
             assert row[f"{mark}score"] == pytest.approx(score)
     points = (y[700:], y[700:])  # intervals without width
-    cells = compare_rules(leader, y[700:], [points, points], 0.8, str).cells()
+    cells = Comparison(0.8, leader, y[700:], [points, points], str).cells()
     assert cells[0]["mean width"] == "0.0 -> 0.0"
     same = str(fitted.compare(fitted, X[700:], y[700:]))
     assert same.count("(+0.0%)") == 2 * len(rows)
