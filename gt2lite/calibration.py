@@ -1062,7 +1062,7 @@ class RankedCalibration(Calibration):
     method: str  # "exact" or "conformal"
     tails: tuple[float, float] = EQUAL_TAILS  # of the misses, with sides="each"
     small_groups: str = "raise"  # or "pool", see `GroupCalibrator`
-    _rows: dict[Label, IntArray]  # those of each group, if any
+    _codes: IntArray  # the group of each sample, by its place among the groups
     _sets: dict[Label | None, Scores]  # of all samples, None, and of each group
 
     def __post_init__(self) -> None:
@@ -1120,25 +1120,22 @@ class RankedCalibration(Calibration):
 
     def _split(self, scores: Scores, labels: Labels) -> Sizes:
         """Keep the scores of all samples and of each group; return the sizes of the groups."""
-        self._sets, self._rows = {None: scores}, {}
+        self._sets = {None: scores}
         if labels is None:
             return {None: len(scores)}
         names = sorted(set(labels), key=lambda label: (isinstance(label, str), label))
         code = {name: i for i, name in enumerate(names)}
-        codes = np.array([code[label] for label in labels])
-        rows = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
-        self._rows = dict(zip(names, rows, strict=True))
-        self._sets |= {name: scores.take(rows) for name, rows in self._rows.items()}
-        return {name: len(self._sets[name]) for name in names}
+        self._codes = np.array([code[label] for label in labels])
+        sizes = np.bincount(self._codes)
+        rows = np.split(np.argsort(self._codes, kind="stable"), np.cumsum(sizes)[:-1])
+        self._sets |= {name: scores.take(rows[i]) for name, i in code.items()}
+        return dict(zip(names, sizes.tolist(), strict=True))
 
     def _state(self) -> State:
         arrays = self.scores.arrays()
         if not self.by_group:
             return {}, arrays
-        codes = np.empty(self.n_samples)
-        for i, rows in enumerate(self._rows.values()):
-            codes[rows] = i
-        return {"labels": list(self._rows)}, arrays | {"group": codes}
+        return {"labels": list(self._sizes)}, arrays | {"group": self._codes.astype(float)}
 
     def _restore(self, meta: Meta, arrays: Arrays, interval: Interval | None) -> Sizes:
         scores = Scores.from_arrays(arrays)
@@ -1283,7 +1280,7 @@ class GroupCalibrator(RankedCalibration):
     def sizes(self) -> dict[Label, int]:
         """The number of calibration samples of each group."""
         self._check_fitted()
-        return {label: len(rows) for label, rows in self._rows.items()}
+        return {label: n for label, n in self._sizes.items() if label is not None}
 
 
 def read_groups(groups: ArrayLike | None, n: int | None = None) -> list[Label]:
@@ -1322,16 +1319,14 @@ def _few(words: Iterable[str], shown: int = 5) -> str:
 # -------------------------------------------------------------------------------------- all of them
 
 CALIBRATORS: dict[str, type[Calibration]] = {
-    calibrator.method: calibrator
-    for calibrator in (TableCalibrator, SearchCalibrator, ExactCalibrator, ConformalCalibrator)
+    "table": TableCalibrator,
+    "search": SearchCalibrator,
+    "exact": ExactCalibrator,
+    "conformal": ConformalCalibrator,
 }
 """The calibrators by the name of their method."""
 
-_KINDS: dict[str, type[Calibration]] = {
-    **CALIBRATORS,
-    TwoSidedCalibrator.kind: TwoSidedCalibrator,
-    GroupCalibrator.kind: GroupCalibrator,
-}
+_OTHERS: dict[str, type[Calibration]] = {"two-sided": TwoSidedCalibrator, "group": GroupCalibrator}
 
 
 def make_calibrator(
@@ -1354,14 +1349,16 @@ def make_calibrator(
         what = "groups" if grouped else f"sides={sides!r}"
         raise ValueError(f'{what} needs method="exact" or "conformal", got method={method!r}')
     options = {name: value for name, value in options.items() if name != "tails"}
-    if tails is None:
-        return GroupCalibrator(method, **options) if grouped else CALIBRATORS[method](**options)
+    if tails is not None:
+        options["tails"] = tails
     if grouped:
-        return GroupCalibrator(method, "each", tails=tails, **options)
-    return TwoSidedCalibrator(method, tails=tails, **options)
+        return GroupCalibrator(method, "both" if tails is None else "each", **options)
+    if tails is not None:
+        return TwoSidedCalibrator(method, **options)
+    return CALIBRATORS[method](**options)
 
 
 def restore(meta: Meta, arrays: Arrays, interval: Interval | None = None) -> Calibration:
     """Return the calibration that `get_state` described, of whatever kind; see `from_state`."""
-    kind = _KINDS[one_of("kind", meta["kind"], _KINDS)]
-    return kind.from_state(meta, arrays, interval)
+    kinds = CALIBRATORS | _OTHERS
+    return kinds[one_of("kind", meta["kind"], kinds)].from_state(meta, arrays, interval)

@@ -433,14 +433,17 @@ def _unpack_systems(parts: Content, M: int) -> Fitted:
     planes = vector("planes", parts["planes"])
     if any(not np.array_equal(system.recipe.planes.alphas, planes) for system in systems):
         raise ValueError("planes must be those of every system")
-    ranks, margins = parts["ranks"], parts["margins"]
+    ranks, margins, limits = parts["ranks"], parts["margins"], parts["limits"]
     if (ranks is not None) != any(system.inputs == "ranks" for system in systems):
         raise ValueError('ranks belong to systems with inputs "ranks"')
-    limits = parts["limits"]
+    if margins is not None:
+        power, usual = pick(margins, "power", "usual")
+        power = between("power", power, 0, 1, closed=True)
+        margins = Margins(power, between("usual", usual, 0, np.inf))
     return Fitted(
         systems,
         None if ranks is None else Ranks(_rising("ranks", ranks, M)),
-        None if margins is None else _unpack_margins(margins),
+        margins,
         tuple(_unpack_candidate(one) for one in parts["candidates"]),
         one_of("sides", parts["sides"], ("both", "each")),
         None if limits is None else _rising("limits", limits, M, n_rows=2),
@@ -475,11 +478,6 @@ def _unpack_system(content: Any, M: int) -> System:
             raise ValueError("leads must count the training rows of each rule")
     history, inputs = vector("history", history), one_of("inputs", inputs, INPUTS)
     return System(found, recipe, history, inputs, leads)
-
-
-def _unpack_margins(content: Any) -> Margins:
-    power, usual = pick(content, "power", "usual")
-    return Margins(between("power", power, 0, 1, closed=True), between("usual", usual, 0, np.inf))
 
 
 def _unpack_candidate(content: Any) -> Candidate:
