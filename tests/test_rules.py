@@ -412,7 +412,7 @@ def test_by_rule_is_saved_explained_and_reported(uneven, tmp_path):
         assert rule.n_calibrated == reg.calibrator_.sizes[label]
         assert f"{rule.n_calibrated} calibration rows" in str(rule)
     assert "calibrated rule by rule" in str(rules)
-    content = model_file.read(tmp_path / "model.json", "regressor")
+    content = model_file.load(tmp_path / "model.json", "regressor", dict)
     for change in ({"rule_groups": {"system": 0, "own": [5]}}, {"calibration": None}):
         with pytest.raises(ValueError, match=r"own|rule_groups"):
             model_file.unpack_regressor(GT2Regressor, content | change)
