@@ -533,7 +533,7 @@ class Columns:
 def specify(
     frame: Frame,
     train: IntArray,
-    target: str,
+    target: str | None = None,
     groups: str | None = None,
     time: str | None = None,
     keep: Sequence[str] = (),
@@ -544,7 +544,7 @@ def specify(
     Args:
         frame: the table; kinds, and which columns are of no use, are found from all of its rows.
         train: positions of the training rows, from which values are learned.
-        target: the column to predict.
+        target: the column to predict; None if there is none in the frame.
         groups: the column whose groups stay together.
         time: the column to sort by.
         keep: columns to use even if they look like identifiers, or have many gaps.
@@ -561,12 +561,12 @@ def specify(
                 raise TableError(f"{option}: there is no column {name!r}")
             if name in (target, groups) or (name in keep and name in drop):
                 raise TableError(f"{option}: column {name!r} has another role already")
-    roles = dict.fromkeys(drop, "dropped: as asked for") | {target: "the target"}
-    if groups is not None:
-        roles[groups] = "the groups: not an input, because new rows may come from new groups"
+    roles = dict.fromkeys(drop, "dropped: as asked for") | {
+        target: "the target",
+        groups: "the groups: not an input, because new rows may come from new groups",
+    }
     columns = []
-    for name in frame.columns:
-        values = frame[name]
+    for name, values in frame.items():
         kind, date_format = find_kind(values)
         column = None
         if name in roles:
@@ -585,17 +585,12 @@ def learn(frame: Frame) -> Columns:
 
     Nothing is left out as an identifier. Columns that cannot be inputs are named in a warning.
     """
-    columns = []
-    for name in frame.columns:
-        values = frame[name]
+    for name, values in frame.items():
         if pd.api.types.is_float_dtype(values) and (n := int(np.isinf(values.astype(float)).sum())):
             raise ValueError(f"X: column {name!r} has {n} infinite value(s): drop those rows")
-        kind, date_format = find_kind(values)
-        columns.append(_learn(name, values, kind, date_format, np.arange(len(frame)), False))
-    found = Columns(columns)
-    dropped = [
-        f"{c.name!r} ({c.treatment.removeprefix('dropped: ')})" for c in columns if not c.used
-    ]
+    found = specify(frame, np.arange(len(frame)), keep=frame.columns)
+    useless = [column for column in found.columns if not column.used]
+    dropped = [f"{c.name!r} ({c.treatment.removeprefix('dropped: ')})" for c in useless]
     if not found.used:
         raise ValueError(f"X has no column that can be an input: {'; '.join(dropped)}")
     if dropped:
