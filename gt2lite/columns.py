@@ -41,7 +41,6 @@ _DAYS = (
 _TIMES = ("", " %H:%M", " %H:%M:%S", "T%H:%M", "T%H:%M:%S")
 DATE_FORMATS = ("%Y-%m", *(day + time for day in _DAYS for time in _TIMES))
 _SHOWN = {"%d": "DD", "%m": "MM", "%Y": "YYYY", "%y": "YY", "%H": "hh", "%M": "mm", "%S": "ss"}
-_SWAPPED = {f: f.replace("%d", "_").replace("%m", "%d").replace("_", "%m") for f in DATE_FORMATS}
 
 MOSTLY = 0.95  # share of the values present that must read as numbers, or as dates
 MOST_MISSING = 0.6  # share of missing values above which a column is dropped
@@ -250,7 +249,7 @@ def _find_date_format(present: Series) -> str | None:
 
 def _is_ambiguous(values: Series, date_format: str | None) -> bool:
     """Return whether day and month could be the other way round in all values."""
-    other = _SWAPPED.get(date_format or "", "")
+    other = (date_format or "").replace("%d", "_").replace("%m", "%d").replace("_", "%m")
     if other not in DATE_FORMATS or other == date_format or not is_textual(values):
         return False
     read = as_dates(values, date_format).notna()
