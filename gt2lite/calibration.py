@@ -211,7 +211,7 @@ class Scores:
         planes = ((alpha == 0) | (alpha >= lowest)) & (alpha <= 1)
         margins = (margin >= 0) & ((margin == 0) | (alpha == 0))
         if not (planes & margins & np.isin(side, (-1, 0, 1))).all():
-            raise ValueError("critical_alpha, margin and side are no scores")
+            raise ValueError("critical_alpha, margin and side are not valid scores")
         return cls(alpha, margin, side, float(lowest))
 
 

@@ -222,7 +222,7 @@ def _without_interrupts() -> Iterator[None]:
 
 
 def plain(value: Any) -> Any:
-    """Return a value that `json` does not know as one that it does."""
+    """Return a value that `json` cannot write as one that it can."""
     if isinstance(value, (np.ndarray, np.generic)):
         if value.dtype.kind not in "biufUO":
             raise TypeError(f"a model file cannot hold an array of {value.dtype}")

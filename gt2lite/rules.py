@@ -195,7 +195,7 @@ def input_names(reg: Any) -> tuple[str, ...]:
     """Return the input names of a fitted estimator: those of its data frame, else x0, x1, ...
 
     The inputs of an encoded column are named after it, such as "city = Oslo". Columns
-    that share a name are told apart by their numbers.
+    that share a name are distinguished by their numbers.
     """
     if hasattr(reg, "columns_"):
         return tuple(reg.columns_.names)

@@ -7,7 +7,7 @@ The best one, or the best two if their mean is no worse, are then trained on all
 was best on the folds. A score is the interval score of the best family of intervals around a
 system: its alpha-planes, or margins around its output.
 
-`fit_systems` is the entry; what it returns, `Fitted`, is all that an estimator knows in scaled
+`fit_systems` is the entry; what it returns, `Fitted`, is all that an estimator keeps in scaled
 units.
 """
 
