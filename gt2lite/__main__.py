@@ -36,20 +36,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         after = "everything was written before" if written else "nothing was written"
         print(f"gt2lite: stopped, {after}", file=sys.stderr)
         return 130
-    except (ImportError, ValueError, OSError, MemoryError) as error:
-        print(f"gt2lite: {_one_line(error)}", file=sys.stderr)
-        return 1
     except Exception as error:
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{Path(place.filename).name}, line {place.lineno}"
-        what = f"{type(error).__name__}: {_one_line(error)}"
-        print(f"gt2lite: unexpected error ({where}): {what}", file=sys.stderr)
+        words = " ".join(str(error).split())[:1000] or type(error).__name__
+        if not isinstance(error, (ImportError, ValueError, OSError, MemoryError)):
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{Path(place.filename).name}, line {place.lineno}"
+            words = f"unexpected error ({where}): {type(error).__name__}: {words}"
+        print(f"gt2lite: {words}", file=sys.stderr)
         return 1
     return 0
-
-
-def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())[:1000] or type(error).__name__
 
 
 def _state(path: Path) -> tuple[int, int]:

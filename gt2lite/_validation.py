@@ -311,16 +311,9 @@ def match_table(X: Any, estimator: Any) -> Array:
     if columns is not None and not hasattr(X, "columns"):
         raise TypeError(f"X must be a data frame, as in fit: {owner} encodes its columns")
     values, found = (_pandas_frame(X), _column_names(X)) if columns else read_table(X)
-    if found is None and names is not None:
-        warn(
-            f"X does not have valid feature names, but {owner} was fitted with feature names",
-            UserWarning,
-        )
-    elif found is not None and names is None:
-        warn(
-            f"X has feature names, but {owner} was fitted without feature names",
-            UserWarning,
-        )
+    if (found is None) != (names is None):
+        has, fitted = ("does not have valid", "with") if found is None else ("has", "without")
+        warn(f"X {has} feature names, but {owner} was fitted {fitted} feature names", UserWarning)
     elif found is not None and names is not None and list(found) != list(names):
         raise ValueError(_name_trouble(list(found), list(names)))
     if values.shape[1] != n_features:

@@ -1,3 +1,3 @@
-"""The version of the package, apart so that any module may tell it."""
+"""The version of the package, in a module that every other one can import."""
 
 __version__ = "0.1.0"

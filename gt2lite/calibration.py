@@ -86,14 +86,9 @@ class Cut(NamedTuple):
     margin: float | Array = 0.0
 
 
-def lowest_plane(interval: Interval) -> float:
-    """Return the plane at which the planes of a family end: its `alpha_min`, else alpha_0."""
-    return float(getattr(interval, "alpha_min", ALPHA_0))
-
-
 def cut_ends(interval: Interval, cuts: Sequence[tuple[Cut, Cut]]) -> Array:
     """Return the ends (2, L, N) of L intervals, each given by the cuts of its two ends."""
-    lowest = lowest_plane(interval)
+    lowest = getattr(interval, "alpha_min", ALPHA_0)
     planes = [np.where(np.isnan(c.alpha), lowest, c.alpha) for pair in cuts for c in pair]
     if all(lower is upper for lower, upper in cuts):  # one plane for both ends
         ends = _evaluate(interval, planes[::2])
@@ -206,7 +201,7 @@ class Scores:
         }
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> Self:
+    def from_arrays(cls, arrays: Arrays) -> Self:
         """Return the scores that `arrays` described."""
         alpha = vector("critical_alpha", arrays["critical_alpha"])
         margin = vector("margin", arrays["margin"], alpha.size)
@@ -216,7 +211,7 @@ class Scores:
         planes = ((alpha == 0) | (alpha >= lowest)) & (alpha <= 1)
         margins = (margin >= 0) & ((margin == 0) | (alpha == 0))
         if not (planes & margins & np.isin(side, (-1, 0, 1))).all():
-            raise ValueError("critical_alpha, margin and side are no scores")
+            raise ValueError("critical_alpha, margin and side are not valid scores")
         return cls(alpha, margin, side, float(lowest))
 
 
@@ -239,7 +234,9 @@ def critical_scores(interval: Interval, y: ArrayLike, lowest: float | None = Non
     >>> scores.alpha.round(4), scores.margin.round(4)
     (array([1.    , 0.3162, 0.01  , 0.    ]), array([0., 0., 0., 1.]))
     """
-    y, lowest = vector("y", y), lowest_plane(interval) if lowest is None else lowest
+    y = vector("y", y)
+    if lowest is None:
+        lowest = float(getattr(interval, "alpha_min", ALPHA_0))
     parts: Callable[[], Iterable[tuple[slice, Interval]]] | None = getattr(interval, "parts", None)
     if parts is None:
         return _bisect(interval, y, lowest)
@@ -440,6 +437,11 @@ class SmallCalibrationWarning(UserWarning):
 
 
 Label = str | int  # of a group
+Labels = list[Label] | None  # the group of each sample, if there are groups
+Sizes = dict[Label | None, int]  # the number of samples of each group, or {None: Q} without
+State = tuple[dict[str, Any], dict[str, Array]]  # values for a JSON header, and arrays
+Meta = Mapping[str, Any]
+Arrays = Mapping[str, ArrayLike]
 
 
 class ReportRow(NamedTuple):
@@ -461,10 +463,11 @@ class Calibration(ABC):
     """
 
     kind: ClassVar[str]  # names the class in a stored state
+    by_group: ClassVar[bool] = False  # whether each group of samples has planes of its own
     sides: str = "both"  # one cut for both bounds, or one for "each"
     interval: Interval | None = None  # of the calibration set, if new levels may evaluate it again
-    _n_samples = 0  # until `fit` is done
     _lowest = ALPHA_0  # the lowest plane that can be asked for
+    _sizes: Sizes  # once `fit` is done
 
     def fit(self, interval: Interval, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
         """Learn the relation of plane and coverage from a calibration set.
@@ -472,19 +475,26 @@ class Calibration(ABC):
         Args:
             interval: the intervals of the Q calibration samples as a function of alpha.
             y: their targets (Q,).
-            groups: the group of each (Q,), for a `GroupCalibrator` only.
+            groups: the group of each (Q,), by name or number, for a `GroupCalibrator` only.
         """
-        self._places(groups)
         y = vector("y", y)
-        if y.size < FEW_SAMPLES:
+        labels = self._labels(groups, y.size)
+        self._sizes = {}  # a fit that fails leaves nothing half done
+        self._sizes = self._learn(interval, y, labels)
+        small = [label for label, n in self._sizes.items() if n < FEW_SAMPLES]
+        if small and self.by_group:
+            warn(
+                f"{len(small)} of {len(self._sizes)} groups have fewer than {FEW_SAMPLES} "
+                f"calibration samples: {self._named(small)}; the coverage of a group is known "
+                "in steps of one sample",
+                SmallCalibrationWarning,
+            )
+        elif small:
             warn(
                 f"only {y.size} calibration samples, fewer than {FEW_SAMPLES}: coverage is known "
                 f"in steps of 1/{y.size} = {1 / y.size:.2g}",
                 SmallCalibrationWarning,
             )
-        self._n_samples = 0  # a fit that fails leaves nothing half done
-        self._learn(interval, y)
-        self._n_samples = y.size
         return self
 
     def intervals(
@@ -531,8 +541,9 @@ class Calibration(ABC):
 
     def reached(self, coverage: float) -> float:
         """Return the share of the calibration set that the intervals for a level cover."""
-        n_samples, (labels, _) = self.n_samples, self._places(None)
-        return self._n_covered(self._all_cuts(coverage, labels)[0]) / n_samples
+        self._check_fitted()
+        (label,), _ = self._places(None)
+        return self._row(coverage, label).reached
 
     def coverage(self, alpha: float) -> float:
         """Return the share of the calibration set that the plane `alpha` covers."""
@@ -546,33 +557,32 @@ class Calibration(ABC):
         return self.coverage(ALPHA_0)
 
     def report(self, coverage: float) -> list[ReportRow]:
-        """Return size, plane, margin and coverage at a level, one row for each group."""
-        found = self.alpha(coverage), self.margin(coverage), self.reached(coverage)
-        return [ReportRow(None, self.n_samples, "all", *found)]
+        """Return size, plane, margin and coverage at a level, one row for each group.
+
+        A group too small for the level has "nothing" in `calibrated_on`.
+        """
+        self._check_fitted()
+        return [self._row(coverage, label) for label in self._sizes]
 
     @property
     def n_samples(self) -> int:
         """The size Q of the calibration set."""
         self._check_fitted()
-        return self._n_samples
+        return sum(self._sizes.values())
 
     @property
     @abstractmethod
     def n_evaluations(self) -> int:
         """How often the system was evaluated on the whole calibration set so far."""
 
-    def get_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+    def get_state(self) -> State:
         """Return all that `from_state` needs: values for a JSON header, and arrays."""
         self._check_fitted()
-        return {"kind": self.kind, "options": asdict(self)}, self._arrays()  # type: ignore[call-overload]
+        meta, arrays = self._state()
+        return {"kind": self.kind, "options": asdict(self)} | meta, arrays  # type: ignore[call-overload]
 
     @classmethod
-    def from_state(
-        cls,
-        meta: Mapping[str, Any],
-        arrays: Mapping[str, ArrayLike],
-        interval: Interval | None = None,
-    ) -> Self:
+    def from_state(cls, meta: Meta, arrays: Arrays, interval: Interval | None = None) -> Self:
         """Return the calibrator that `get_state` described.
 
         Args:
@@ -585,7 +595,7 @@ class Calibration(ABC):
             if meta["kind"] != cls.kind:
                 raise ValueError(f"kind is {meta['kind']!r}")
             self = cls(**meta["options"])
-            self._n_samples = self._restore(meta, arrays, interval)
+            self._sizes = self._restore(meta, arrays, interval)
             for given, known in zip((meta, arrays), self.get_state(), strict=True):
                 if unknown := given.keys() - known.keys():
                     raise ValueError(f"unknown entries {', '.join(sorted(unknown))}")
@@ -613,42 +623,80 @@ class Calibration(ABC):
         lower, upper = cuts
         return lower[part] if self.sides == "both" else np.array([lower[part], upper[part]])
 
+    def _labels(self, groups: ArrayLike | None, n: int | None = None) -> Labels:
+        """Return the group of each of `n` rows; None if the calibration is not by groups."""
+        if self.by_group:
+            return read_groups(groups, n)
+        if groups is not None:
+            raise ValueError("groups must be None, because this calibration is not by groups")
+        return None
+
     def _places(self, groups: ArrayLike | None) -> tuple[Sequence[Label | None], Any]:
         """Return the groups that are present, each once, and the place (N,) of each row's.
 
         Without groups: one that is None, and 0 for all rows.
         """
-        if groups is not None:
-            raise ValueError("groups must be None, because this calibration is not by groups")
-        return [None], 0
+        labels = self._labels(groups)
+        if labels is None:
+            return [None], 0
+        place = {label: i for i, label in enumerate(dict.fromkeys(labels))}
+        if unseen := [repr(label) for label in place if label not in self._sizes]:
+            raise ValueError(
+                f"groups must be among those of the calibration set, got {_few(unseen)}; "
+                f"it has {_few(map(repr, self._sizes))}"
+            )
+        return list(place), np.array([place[label] for label in labels])
 
     def _all_cuts(self, coverage: Any, labels: Sequence[Any]) -> list[tuple[Cut, Cut]]:
-        """Return where the lower and the upper bound are cut for a level, for each group."""
-        return [self._cuts(coverage) for _ in labels]
+        """Return the cuts of groups at a level, and warn if some are those of all samples."""
+        found = [self._find(coverage, label) for label in labels]
+        pooled = [g for g, (_, source) in zip(labels, found, strict=True) if source == "pool"]
+        if pooled:
+            warn(
+                f"too small for coverage {coverage}: {self._named(pooled)}. They take the plane of "
+                f"all {self.n_samples} calibration samples, which keeps its level on average over "
+                "all groups and guarantees nothing for these",
+                SmallCalibrationWarning,
+            )
+        return [cuts for cuts, _ in found]
+
+    def _row(self, coverage: float, label: Label | None) -> ReportRow:
+        n = self._sizes[label]
+        try:
+            cuts, source = self._find(coverage, label)
+        except CoverageError:
+            if label is None:
+                raise
+            return ReportRow(label, n, "nothing", np.nan, np.nan, np.nan)
+        alpha, margin = self._value(cuts, 0), self._value(cuts, 1)
+        return ReportRow(label, n, source, alpha, margin, self._n_covered(cuts, label) / n)
+
+    def _named(self, labels: Sequence[Label | None]) -> str:
+        return _few(f"{label!r} ({self._sizes[label]} samples)" for label in labels)
 
     def _check_fitted(self) -> None:
-        if not self._n_samples:
+        if not getattr(self, "_sizes", None):
             raise RuntimeError(f"{type(self).__name__} has no calibration set yet: call fit first")
 
     @abstractmethod
-    def _learn(self, interval: Interval, y: Array) -> None: ...
+    def _learn(self, interval: Interval, y: Array, labels: Labels) -> Sizes:
+        """Learn from samples and their groups, if any, and return the sizes of the groups."""
 
     @abstractmethod
-    def _cuts(self, coverage: Any) -> tuple[Cut, Cut]:
-        """Return where the lower and the upper bound are cut for a level, without groups."""
+    def _find(self, coverage: Any, label: Label | None) -> tuple[tuple[Cut, Cut], str]:
+        """Return where both bounds of a group are cut, and on what that is `calibrated_on`."""
 
     @abstractmethod
-    def _n_covered(self, cuts: tuple[Cut, Cut]) -> int:
-        """Return how many calibration samples lie between a lower and an upper bound."""
+    def _n_covered(self, cuts: tuple[Cut, Cut], label: Label | None = None) -> int:
+        """Return how many samples, of a group or of all, lie between two bounds."""
 
     @abstractmethod
-    def _arrays(self) -> dict[str, Array]: ...
+    def _state(self) -> State:
+        """Return what was learned, for `get_state`."""
 
     @abstractmethod
-    def _restore(
-        self, meta: Mapping[str, Any], arrays: Mapping[str, ArrayLike], interval: Interval | None
-    ) -> int:
-        """Undo `get_state`, and return the number of samples."""
+    def _restore(self, meta: Meta, arrays: Arrays, interval: Interval | None) -> Sizes:
+        """Undo `_state`, and return the sizes of the groups."""
 
 
 def _cuts_of_rows(cuts: Sequence[tuple[Cut, Cut]], rows: Any) -> tuple[Cut, Cut]:
@@ -669,11 +717,17 @@ FINEST_STEP = 1e-3
 class _PlaneCalibrator(Calibration):
     """A calibrator that evaluates whole planes, each of them only once."""
 
-    def _learn(self, interval: Interval, y: Array) -> None:
+    def _learn(self, interval: Interval, y: Array, labels: Labels) -> Sizes:
         self.interval = interval
         self._y = y.copy()
         self._seen: dict[float, int] = {}  # alpha: number of samples covered
-        self._count(ALPHA_0)
+        for alpha in self._planes():
+            self._count(alpha)
+        return {None: y.size}
+
+    def _planes(self) -> list[float]:
+        """Return the planes that `fit` evaluates."""
+        return [ALPHA_0]
 
     def _count(self, alpha: float) -> int:
         """Return how many samples a plane covers."""
@@ -686,15 +740,15 @@ class _PlaneCalibrator(Calibration):
             self._seen[alpha] = int(covers(self._y, *self.interval(alpha)).sum())
         return self._seen[alpha]
 
-    def _n_covered(self, cuts: tuple[Cut, Cut]) -> int:
+    def _n_covered(self, cuts: tuple[Cut, Cut], label: Label | None = None) -> int:
         return self._count(float(cuts[0].alpha))
 
     def _phi(self, alpha: float) -> float:
         return self._count(alpha) / self._y.size
 
-    def _cuts(self, coverage: Any) -> tuple[Cut, Cut]:
+    def _find(self, coverage: Any, label: Label | None) -> tuple[tuple[Cut, Cut], str]:
         cut = Cut(self._plane(self._level(coverage)))
-        return cut, cut
+        return (cut, cut), "all"
 
     def _level(self, coverage: Any) -> float:
         """Return the level if it is one, and in reach."""
@@ -719,13 +773,11 @@ class _PlaneCalibrator(Calibration):
         self._check_fitted()
         return len(self._seen)
 
-    def _arrays(self) -> dict[str, Array]:
+    def _state(self) -> State:
         seen = np.array(list(self._seen.items()), dtype=float)  # (planes, 2)
-        return {"y": self._y, "alpha": seen[:, 0], "n_covered": seen[:, 1]}
+        return {}, {"y": self._y, "alpha": seen[:, 0], "n_covered": seen[:, 1]}
 
-    def _restore(
-        self, meta: Mapping[str, Any], arrays: Mapping[str, ArrayLike], interval: Interval | None
-    ) -> int:
+    def _restore(self, meta: Meta, arrays: Arrays, interval: Interval | None) -> Sizes:
         alpha = vector("alpha", arrays["alpha"])
         n_covered = vector("n_covered", arrays["n_covered"], alpha.size)
         self.interval, self._y = interval, vector("y", arrays["y"])
@@ -737,7 +789,7 @@ class _PlaneCalibrator(Calibration):
         if not possible.all() or (np.diff(counts) > 0).any():
             raise ValueError(f"n_covered must hold falling counts of {self._y.size} samples")
         self._seen = dict(zip(alpha.tolist(), map(int, n_covered), strict=True))
-        return self._y.size
+        return {None: self._y.size}
 
 
 @dataclass(eq=False)
@@ -784,12 +836,10 @@ class TableCalibrator(_PlaneCalibrator):
         inner = (_tidy(k * self.step) for k in range(1, math.ceil(1 / self.step)))
         return [ALPHA_0, *(alpha for alpha in inner if ALPHA_0 < alpha < 1), 1.0]
 
-    def _learn(self, interval: Interval, y: Array) -> None:
+    def _learn(self, interval: Interval, y: Array, labels: Labels) -> Sizes:
         if self.interpolation == "pchip":
             _pchip()  # fail now rather than at the first level
-        super()._learn(interval, y)
-        for alpha in self._planes():
-            self._count(alpha)
+        return super()._learn(interval, y, labels)
 
     def _plane(self, level: float) -> float:
         phi, alpha = self.table.T
@@ -1009,13 +1059,16 @@ def tails_of(sides: str, tails: Any = None) -> tuple[float, float] | None:
 class RankedCalibration(Calibration):
     """A calibration that has for each sample where in the nested family it is first covered."""
 
-    _by_group: dict[Label, Scores]  # those of a `GroupCalibrator`
     method: str  # "exact" or "conformal"
     tails: tuple[float, float] = EQUAL_TAILS  # of the misses, with sides="each"
+    small_groups: str = "raise"  # or "pool", see `GroupCalibrator`
+    _codes: IntArray  # the group of each sample, by its place among the groups
+    _sets: dict[Label | None, Scores]  # of all samples, None, and of each group
 
     def __post_init__(self) -> None:
         one_of("method", self.method, RANKED)
         one_of("sides", self.sides, SIDES)
+        one_of("small_groups", self.small_groups, ("raise", "pool"))
         below, above = read_tails(self.tails)
         self.tails = float(below), float(above)
         if self.sides == "both" and self.tails != EQUAL_TAILS:
@@ -1025,7 +1078,7 @@ class RankedCalibration(Calibration):
     def scores(self) -> Scores:
         """Where in the nested family each sample is first covered."""
         self._check_fitted()
-        return self._scores
+        return self._sets[None]
 
     @property
     def n_evaluations(self) -> int:
@@ -1038,30 +1091,62 @@ class RankedCalibration(Calibration):
 
         One set of scores for all rows and the index 0; or one for each group, and indices (N,).
         """
-        scores, (labels, rows) = self.scores, self._places(groups)
-        return [scores if label is None else self._by_group[label] for label in labels], rows
+        self._check_fitted()
+        labels, rows = self._places(groups)
+        return [self._sets[label] for label in labels], rows
 
-    def _cuts(self, coverage: Any) -> tuple[Cut, Cut]:
-        return find_cuts(self.scores, coverage, self.method, self.sides, self.tails)
+    def _find(self, coverage: Any, label: Label | None) -> tuple[tuple[Cut, Cut], str]:
+        options = coverage, self.method, self.sides, self.tails
+        try:
+            return find_cuts(self._sets[label], *options), "all" if label is None else "group"
+        except CoverageError as error:
+            if label is None:
+                raise
+            if self.small_groups == "raise":
+                raise CoverageError(
+                    f'group {label!r} is too small: {error}, or set small_groups="pool"'
+                ) from None
+        return find_cuts(self.scores, *options), "pool"
 
-    def _n_covered(self, cuts: tuple[Cut, Cut]) -> int:
-        return self._scores.n_between(cuts)
+    def _n_covered(self, cuts: tuple[Cut, Cut], label: Label | None = None) -> int:
+        return self._sets[label].n_between(cuts)
 
     @property
     def _lowest(self) -> float:  # type: ignore[override]
-        return self._scores.alpha_min
+        return self.scores.alpha_min
 
-    def _learn(self, interval: Interval, y: Array) -> None:
-        self._scores = critical_scores(interval, y)
+    def _learn(self, interval: Interval, y: Array, labels: Labels) -> Sizes:
+        return self._split(critical_scores(interval, y), labels)
 
-    def _arrays(self) -> dict[str, Array]:
-        return self._scores.arrays()
+    def _split(self, scores: Scores, labels: Labels) -> Sizes:
+        """Keep the scores of all samples and of each group; return the sizes of the groups."""
+        self._sets = {None: scores}
+        if labels is None:
+            return {None: len(scores)}
+        names = sorted(set(labels), key=lambda label: (isinstance(label, str), label))
+        code = {name: i for i, name in enumerate(names)}
+        self._codes = np.array([code[label] for label in labels])
+        sizes = np.bincount(self._codes)
+        rows = np.split(np.argsort(self._codes, kind="stable"), np.cumsum(sizes)[:-1])
+        self._sets |= {name: scores.take(rows[i]) for name, i in code.items()}
+        return dict(zip(names, sizes.tolist(), strict=True))
 
-    def _restore(
-        self, meta: Mapping[str, Any], arrays: Mapping[str, ArrayLike], interval: Interval | None
-    ) -> int:
-        self._scores = Scores.from_arrays(arrays)
-        return len(self._scores)
+    def _state(self) -> State:
+        arrays = self.scores.arrays()
+        if not self.by_group:
+            return {}, arrays
+        return {"labels": list(self._sizes)}, arrays | {"group": self._codes.astype(float)}
+
+    def _restore(self, meta: Meta, arrays: Arrays, interval: Interval | None) -> Sizes:
+        scores = Scores.from_arrays(arrays)
+        if not self.by_group:
+            return self._split(scores, None)
+        labels, codes = read_groups(meta["labels"]), vector("group", arrays["group"], len(scores))
+        if len(set(labels)) != len(labels):
+            raise ValueError("labels must be different names or numbers")
+        if not np.array_equal(np.unique(codes), np.arange(len(labels))):
+            raise ValueError(f"group must hold the numbers of {len(labels)} groups")
+        return self._split(scores, [labels[int(code)] for code in codes])
 
 
 @dataclass(eq=False)
@@ -1157,8 +1242,6 @@ class TwoSidedCalibrator(RankedCalibration):
 
 # ------------------------------------------------------------------------------------------- groups
 
-SMALL_GROUPS = ("raise", "pool")
-
 
 @dataclass(eq=False)
 class GroupCalibrator(RankedCalibration):
@@ -1186,128 +1269,18 @@ class GroupCalibrator(RankedCalibration):
     """
 
     kind: ClassVar[str] = "group"
+    by_group: ClassVar[bool] = True
 
     method: str = "conformal"
     sides: str = "both"
     small_groups: str = "raise"
     tails: tuple[float, float] = EQUAL_TAILS
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of("small_groups", self.small_groups, SMALL_GROUPS)
-
-    def fit(self, interval: Interval, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
-        """Learn where samples are first covered, from the calibration set.
-
-        Args:
-            interval: the intervals of the Q calibration samples as a function of alpha.
-            y: their targets (Q,).
-            groups: the group of each (Q,), by name or number.
-        """
-        y = vector("y", y)
-        labels = read_groups(groups, y.size)
-        self._n_samples = 0
-        self._learn(interval, y)
-        self._n_samples = self._split(labels)
-        small = [label for label, scores in self._by_group.items() if len(scores) < FEW_SAMPLES]
-        if small:
-            warn(
-                f"{len(small)} of {len(self._by_group)} groups have fewer than {FEW_SAMPLES} "
-                f"calibration samples: {self._named(small)}; the coverage of a group is known "
-                "in steps of one sample",
-                SmallCalibrationWarning,
-            )
-        return self
-
-    def report(self, coverage: float) -> list[ReportRow]:
-        """Return size, plane, margin and coverage of every group at a level.
-
-        A group too small for the level has "nothing" in `calibrated_on`.
-        """
-        self._check_fitted()
-        return [self._row(coverage, label) for label in self._by_group]
-
     @property
     def sizes(self) -> dict[Label, int]:
         """The number of calibration samples of each group."""
         self._check_fitted()
-        return {label: len(scores) for label, scores in self._by_group.items()}
-
-    def get_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Return all that `from_state` needs: values for a JSON header, and arrays."""
-        meta, arrays = super().get_state()
-        codes = self._codes.astype(float)
-        return meta | {"labels": list(self._by_group)}, arrays | {"group": codes}
-
-    def _restore(
-        self, meta: Mapping[str, Any], arrays: Mapping[str, ArrayLike], interval: Interval | None
-    ) -> int:
-        n, labels = super()._restore(meta, arrays, interval), read_groups(meta["labels"])
-        codes = vector("group", arrays["group"], n)
-        if len(set(labels)) != len(labels):
-            raise ValueError("labels must be different names or numbers")
-        if not np.array_equal(np.unique(codes), np.arange(len(labels))):
-            raise ValueError(f"group must hold the numbers of {len(labels)} groups")
-        return self._split([labels[int(code)] for code in codes])
-
-    def _split(self, labels: list[Label]) -> int:
-        """Give each group its scores, and return the number of samples."""
-        names = sorted(set(labels), key=lambda label: (isinstance(label, str), label))
-        code = {name: i for i, name in enumerate(names)}
-        self._codes: IntArray = np.array([code[label] for label in labels])
-        rows = np.split(
-            np.argsort(self._codes, kind="stable"), np.cumsum(np.bincount(self._codes))[:-1]
-        )
-        self._by_group = {name: self._scores.take(rows[i]) for name, i in code.items()}
-        return len(self._scores)
-
-    def _find(self, coverage: Any, label: Label) -> tuple[tuple[Cut, Cut], str]:
-        """Return the cuts of a group at a level, and whether they are its own or the pool's."""
-        options = coverage, self.method, self.sides, self.tails
-        try:
-            return find_cuts(self._by_group[label], *options), "group"
-        except CoverageError as error:
-            if self.small_groups == "raise":
-                raise CoverageError(
-                    f'group {label!r} is too small: {error}, or set small_groups="pool"'
-                ) from None
-        return find_cuts(self._scores, *options), "pool"
-
-    def _row(self, coverage: float, label: Label) -> ReportRow:
-        scores = self._by_group[label]
-        try:
-            cuts, source = self._find(coverage, label)
-        except CoverageError:
-            return ReportRow(label, len(scores), "nothing", np.nan, np.nan, np.nan)
-        alpha, margin = self._value(cuts, 0), self._value(cuts, 1)
-        reached = scores.n_between(cuts) / len(scores)
-        return ReportRow(label, len(scores), source, alpha, margin, reached)
-
-    def _places(self, groups: ArrayLike | None) -> tuple[list[Label], IntArray]:
-        labels = read_groups(groups)
-        place = {label: i for i, label in enumerate(dict.fromkeys(labels))}
-        if unseen := [repr(label) for label in place if label not in self._by_group]:
-            raise ValueError(
-                f"groups must be among those of the calibration set, got {_few(unseen)}; "
-                f"it has {_few(map(repr, self._by_group))}"
-            )
-        return list(place), np.array([place[label] for label in labels])
-
-    def _all_cuts(self, coverage: Any, labels: Sequence[Any]) -> list[tuple[Cut, Cut]]:
-        """Return the cuts of groups at a level, and warn if some are the pool's."""
-        found = [self._find(coverage, label) for label in labels]
-        pooled = [g for g, (_, source) in zip(labels, found, strict=True) if source == "pool"]
-        if pooled:
-            warn(
-                f"too small for coverage {coverage}: {self._named(pooled)}. They take the plane of "
-                f"all {self._n_samples} calibration samples, which keeps its level on average over "
-                "all groups and guarantees nothing for these",
-                SmallCalibrationWarning,
-            )
-        return [cuts for cuts, _ in found]
-
-    def _named(self, labels: Sequence[Label]) -> str:
-        return _few(f"{label!r} ({len(self._by_group[label])} samples)" for label in labels)
+        return {label: n for label, n in self._sizes.items() if label is not None}
 
 
 def read_groups(groups: ArrayLike | None, n: int | None = None) -> list[Label]:
@@ -1346,16 +1319,14 @@ def _few(words: Iterable[str], shown: int = 5) -> str:
 # -------------------------------------------------------------------------------------- all of them
 
 CALIBRATORS: dict[str, type[Calibration]] = {
-    calibrator.method: calibrator
-    for calibrator in (TableCalibrator, SearchCalibrator, ExactCalibrator, ConformalCalibrator)
+    "table": TableCalibrator,
+    "search": SearchCalibrator,
+    "exact": ExactCalibrator,
+    "conformal": ConformalCalibrator,
 }
 """The calibrators by the name of their method."""
 
-_KINDS: dict[str, type[Calibration]] = {
-    **CALIBRATORS,
-    TwoSidedCalibrator.kind: TwoSidedCalibrator,
-    GroupCalibrator.kind: GroupCalibrator,
-}
+_OTHERS: dict[str, type[Calibration]] = {"two-sided": TwoSidedCalibrator, "group": GroupCalibrator}
 
 
 def make_calibrator(
@@ -1378,16 +1349,16 @@ def make_calibrator(
         what = "groups" if grouped else f"sides={sides!r}"
         raise ValueError(f'{what} needs method="exact" or "conformal", got method={method!r}')
     options = {name: value for name, value in options.items() if name != "tails"}
-    if tails is None:
-        return GroupCalibrator(method, **options) if grouped else CALIBRATORS[method](**options)
+    if tails is not None:
+        options["tails"] = tails
     if grouped:
-        return GroupCalibrator(method, "each", tails=tails, **options)
-    return TwoSidedCalibrator(method, tails=tails, **options)
+        return GroupCalibrator(method, "both" if tails is None else "each", **options)
+    if tails is not None:
+        return TwoSidedCalibrator(method, **options)
+    return CALIBRATORS[method](**options)
 
 
-def restore(
-    meta: Mapping[str, Any], arrays: Mapping[str, ArrayLike], interval: Interval | None = None
-) -> Calibration:
+def restore(meta: Meta, arrays: Arrays, interval: Interval | None = None) -> Calibration:
     """Return the calibration that `get_state` described, of whatever kind; see `from_state`."""
-    kind = _KINDS[one_of("kind", meta["kind"], _KINDS)]
-    return kind.from_state(meta, arrays, interval)
+    kinds = CALIBRATORS | _OTHERS
+    return kinds[one_of("kind", meta["kind"], kinds)].from_state(meta, arrays, interval)

@@ -41,7 +41,6 @@ _DAYS = (
 _TIMES = ("", " %H:%M", " %H:%M:%S", "T%H:%M", "T%H:%M:%S")
 DATE_FORMATS = ("%Y-%m", *(day + time for day in _DAYS for time in _TIMES))
 _SHOWN = {"%d": "DD", "%m": "MM", "%Y": "YYYY", "%y": "YY", "%H": "hh", "%M": "mm", "%S": "ss"}
-_SWAPPED = {f: f.replace("%d", "_").replace("%m", "%d").replace("_", "%m") for f in DATE_FORMATS}
 
 MOSTLY = 0.95  # share of the values present that must read as numbers, or as dates
 MOST_MISSING = 0.6  # share of missing values above which a column is dropped
@@ -250,7 +249,7 @@ def _find_date_format(present: Series) -> str | None:
 
 def _is_ambiguous(values: Series, date_format: str | None) -> bool:
     """Return whether day and month could be the other way round in all values."""
-    other = _SWAPPED.get(date_format or "", "")
+    other = (date_format or "").replace("%d", "_").replace("%m", "%d").replace("_", "%m")
     if other not in DATE_FORMATS or other == date_format or not is_textual(values):
         return False
     read = as_dates(values, date_format).notna()
@@ -533,7 +532,7 @@ class Columns:
 def specify(
     frame: Frame,
     train: IntArray,
-    target: str,
+    target: str | None = None,
     groups: str | None = None,
     time: str | None = None,
     keep: Sequence[str] = (),
@@ -544,7 +543,7 @@ def specify(
     Args:
         frame: the table; kinds, and which columns are of no use, are found from all of its rows.
         train: positions of the training rows, from which values are learned.
-        target: the column to predict.
+        target: the column to predict; None if there is none in the frame.
         groups: the column whose groups stay together.
         time: the column to sort by.
         keep: columns to use even if they look like identifiers, or have many gaps.
@@ -561,12 +560,12 @@ def specify(
                 raise TableError(f"{option}: there is no column {name!r}")
             if name in (target, groups) or (name in keep and name in drop):
                 raise TableError(f"{option}: column {name!r} has another role already")
-    roles = dict.fromkeys(drop, "dropped: as asked for") | {target: "the target"}
-    if groups is not None:
-        roles[groups] = "the groups: not an input, because new rows may come from new groups"
+    roles = dict.fromkeys(drop, "dropped: as asked for") | {
+        target: "the target",
+        groups: "the groups: not an input, because new rows may come from new groups",
+    }
     columns = []
-    for name in frame.columns:
-        values = frame[name]
+    for name, values in frame.items():
         kind, date_format = find_kind(values)
         column = None
         if name in roles:
@@ -585,17 +584,12 @@ def learn(frame: Frame) -> Columns:
 
     Nothing is left out as an identifier. Columns that cannot be inputs are named in a warning.
     """
-    columns = []
-    for name in frame.columns:
-        values = frame[name]
+    for name, values in frame.items():
         if pd.api.types.is_float_dtype(values) and (n := int(np.isinf(values.astype(float)).sum())):
             raise ValueError(f"X: column {name!r} has {n} infinite value(s): drop those rows")
-        kind, date_format = find_kind(values)
-        columns.append(_learn(name, values, kind, date_format, np.arange(len(frame)), False))
-    found = Columns(columns)
-    dropped = [
-        f"{c.name!r} ({c.treatment.removeprefix('dropped: ')})" for c in columns if not c.used
-    ]
+    found = specify(frame, np.arange(len(frame)), keep=frame.columns)
+    useless = [column for column in found.columns if not column.used]
+    dropped = [f"{c.name!r} ({c.treatment.removeprefix('dropped: ')})" for c in useless]
     if not found.used:
         raise ValueError(f"X has no column that can be an input: {'; '.join(dropped)}")
     if dropped:

@@ -104,14 +104,15 @@ class CVPlusRegressor(Stateful, Regressor):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any) -> Self:
         """Train a system for each fold of `X` (N, M), an array or data frame, and `y` (N,)."""
-        system = self._system()
+        system = GT2Regressor.strong() if self.system is None else self.system
+        if not isinstance(system, GT2Regressor):
+            raise TypeError(f"system must be a GT2Regressor or None, got {self.system!r}")
         values, names = read_table(X, system.columns)
         target = read_target(y, len(values), type(self).__name__)
         check_target(system.target_transform, target)  # here, so that errors name the row of X
         n_folds = whole("n_folds", self.n_folds, 2)
         fold = draw_folds(len(values), n_folds, read_seed(self.random_state))
-        settings = system.get_params()
-        shared = settings, values, target, fold
+        shared = system.get_params(), values, target, fold
         calls = [partial(_train_fold, *shared, k, names) for k in range(n_folds)]
         with progress_bar(n_folds, "training", "fold", show=system.verbose) as done:
             found = list(call_all(calls, self.n_jobs, done))
@@ -224,13 +225,6 @@ class CVPlusRegressor(Stateful, Regressor):  # type: ignore[misc]
         for name in ("n_features_in_", "feature_names_in_", "columns_"):
             if hasattr(systems[0], name):
                 setattr(self, name, getattr(systems[0], name))
-
-    def _system(self) -> GT2Regressor:
-        if self.system is None:
-            return GT2Regressor.strong()
-        if not isinstance(self.system, GT2Regressor):
-            raise TypeError(f"system must be a GT2Regressor or None, got {self.system!r}")
-        return self.system
 
     def _rank(self, level: Any) -> int:
         """Return the rank of the upper bound that a level requires, from below."""

@@ -385,13 +385,5 @@ def prepare(
 def scale_parts(dataset: Dataset, rows: Split, scaler: Scaler) -> Prepared:
     """Return the training, calibration and test set of a data set, scaled."""
     X, y = scaler.transform_X(dataset.X), scaler.transform_y(dataset.y)
-    return Prepared(
-        X_train=X[rows.train],
-        y_train=y[rows.train],
-        X_cal=X[rows.calibration],
-        y_cal=y[rows.calibration],
-        X_test=X[rows.test],
-        y_test=y[rows.test],
-        scaler=scaler,
-        split=rows,
-    )
+    train, cal, test = rows.train, rows.calibration, rows.test
+    return Prepared(X[train], y[train], X[cal], y[cal], X[test], y[test], scaler, rows)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gt2lite._validation import Array, IntArray, between, whole
+from gt2lite._validation import Array, IntArray, between
 from gt2lite.calibration import DEFAULT_COVERAGE, Calibration, read_groups
 from gt2lite.memberships import ALPHA_0
 from gt2lite.rules import (
@@ -25,6 +25,7 @@ from gt2lite.rules import (
     consequents,
     count,
     end_weights,
+    find_input,
     firings,
     output_weights,
     pick_system,
@@ -50,6 +51,15 @@ def draw_background(X: Array, seed: Any) -> Array:
     return X[np.sort(rng.permutation(len(X))[:BACKGROUND])]
 
 
+def read_plane(alpha: Any, coverage: Any, groups: Any) -> float:
+    """Return a plane that is asked for, which excludes a level and groups."""
+    if coverage is not None:
+        raise ValueError(f"coverage must be None if alpha is given: got {coverage!r} and {alpha!r}")
+    if groups is not None:
+        raise ValueError("groups cannot be combined with alpha: pass coverage instead")
+    return between("alpha", alpha, ALPHA_0, 1, closed=True)
+
+
 @dataclass(frozen=True, repr=False)
 class Explanation(Printed):
     """A prediction and its interval in the units of the target, and how they come about."""
@@ -60,13 +70,16 @@ class Explanation(Printed):
     coverage: float | None  # None if a plane was asked for
     units: Units
 
+    @property
+    def kind(self) -> str:
+        """The interval in words, such as "90% interval"."""
+        return "interval" if self.coverage is None else f"{100 * self.coverage:.4g}% interval"
+
     def _title(self) -> str:
-        text, kind = self.units.output, "interval"
-        if self.coverage is not None:
-            kind = f"{100 * self.coverage:.4g}% interval"
+        text = self.units.output
         return (
-            f"{self.units.target}: prediction {text(self.prediction)}, {kind} {text(self.lower)} "
-            f"to {text(self.upper)}"
+            f"{self.units.target}: prediction {text(self.prediction)}, "
+            f"{self.kind} {text(self.lower)} to {text(self.upper)}"
         )
 
 
@@ -101,7 +114,9 @@ class RuleExplanation(Explanation):
     """
 
     consequents: Array  # (P,): what each rule says alone
-    parts: tuple[Part, Part, Part]  # the prediction, the lower and the upper bound
+    estimate: Part  # the prediction
+    lower_end: Part  # the lower bound of the interval
+    upper_end: Part
     alphas: Array  # the planes of the prediction
     inputs: dict[str, float]  # the row
     row: dict[str, str]  # the same by columns of the data, as text
@@ -110,19 +125,9 @@ class RuleExplanation(Explanation):
     system: int | None = None  # which of several systems
 
     @property
-    def estimate(self) -> Part:
-        """The prediction."""
-        return self.parts[0]
-
-    @property
-    def lower_end(self) -> Part:
-        """The lower bound of the interval."""
-        return self.parts[1]
-
-    @property
-    def upper_end(self) -> Part:
-        """The upper bound of the interval."""
-        return self.parts[2]
+    def parts(self) -> tuple[Part, Part, Part]:
+        """The prediction, the lower and the upper bound."""
+        return self.estimate, self.lower_end, self.upper_end
 
     def table(self) -> list[dict[str, Any]]:
         """Return a dict for each rule, the heaviest in the prediction first."""
@@ -217,30 +222,17 @@ def explain_row(
     background: Array | None = None,
     together: Mapping[str, Sequence[Any]] | None = None,
 ) -> Explanation:
-    """Return the explanation of one row: by rules, or if `background` is given by inputs.
+    """Return the explanation of a scaled row `X` (1, M): by rules, or by inputs if `background`.
 
-    Args:
-        fitted: the systems.
-        units: names and scales.
-        X: the scaled row (1, M).
-        calibration: what maps `coverage` to planes; None if `alpha` is given.
-        coverage: the level; None for 0.9, unless `alpha` is given.
-        alpha: the plane of the interval instead of a level.
-        group: the group of the row, if calibration was by groups; or a function that returns the
-            groups of scaled rows.
-        system: whose rules explain; None if there is one system.
-        background: scaled rows (B, M).
-        together: see `input_places`.
+    `calibration` maps `coverage` to planes; it is None if `alpha` is given. `group` may be a
+    function that returns the groups of scaled rows. Other arguments as in `GT2Regressor.explain`,
+    with scaled rows (B, M) as `background`.
     """
     if calibration is None:
-        if coverage is not None:
-            raise ValueError(f"give alpha or coverage, not both: got {alpha!r} and {coverage!r}")
-        if group is not None:
-            raise ValueError("group cannot be combined with alpha; pass coverage instead")
-        level = between("alpha", alpha, ALPHA_0, 1, closed=True)
+        level = read_plane(alpha, coverage, group)
     else:
-        level = between("coverage", DEFAULT_COVERAGE if coverage is None else coverage, 0, 1)
-        coverage = level
+        coverage = DEFAULT_COVERAGE if coverage is None else coverage
+        level = coverage = between("coverage", coverage, 0, 1)
 
     def groups_of(Z: Array) -> list[Any] | None:
         """Return the groups of scaled rows, if there are groups."""
@@ -259,7 +251,7 @@ def explain_row(
 
     places = input_places(units.names, together)
     if background is not None:
-        return explain_inputs(evaluate, units, X[0], background, places, coverage)
+        return _explain_inputs(evaluate, units, X[0], background, places, coverage)
     values, is_margin, cuts = evaluate(X)[:, 0], False, [(level, 0.0)] * 2
     if calibration is not None:
         is_margin = fitted.margins is not None
@@ -300,7 +292,9 @@ def explain_row(
         coverage=coverage,
         units=units,
         consequents=said,
-        parts=(parts[0], parts[1], parts[2]),
+        estimate=parts[0],
+        lower_end=parts[1],
+        upper_end=parts[2],
         alphas=np.asarray(alphas, dtype=float),
         inputs=dict(zip(units.names, row.tolist(), strict=True)),
         row=units.row(X[0], places),
@@ -372,8 +366,7 @@ class InputExplanation(Explanation):
             total = float(sum(row[key] for row in rows))
             return "+" * (total >= 0) + text(total)
 
-        def line(name: str, rows: list[dict[str, Any]]) -> dict[str, str]:
-            one = rows[0] if name == rows[0]["input"] else None
+        def line(name: str, rows: list[dict[str, Any]], one: Any = None) -> dict[str, str]:
             return {
                 "input": name,
                 "value": one["value"] if one else "",
@@ -383,7 +376,7 @@ class InputExplanation(Explanation):
                 "+- ": text(one["width error"]) if one else "",
             }
 
-        lines = [line(row["input"], [row]) for row in rows[:_INPUTS]]
+        lines = [line(row["input"], [row], row) for row in rows[:_INPUTS]]
         if rest := rows[_INPUTS:]:
             lines.append(line(count(len(rest), "other input"), rest))
         return [*lines, line("sum of all", rows)]
@@ -419,15 +412,14 @@ def input_places(names: Sequence[str], together: Mapping[str, Sequence[Any]] | N
         if owner in names and not {owner, names.index(owner)} & set(columns):
             raise ValueError(f"together must not name an input {owner!r}: a column has that name")
         for column in columns:
-            m = names.index(column) if column in names else column
-            m = whole(f"each column in together[{owner!r}]", m, 0, len(names) - 1)
+            m = find_input(f"each column in together[{owner!r}]", column, names)
             if owners[m] != names[m]:
                 raise ValueError(f"together has {names[m]!r} in {owners[m]!r} and in {owner!r}")
             owners[m] = owner
     return {owner: np.flatnonzero(np.array(owners) == owner) for owner in dict.fromkeys(owners)}
 
 
-def explain_inputs(
+def _explain_inputs(
     evaluate: Callable[[Array], Array],
     units: Units,
     x: Array,
@@ -435,15 +427,9 @@ def explain_inputs(
     places: Places,
     coverage: float | None,
 ) -> InputExplanation:
-    """Return the explanation of a row by its inputs.
+    """Return the explanation of a scaled row `x` (M,) by its inputs.
 
-    Args:
-        evaluate: returns scaled prediction and bounds (3, n) at scaled rows (n, M).
-        units: names and scales.
-        x: the scaled row (M,).
-        background: scaled rows (B, M); of more than `BACKGROUND`, some are drawn.
-        places: the columns of each input.
-        coverage: the level, if it is known.
+    `evaluate` returns the scaled prediction and bounds (3, n) at scaled rows (n, M).
     """
     n_evaluations = 1  # x, below
 
@@ -483,11 +469,12 @@ def walk_inputs(
 
     A walk starts at a background row and changes one input after the other, in random order, to
     its value in `x`; the change of the output in that step is credited to the input. The mean over
-    many walks estimates the Shapley values (Strumbelj and Kononenko 2014). Each order is walked
-    forwards and backwards (antithetic sampling; Mitchell et al. 2022). The steps of a walk add up
-    to the difference between its ends, so the contributions add up to the output at `x` minus the
-    mean over the background. If walks cannot start from every background row, the difference that
-    remains is divided in proportion to squared errors.
+    many walks estimates the Shapley values (Strumbelj and Kononenko 2014, Knowledge and
+    Information Systems 41). Each order is walked forwards and backwards (antithetic sampling;
+    Mitchell et al. 2022). The steps of a walk add up to the difference between its ends, so the
+    contributions add up to the output at `x` minus the mean over the background. If walks cannot
+    start from every background row, the difference that remains is divided in proportion to
+    squared errors.
 
     Standard errors are those of the mean over starting rows: they include that the background is a
     sample. Walks pass through rows that mix `x` and a training row; such a row may not exist.

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from io import StringIO
 from numbers import Integral
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -45,6 +45,7 @@ from gt2lite.calibration import DEFAULT_COVERAGE, Calibration, make_calibrator
 from gt2lite.distribution import Distribution
 from gt2lite.explanations import Explanation
 from gt2lite.memberships import ALPHA_0
+from gt2lite.metrics import rmse
 from gt2lite.regressor import (
     ClippedInputsWarning,
     GT2Regressor,
@@ -284,16 +285,10 @@ class IntervalHead(Stateful, Regressor):
     ) -> Rules:
         """Return the error rules: where intervals are wide and where the base is off.
 
-        Args:
-            X: rows (N, M) to weigh the rules on, such as the training rows; with them the rules
-                with the widest intervals come first.
-            y: their targets (N,), see `GT2Regressor.rules`.
-            coverage: the level of the intervals (0.9 if None); without a calibration, and if
-                intervals have one bound only, the trained envelope is used instead.
-            top: how many rules; None for all that have 1% of the weight or more.
-            system: which of the systems, 0 for the first. Widths are those of the whole head.
-            groups: the group of each row, if the calibration was by groups.
-            target: the name of the target.
+        Arguments as in `GT2Regressor.rules`. With rows `X` the rules with the widest intervals
+        come first, and those with less than 1% of the weight are left out. Widths are those of
+        the whole head; without a calibration, and if intervals have one bound only, they are
+        those of the trained envelope.
         """
         check_fitted(self)
         name, units, head = base_name(self.base_), self._units(target), self.head_
@@ -314,16 +309,14 @@ class IntervalHead(Stateful, Regressor):
             return Rules(rules[:top], title, legend)
         predicted, inputs = self._inputs(*self._read(X))
         errors = None if y is None else read_target(y, len(inputs)) - predicted
-        (lower, upper), kind = self._error_bounds(inputs, coverage, groups)
-        rules = head._rules(
-            units, inputs, system=system, intervals=Intervals(lower, upper, kind, errors)
-        )
+        intervals = self._error_intervals(inputs, coverage, groups)._replace(y=errors)
+        rules = head._rules(units, inputs, system=system, intervals=intervals)
         found = [rule for rule in rules if rule.share >= LEAST_SHARE]
         shown = sorted(found, key=lambda rule: (-rule.width, rule.number))[:top]
-        mean = units.output(float(np.mean(upper - lower)))
+        mean = units.output(float(np.mean(intervals.upper - intervals.lower)))
         title = (
-            f"Where {name} is unsure: {len(shown)} of {len(rules)} rules, the widest {kind} first "
-            f"(mean width {mean} on {len(inputs)} rows)"
+            f"Where {name} is unsure: {len(shown)} of {len(rules)} rules, the widest "
+            f"{intervals.kind} first (mean width {mean} on {len(inputs)} rows)"
         )
         return Rules(shown, title, legend)
 
@@ -379,9 +372,8 @@ class IntervalHead(Stateful, Regressor):
         """Write the head, without the base, to one JSON file at exactly this path.
 
         The base is described by its class, its `repr` and its predictions for 32 probe rows,
-        each column of which is drawn independently from the training rows. Each training row
-        leaves a hash of 48 bits: a row cannot be read from it, but anyone who has a row can find
-        out whether it was trained on. See `GT2Regressor.save` for calibration rows.
+        each column of which is drawn independently from the training rows. See
+        `GT2Regressor.save` for what else the file has of training and calibration rows.
 
         Raises:
             ValueError: the base predicts otherwise than at the last fit: it was trained since.
@@ -469,18 +461,21 @@ class IntervalHead(Stateful, Regressor):
         rng = np.random.default_rng(read_seed(self.random_state))
         fold_seed, head_seed, probe_seed = rng.integers(2**31, size=3).tolist()
         system = self._system(head_seed)
-        held = hold_out(self.base, table, target, self.cv, fold_seed)
-        errors = target[held.rows] - held.predicted
-        inputs = np.column_stack([values[held.rows], held.predicted])  # (N, M + 1)
+        base, held, predicted = hold_out(self.base, table, target, self.cv, fold_seed)
+        errors = target[held] - predicted
+        inputs = np.column_stack([values[held], predicted])  # (N, M + 1)
         seen = cross_fit(system, inputs, errors, rng)
         head = system.fit(inputs, errors)
         if self.system is None and (best := best_family(seen).margins):
             head._use_margins(best.power, inputs)
         head.marks_ = mark_rows(values, target)  # of rows as the user knows them
         new = self._renewed()
-        new.base_, new.head_, new.out_of_fold_ = held.base, head, held.out_of_fold
-        new.rmse_ = {"base": _rms(errors), "corrected": _rms(seen.y - seen.output)}
-        new.corrects_ = held.out_of_fold and new.rmse_["corrected"] <= new.rmse_["base"]
+        new.base_, new.head_, new.out_of_fold_ = base, head, not is_frozen(base)
+        new.rmse_ = {
+            "base": rmse(target[held], predicted),
+            "corrected": rmse(seen.y, seen.output),
+        }
+        new.corrects_ = new.out_of_fold_ and new.rmse_["corrected"] <= new.rmse_["base"]
         if self.correct is not None:
             new.corrects_ = self.correct
         new.n_features_in_ = rows.shape[1]
@@ -490,7 +485,7 @@ class IntervalHead(Stateful, Regressor):
             new.feature_names_in_ = names
         draws = np.random.default_rng(probe_seed).integers(len(rows), size=(PROBES, rows.shape[1]))
         new.probes_ = draw_probes(table, draws)
-        new.probed_ = predict_base(held.base, new.probes_)
+        new.probed_ = predict_base(base, new.probes_)
         head._names = new._units("y").names
         return new
 
@@ -558,14 +553,15 @@ class IntervalHead(Stateful, Regressor):
         columns = self.__dict__.get("columns_")
         return Units.of(self.head_, (*names, last), f"{target} - base", columns)
 
-    def _error_bounds(self, inputs: Array, coverage: Any, groups: Any) -> tuple[Any, str]:
-        """Return the bounds (N,) of the intervals that rank the error rules, and their kind."""
+    def _error_intervals(self, inputs: Array, coverage: Any, groups: Any) -> Intervals:
+        """Return the intervals that rank the error rules."""
         level = DEFAULT_COVERAGE if coverage is None else coverage
         if coverage is not None or hasattr(self.head_, "calibrator_"):
             lower, upper = self.head_.predict_interval(inputs, level, groups=groups)
             if np.isfinite(upper - lower).all():
-                return (lower, upper), f"{100 * level:.4g}% intervals"
-        return self.head_.predict_interval(inputs, alpha=ALPHA_0), "trained envelopes"
+                return Intervals(lower, upper, f"{100 * level:.4g}% intervals")
+        lower, upper = self.head_.predict_interval(inputs, alpha=ALPHA_0)
+        return Intervals(lower, upper, "trained envelopes")
 
 
 def cross_fit(system: Any, inputs: Array, errors: Array, rng: np.random.Generator) -> HeldOut:
@@ -582,10 +578,6 @@ def cross_fit(system: Any, inputs: Array, errors: Array, rng: np.random.Generato
             output = trained.predict(inputs[held])
         seen.append(HeldOut(np.stack(ends, axis=1), output, errors[held]))
     return HeldOut.joined(seen)
-
-
-def _rms(values: Array) -> float:
-    return float(np.sqrt(np.mean(values**2)))
 
 
 # --------------------------------------------------------------------------- explanation
@@ -613,31 +605,20 @@ class HeadExplanation(Printed):
 
     def notes(self) -> tuple[list[str], list[str]]:
         """Return the sums of base and head, and the notes on the base's error."""
-        text, kind = self.head.units.output, "interval"
-        if self.head.coverage is not None:
-            kind = f"{100 * self.head.coverage:.4g}% interval"
-        prediction = "the base alone"
+        text, prediction = self.head.units.output, "the base alone"
         if self.corrected:
             prediction = f"base {text(self.base)} and {text(self.head.prediction)} by the head"
         lines = [
             f"{self.target}: prediction {text(self.prediction)} ({prediction})",
-            f"{kind} {text(self.lower)} to {text(self.upper)}: base {text(self.base)} and the "
-            f"head's interval for its error, {text(self.head.lower)} to {text(self.head.upper)}",
+            f"{self.head.kind} {text(self.lower)} to {text(self.upper)}: base {text(self.base)} "
+            "and the head's interval for its error, "
+            f"{text(self.head.lower)} to {text(self.head.upper)}",
         ]
         before, after = self.head.notes()
         return [*lines, *before], after
 
 
 # ------------------------------------------------------------------------------- the base
-
-
-class Held(NamedTuple):
-    """A trained base, and its predictions for rows that it was not trained on."""
-
-    base: Any
-    rows: IntArray  # in rising order; a row that was held out twice is there twice
-    predicted: Array
-    out_of_fold: bool
 
 
 def check_base(base: Any) -> None:
@@ -670,21 +651,19 @@ def base_name(base: Any) -> str:
     return type(base).__name__
 
 
-def hold_out(base: Any, table: Any, target: Array, cv: Any, seed: int) -> Held:
-    """Train a copy of a base on all rows, and others on all folds but one, for its predictions.
+def hold_out(
+    base: Any, table: Any, target: Array, cv: Any, seed: int
+) -> tuple[Any, IntArray, Array]:
+    """Return a copy of a base trained on all rows, and what others predict for rows left out.
 
-    Args:
-        base: a regressor, which is not changed. A frozen one predicts all rows as it is.
-        table: the rows (N, M), in the form that the base requires.
-        target: (N,).
-        cv: a number of folds, or a splitter or list of splits as in scikit-learn.
-        seed: that of the folds, if `cv` is a number.
+    The other copies are trained on all folds but one. The numbers of the rows left out are in
+    rising order; a row left out twice is there twice. A frozen base predicts all rows as it is.
+    `cv` is as in scikit-learn: a number of folds, drawn by `seed`, a splitter or a list of splits.
     """
     from sklearn.base import clone
 
     if is_frozen(base):
-        every = np.arange(len(target))
-        return Held(base, every, predict_base(base, table), out_of_fold=False)
+        return base, np.arange(len(target)), predict_base(base, table)
     splits = read_folds(cv, table, target, seed)
     rows: list[IntArray] = []
     predicted: list[Array] = []
@@ -698,7 +677,7 @@ def hold_out(base: Any, table: Any, target: Array, cv: Any, seed: int) -> Held:
         step("all rows")
     found = np.concatenate(rows)
     order = np.argsort(found, kind="stable")
-    return Held(fitted, found[order], np.concatenate(predicted)[order], out_of_fold=True)
+    return fitted, found[order], np.concatenate(predicted)[order]
 
 
 def predict_base(base: Any, table: Any) -> Array:
@@ -713,11 +692,9 @@ def predict_base(base: Any, table: Any) -> Array:
 
 
 def draw_probes(table: Any, draws: IntArray) -> Any:
-    """Return rows in the form that a base was trained on, each column drawn on its own.
+    """Return rows in the form of the training rows `table` (N, M), each column drawn on its own.
 
-    Args:
-        table: the training rows (N, M), an array or a frame.
-        draws: whole numbers (PROBES, M) that choose among the values that are present.
+    The whole numbers `draws` (PROBES, M) choose among the values that are present.
     """
     if isinstance(table, np.ndarray):
         return np.take_along_axis(table, draws, 0)

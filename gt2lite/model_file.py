@@ -66,14 +66,7 @@ from gt2lite._validation import (
     whole,
 )
 from gt2lite._version import __version__
-from gt2lite.calibration import (
-    Calibration,
-    GroupCalibrator,
-    Margins,
-    SearchCalibrator,
-    TableCalibrator,
-    restore,
-)
+from gt2lite.calibration import Calibration, GroupCalibrator, Margins, RankedCalibration, restore
 from gt2lite.datasets import SCALERS, Scaler
 from gt2lite.rules import RuleGroups
 from gt2lite.selection import INPUTS, MAX_SYSTEMS, Candidate, Fitted, Ranks, System
@@ -229,7 +222,7 @@ def _without_interrupts() -> Iterator[None]:
 
 
 def plain(value: Any) -> Any:
-    """Return a value that `json` does not know as one that it does."""
+    """Return a value that `json` cannot write as one that it can."""
     if isinstance(value, (np.ndarray, np.generic)):
         if value.dtype.kind not in "biufUO":
             raise TypeError(f"a model file cannot hold an array of {value.dtype}")
@@ -433,14 +426,17 @@ def _unpack_systems(parts: Content, M: int) -> Fitted:
     planes = vector("planes", parts["planes"])
     if any(not np.array_equal(system.recipe.planes.alphas, planes) for system in systems):
         raise ValueError("planes must be those of every system")
-    ranks, margins = parts["ranks"], parts["margins"]
+    ranks, margins, limits = parts["ranks"], parts["margins"], parts["limits"]
     if (ranks is not None) != any(system.inputs == "ranks" for system in systems):
         raise ValueError('ranks belong to systems with inputs "ranks"')
-    limits = parts["limits"]
+    if margins is not None:
+        power, usual = pick(margins, "power", "usual")
+        power = between("power", power, 0, 1, closed=True)
+        margins = Margins(power, between("usual", usual, 0, np.inf))
     return Fitted(
         systems,
         None if ranks is None else Ranks(_rising("ranks", ranks, M)),
-        None if margins is None else _unpack_margins(margins),
+        margins,
         tuple(_unpack_candidate(one) for one in parts["candidates"]),
         one_of("sides", parts["sides"], ("both", "each")),
         None if limits is None else _rising("limits", limits, M, n_rows=2),
@@ -477,11 +473,6 @@ def _unpack_system(content: Any, M: int) -> System:
     return System(found, recipe, history, inputs, leads)
 
 
-def _unpack_margins(content: Any) -> Margins:
-    power, usual = pick(content, "power", "usual")
-    return Margins(between("power", power, 0, 1, closed=True), between("usual", usual, 0, np.inf))
-
-
 def _unpack_candidate(content: Any) -> Candidate:
     settings, n_folds, epochs, score, kept = pick(content, *Candidate._fields)
     if not isinstance(settings, dict) or not isinstance(kept, bool):
@@ -508,8 +499,7 @@ def _unpack_calibrator(content: Any, rows: Array | None, fitted: Fitted) -> Cali
     arrays = {name: finite(name, numbers(name, v)) for name, v in arrays.items()}
     interval = None if rows is None else fitted.family(fitted.planes(rows))
     calibrator = restore(state, arrays, interval)
-    needs_rows = isinstance(calibrator, (SearchCalibrator, TableCalibrator))
-    if needs_rows != (rows is not None):
+    if isinstance(calibrator, RankedCalibration) != (rows is None):
         raise ValueError('calibration_X belongs to the methods "table" and "search"')
     if rows is not None and len(rows) != calibrator.n_samples:
         raise ValueError(f"{len(rows)} rows for {calibrator.n_samples} calibration samples")

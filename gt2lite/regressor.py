@@ -18,7 +18,6 @@ from gt2lite._validation import (
     Array,
     IntArray,
     Names,
-    between,
     match_table,
     n_rows_of,
     one_of,
@@ -33,7 +32,6 @@ from gt2lite.calibration import (
     RANKED,
     Calibration,
     Cut,
-    Margins,
     ReportRow,
     TwoSidedCalibrator,
     fewest_samples,
@@ -43,18 +41,16 @@ from gt2lite.calibration import (
 )
 from gt2lite.datasets import SCALERS, Scaler, check_target
 from gt2lite.distribution import Distribution
-from gt2lite.explanations import Explanation, draw_background, explain_row
+from gt2lite.explanations import Explanation, draw_background, explain_row, read_plane
 from gt2lite.memberships import ALPHA_0
 from gt2lite.metrics import interval_score
 from gt2lite.rules import (
     ByRule,
     Comparison,
     Intervals,
-    RuleChange,
     RuleGroups,
     Rules,
     Units,
-    compare_rules,
     count_leads,
     drop_rule,
     edit_rule,
@@ -69,16 +65,13 @@ from gt2lite.rules import (
 )
 from gt2lite.selection import (
     MOST_STEPS,
-    Candidate,
     EnsembleSettings,
     Fitted,
     MeanPlanes,
-    Ranks,
-    System,
     fit_systems,
 )
 from gt2lite.splits import HoldOut, draw_split, mark_rows, warn_if_seen
-from gt2lite.system import Params, Planes
+from gt2lite.system import Planes
 from gt2lite.training import STRONG, Callback, Recipe
 
 EPOCHS, MIN_STEPS = 100, 3000
@@ -203,15 +196,6 @@ class GT2Regressor(Stateful, Regressor):
     (6568, 2)
     """
 
-    systems_: tuple[System, ...]
-    ranks_: Ranks | None
-    margins_: Margins | None
-    chosen_: tuple[Candidate, ...]
-    sides_: str
-    limits_: Array | None
-    params_: Params
-    recipe_: Recipe
-    history_: Array
     scaler_: Scaler
     marks_: Array
     columns_: Any  # of gt2lite.columns, which needs pandas
@@ -481,13 +465,8 @@ class GT2Regressor(Stateful, Regressor):
         """
         check_fitted(self)
         if alpha is not None:
-            if coverage is not None:
-                raise ValueError(
-                    f"coverage must be None if alpha is given: got {coverage!r} and {alpha!r}"
-                )
-            if groups is not None:
-                raise ValueError("groups cannot be combined with alpha: pass coverage instead")
-            lower, upper = self._planes(X)(between("alpha", alpha, ALPHA_0, 1, closed=True))
+            plane = read_plane(alpha, coverage, groups)
+            lower, upper = self._planes(X)(plane)
         else:
             coverage = DEFAULT_COVERAGE if coverage is None else coverage
             calibrator, planes = self._calibrated(), self._planes(X)
@@ -580,11 +559,9 @@ class GT2Regressor(Stateful, Regressor):
         """Return the heaviest rules, in the units and names of the data.
 
         A printed rule has the inputs it is about ("temperature about 12 to 19"), the target there
-        as a formula, the uncertainty of its sets and, if rows are given, how often it leads. An
-        input is left out if its membership keeps 90% of its largest value over the middle 95% of
-        the training rows: without it no firing would change by more. If such inputs matter
-        jointly, as they do with many inputs, the rule counts them as "together". `readable` makes
-        one small system of several large ones.
+        as a formula, the uncertainty of its sets and, if rows are given, how often it leads. The
+        legend below the rules says which inputs are left out. `readable` makes one small system
+        of several large ones.
 
         Args:
             X: rows (N, M) to weigh the rules on, such as the training rows. Without them it is
@@ -684,8 +661,8 @@ class GT2Regressor(Stateful, Regressor):
         ('about 5.0 to 9.0', 'y = -5.00 + 1 x0')
         """
         check_fitted(self)
-        change = RuleChange(centres, widths, intercept, slopes)
-        return self._changed(edit_rule(self._fitted(), Units.of(self), k, change, system))
+        change = centres, widths, intercept, slopes
+        return self._changed(edit_rule(self._fitted(), Units.of(self), k, system, *change))
 
     def without_rule(self, k: int, *, system: int = 0) -> Self:
         """Return an uncalibrated copy without rule `k`; later rules move up by one number."""
@@ -734,7 +711,7 @@ class GT2Regressor(Stateful, Regressor):
         if not np.isfinite(bounds).all():
             raise ValueError('sides must be "both" or "each": calibrate anew before compare')
         leader = self.rule_weights(X, system=system).argmax(axis=1) + 1
-        return compare_rules(leader, target, bounds, coverage, Units.of(self).output)
+        return Comparison(coverage, leader, target, bounds, Units.of(self).output)
 
     def explain(
         self,
@@ -759,9 +736,8 @@ class GT2Regressor(Stateful, Regressor):
         **Several systems**, and one with `background` or `together`, are explained by inputs: each
         has a contribution with its standard error, in units of y, also with a log target. The
         contributions add up to the prediction minus the mean prediction over background rows.
-        They are Shapley values, estimated by walks from background rows to `x` (Strumbelj and
-        Kononenko 2014, Knowledge and Information Systems 41), with at most 2,000 evaluations; see
-        `gt2lite.explanations.walk_inputs`. The width of the interval is explained likewise.
+        They are Shapley values, see `gt2lite.explanations.walk_inputs`, from at most 2,000
+        evaluations. The width of the interval is explained likewise.
 
         Args:
             x: one row: M numbers, a row of a data frame, or a table (1, M).
@@ -1208,15 +1184,8 @@ def interval_frame(
 ) -> Any:
     """Return intervals as a data frame with a column for each bound and level.
 
-    The frame is of the same library as `X`, with its index if it has one; for other tables it
-    is a pandas frame.
-
-    Args:
-        X: the inputs.
-        lower: (N,), or (N, L) for L levels.
-        upper: likewise.
-        coverage: the level or levels; None means 0.9.
-        alpha: the plane, if one was requested instead of a coverage.
+    The frame is of the same library as the inputs `X`, with its index if it has one; for other
+    tables it is a pandas frame. Bounds, `coverage` and `alpha` as in `predict_interval`.
 
     >>> frame = interval_frame([[1.0], [2.0]], np.zeros(2), np.ones(2), 0.975)
     >>> list(frame.columns), frame.shape

@@ -195,7 +195,7 @@ def input_names(reg: Any) -> tuple[str, ...]:
     """Return the input names of a fitted estimator: those of its data frame, else x0, x1, ...
 
     The inputs of an encoded column are named after it, such as "city = Oslo". Columns
-    that share a name are told apart by their numbers.
+    that share a name are distinguished by their numbers.
     """
     if hasattr(reg, "columns_"):
         return tuple(reg.columns_.names)
@@ -204,6 +204,13 @@ def input_names(reg: Any) -> tuple[str, ...]:
         return tuple(f"x{m}" for m in range(reg.n_features_in_))
     times = Counter(names)
     return tuple(n if times[n] == 1 else f"{n} (column {m})" for m, n in enumerate(names))
+
+
+def find_input(argument: str, which: Any, names: Sequence[str]) -> int:
+    """Return the number of an input, given that or its name, in an `argument` of that name."""
+    if isinstance(which, str):
+        return names.index(one_of(argument, which, names))
+    return whole(argument, which, 0, len(names) - 1)
 
 
 def number(value: float, step: float, *, trim: bool = False) -> str:
@@ -340,7 +347,7 @@ def consequents(params: Params, X: Array) -> Array:
 @np.errstate(under="ignore")
 def firings(params: Params, X: Array, alpha: float) -> Array:
     """Return the lower and upper firing strengths (2, N, P) of the plane `alpha`."""
-    return np.exp(_log_firings(params, X, alpha))
+    return np.exp(log_firing(X, *constrain(params)[:4], kappa_of(alpha)))
 
 
 @np.errstate(under="ignore")
@@ -372,13 +379,8 @@ def output_weights(params: Params, X: Array, alphas: Array) -> Array:
     return weights
 
 
-def _log_firings(params: Params, X: Array, alpha: float) -> Array:
-    c, sigma, s_l, s_r, _ = constrain(params)
-    return np.stack(log_firing(X, c, sigma, s_l, s_r, kappa_of(alpha)))
-
-
 def _end_weights(params: Params, X: Array, alpha: float) -> Array:
-    log_lower, log_upper = _log_firings(params, X, alpha)
+    log_lower, log_upper = log_firing(X, *constrain(params)[:4], kappa_of(alpha))
     top = log_upper.max(axis=1, keepdims=True)  # a common factor does not matter
     lower, upper = np.exp(log_lower - top), np.exp(log_upper - top)
     y = consequents(params, X)
@@ -597,7 +599,8 @@ class Rule:
     def row(self) -> dict[str, Any]:
         """Return all numbers of the rule as one row of a table."""
         row: dict[str, Any] = {"rule": self.number}
-        row |= {name: getattr(self, name) for name in ("leads", "share", "typical", *MEASURED)}
+        weighed = ("leads", "share", "typical", "width", "times", "covered", "n_calibrated")
+        row |= {name: getattr(self, name) for name in weighed}
         row["intercept"] = self.intercept
         for antecedent, slope in zip(self.antecedents, self.slopes, strict=True):
             name = antecedent.input
@@ -615,9 +618,6 @@ class Rule:
         scaler, size = self.units.scaler, abs(self.slopes[m])
         largest = abs(float(scaler.x_mean[m])) + 2 * float(scaler.x_std[m])
         return number(size, min(0.01 * scaler.y_std / largest, 0.01 * size), trim=True)
-
-
-MEASURED = ("width", "times", "covered", "n_calibrated")
 
 
 class Rules(Printed, Sequence[Rule]):
@@ -802,11 +802,10 @@ class RuleGroups(NamedTuple):
 
     @classmethod
     def choose(cls, fitted: Fitted, n_rows: int, request: ByRule) -> RuleGroups:
-        """Return the groups for `n_rows` calibration rows.
+        """Return the groups for `n_rows` calibration rows, see `GT2Regressor.calibrate`.
 
-        A rule has its own group if `min_rows` calibration rows are to be expected, by its share of
-        the training rows. The others share a group, which takes in further rules, the rarest
-        first, until as many are to be expected there.
+        The shared group takes in further rules, the rarest first, until `min_rows` calibration
+        rows are to be expected there, too.
         """
         leads = pick_system(fitted, request.system).leads
         least = whole("min_rows", request.min_rows)
@@ -869,26 +868,19 @@ def count_leads(fitted: Fitted, X: Array) -> Fitted:
 # --------------------------------------------------------------------------- edited systems
 
 
-class RuleChange(NamedTuple):
-    """A change of a rule in the units of the data, see `GT2Regressor.with_rule`."""
-
-    centres: Mapping[Any, float] | None = None
-    widths: Mapping[Any, float] | None = None
-    intercept: float | None = None
-    slopes: Mapping[Any, float] | None = None
-
-
 def edit_rule(
     fitted: Fitted,
     units: Units,
     k: int,
-    change: RuleChange,
     system: int,
+    centres: Mapping[Any, float] | None,
+    widths: Mapping[Any, float] | None,
+    intercept: float | None,
+    slopes: Mapping[Any, float] | None,
 ) -> Fitted:
     """Return the systems with one rule changed; arguments as in `GT2Regressor.with_rule`."""
     units, p = units.learned().of_system(fitted, system), find_rule(fitted, k, system)
-    centres, widths, intercept, slopes = change
-    if change == RuleChange():
+    if all(given is None for given in (centres, widths, intercept, slopes)):
         raise ValueError("with_rule needs a change: give centres, widths, intercept or slopes")
     one, scaler = fitted.systems[system], units.scaler
     params = {name: value.copy() for name, value in one.params.items()}
@@ -897,10 +889,7 @@ def edit_rule(
     def changes(name: str, given: Mapping[Any, float] | None, low: float) -> dict[int, float]:
         found = {}
         for key, value in (given or {}).items():
-            if isinstance(key, str):
-                one_of(f"each input in {name}", key, units.names)
-            m = units.names.index(key) if isinstance(key, str) else key
-            m = whole(f"each input in {name}", m, 0, M - 1)
+            m = find_input(f"each input in {name}", key, units.names)
             found[m] = between(f"{name}[{key!r}]", value, low, np.inf)
         return found
 
@@ -937,12 +926,8 @@ def one_plane(fitted: Fitted, alpha: float, X: Array | None) -> Fitted:
     """Return the systems reduced to one plane, with intervals as margins around their output.
 
     At alpha = 1 they are type-1 systems, with the same margin for all rows; below, interval
-    type-2 systems, whose margins are proportional to the width of the plane.
-
-    Args:
-        fitted: the systems.
-        alpha: the plane.
-        X: scaled rows (N, M) whose mean width is the usual one; not needed if alpha is 1.
+    type-2 systems, whose margins are proportional to the width of the plane. The mean width at
+    scaled rows `X` (N, M) is the usual one; they are not needed if alpha is 1.
     """
     kappa = float(kappa_of(between("alpha", alpha, ALPHA_0, 1, closed=True)))
 
@@ -974,66 +959,50 @@ def replace_system(fitted: Fitted, system: int, new: System) -> Fitted:
     return fitted._replace(systems=(*before, new, *after))
 
 
-def relative(old: float, new: float) -> str:
-    """Return a relative change in brackets; empty if it is not defined."""
-    return f" ({new / old - 1:+.1%})" if old > 0 else ""
-
-
-def compare_rules(
-    leader: IntArray,
-    y: Array,
-    bounds: Sequence[tuple[Array, Array]],
-    coverage: float,
-    text: Callable[[float], str],
-) -> Comparison:
-    """Return the comparison of two estimators' intervals at targets `y` (N,).
-
-    Args:
-        leader: the rule that leads at each row (N,).
-        y: targets (N,).
-        bounds: lower and upper bounds (N,) of both estimators.
-        coverage: the level.
-        text: formats a number in units of the target.
-    """
-    where = {"all rows": np.full(len(y), True)}
-    where |= {f"rule {k} leads": leader == k for k in np.unique(leader).tolist()}
-    rows, cells = [], []
-    for name, here in where.items():
-        old, new = (
-            {
-                "width": float(np.mean((upper - lower)[here])),
-                "score": interval_score(y[here], lower[here], upper[here], coverage=coverage),
-                "covered": float(covers(y[here], lower[here], upper[here]).mean()),
-            }
-            for lower, upper in bounds
-        )
-        first: dict[str, Any] = {"where": name, "rows": int(here.sum())}
-        rows.append(first | old | {f"new {key}": value for key, value in new.items()})
-        cells.append(
-            {key: f"{value}" for key, value in first.items()}
-            | {
-                title: f"{text(old[key])} -> {text(new[key])}{relative(old[key], new[key])}"
-                for title, key in (("mean width", "width"), ("interval score", "score"))
-            }
-            | {"covered": f"{old['covered']:.1%} -> {new['covered']:.1%}"}
-        )
-    return Comparison(f"{100 * coverage:.4g}% intervals, before -> after:", rows, cells)
-
-
+@dataclass(frozen=True, repr=False)
 class Comparison(Printed):
     """Intervals of two estimators side by side: in all rows, and by leading rule."""
 
-    def __init__(self, title: str, rows: list[dict[str, Any]], cells: list[dict[str, str]]) -> None:
-        self.title, self._rows, self._cells = title, rows, cells
+    coverage: float  # the level
+    leader: IntArray  # (N,): the rule that leads
+    y: Array  # (N,): targets
+    bounds: Sequence[tuple[Array, Array]]  # lower and upper bounds (N,) of both estimators
+    text: Callable[[float], str]  # formats a number in units of the target
 
     def table(self) -> list[dict[str, Any]]:
         """Return a dict for all rows and for each rule that leads on some of them."""
-        return self._rows
+        where = {"all rows": np.full(len(self.y), True)}
+        where |= {f"rule {k} leads": self.leader == k for k in np.unique(self.leader).tolist()}
+        rows = []
+        for name, here in where.items():
+            row: dict[str, Any] = {"where": name, "rows": int(here.sum())}
+            for new, ends in zip(("", "new "), self.bounds, strict=True):
+                y, lower, upper = (values[here] for values in (self.y, *ends))
+                row[f"{new}width"] = float(np.mean(upper - lower))
+                row[f"{new}score"] = interval_score(y, lower, upper, coverage=self.coverage)
+                row[f"{new}covered"] = float(covers(y, lower, upper).mean())
+            rows.append(row)
+        return rows
 
     def cells(self) -> list[dict[str, str]]:
         """Return numbers before and after as text, with the relative change."""
-        return self._cells
+
+        def both(row: dict[str, Any], name: str) -> str:
+            old, new = row[name], row[f"new {name}"]
+            change = f" ({new / old - 1:+.1%})" if old > 0 else ""
+            return f"{self.text(old)} -> {self.text(new)}{change}"
+
+        return [
+            {
+                "where": row["where"],
+                "rows": f"{row['rows']}",
+                "mean width": both(row, "width"),
+                "interval score": both(row, "score"),
+                "covered": f"{row['covered']:.1%} -> {row['new covered']:.1%}",
+            }
+            for row in self.table()
+        ]
 
     def notes(self) -> tuple[list[str], list[str]]:
         """Return the title."""
-        return [self.title], []
+        return [f"{100 * self.coverage:.4g}% intervals, before -> after:"], []

@@ -7,7 +7,7 @@ The best one, or the best two if their mean is no worse, are then trained on all
 was best on the folds. A score is the interval score of the best family of intervals around a
 system: its alpha-planes, or margins around its output.
 
-`fit_systems` is the entry; what it returns, `Fitted`, is all that an estimator knows in scaled
+`fit_systems` is the entry; what it returns, `Fitted`, is all that an estimator keeps in scaled
 units.
 """
 
@@ -280,9 +280,7 @@ class Fitted(NamedTuple):
     margins: Margins | None  # None if the intervals are planes
     candidates: tuple[Candidate, ...] = ()  # of the selection, best first
     sides: str = "both"  # or "each", if each bound had better have a rank of its own
-    limits: Array | None = (
-        None  # (2, M) range of the training inputs, to which new ones are clipped
-    )
+    limits: Array | None = None  # (2, M) range of training inputs, to which new ones are clipped
 
     @property
     def alphas(self) -> Array:
@@ -464,9 +462,8 @@ def best_family(rows: HeldOut, power: float | None = None) -> FamilyScore:
     scores = []
     if power is None:
         below, above = rows.ends[0] - rows.y, rows.y - rows.ends[1]  # (G, n)
-        scores.append(
-            _score(rows.y, _plane_radius, below, above, partial(_plane_interval, rows.ends))
-        )
+        radii = [_plane_radius(miss) for miss in (np.maximum(below, above), below, above)]
+        scores.append(_score(rows.y, partial(_plane_interval, rows.ends), *radii))
     width = rows.ends[1, -1] - rows.ends[0, -1]
     usual = float(np.mean(width)) or 1.0  # all widths may be zero
     for tried in POWERS if power is None else (power,):
@@ -474,35 +471,34 @@ def best_family(rows: HeldOut, power: float | None = None) -> FamilyScore:
         half = margins.given(rows.output, width).half
         error = (rows.y - rows.output) / half
         interval = partial(_margin_interval, rows.output, half)
-        scores.append(_score(rows.y, np.asarray, -error, error, interval)._replace(margins=margins))
-    return min(scores, key=lambda found: found.score)
+        found = _score(rows.y, interval, np.abs(error), -error, error)
+        scores.append(found._replace(margins=margins))
+    return min(scores, key=lambda one: one.score)
 
 
 def _score(
     y: Array,
-    radius: Callable[[Array], Array],
+    interval: Callable[[float], tuple[Array, Array]],
+    both: Array,
     below: Array,
     above: Array,
-    interval: Callable[[float], tuple[Array, Array]],
 ) -> FamilyScore:
     """Return the score of a family of nested intervals.
 
     Args:
         y: targets (n,).
-        radius: returns the radius (n,) at which targets are first covered, given how far they miss.
-        below: how far targets lie below each interval of the family; negative inside.
-        above: how far they lie above.
         interval: the bounds (n,) of the intervals with some radius.
+        both: the radius (n,) at which each target is first covered.
+        below: the radius (n,) at which the lower bound is first below it.
+        above: the radius (n,) at which the upper bound is first above it.
     """
-    both, *each = (np.sort(radius(miss)) for miss in (np.maximum(below, above), below, above))
+    both, below, above = np.sort(both), np.sort(below), np.sort(above)
     scores = {"both": 0.0, "each": 0.0}  # sums of logarithms
     for level in LEVELS:
         k, k_each = rank(level, y.size), rank((1 + level) / 2, y.size)
-        low, high = (interval(float(one[k_each - 1])) for one in each)
-        for sides, bounds in {
-            "both": interval(float(both[k - 1])),
-            "each": (low[0], high[1]),
-        }.items():
+        low, high = (interval(float(radius[k_each - 1])) for radius in (below, above))
+        bounds_of = {"both": interval(float(both[k - 1])), "each": (low[0], high[1])}
+        for sides, bounds in bounds_of.items():
             found = interval_score(y, *bounds, level)
             scores[sides] += math.log(max(found, np.finfo(float).tiny)) / len(LEVELS)
     sides = "each" if scores["each"] < scores["both"] + math.log(1 - WORTH) else "both"
@@ -687,7 +683,7 @@ def choose_systems(
         System(params, final, history, trial.inputs)
         for trial, final, (params, history) in zip(members, recipes, trained, strict=True)
     ]
-    uses_ranks = any(system.inputs == "ranks" for system in systems)
+    used = ranks if any(system.inputs == "ranks" for system in systems) else None
     candidates = [
         Candidate(
             trial.settings | {"inputs": trial.inputs},
@@ -699,13 +695,7 @@ def choose_systems(
         for trial in everyone
     ]
     candidates.sort(key=lambda candidate: (-candidate.n_folds, candidate.score))
-    return Fitted(
-        tuple(systems),
-        ranks if uses_ranks else None,
-        best.margins,
-        tuple(candidates),
-        best.sides,
-    )
+    return Fitted(tuple(systems), used, best.margins, tuple(candidates), best.sides)
 
 
 def checkpoint_epochs(n_rows: int, recipe: Recipe) -> tuple[int, ...]:

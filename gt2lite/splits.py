@@ -172,7 +172,7 @@ def read_folds(cv: Any, X: Any, y: Array, seed: int) -> list[tuple[IntArray, Int
             raise
         name = type(cv).__name__
         raise ValueError(
-            f"cv={name}(...) keeps groups together and is not told them: pass their splits, "
+            f"cv={name}(...) keeps groups together but has no groups here: pass its splits, "
             f"cv=list({name}(...).split(X, y, groups))"
         ) from error
 

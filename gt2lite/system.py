@@ -109,7 +109,7 @@ def _value(x: Any) -> Array:
 
 
 def fitting_rows(n_centres: int) -> int:
-    """Return the number of rows whose memberships of so many centres fit into memory."""
+    """Return the number of rows whose memberships of `n_centres` centres fit into memory."""
     return max(_CACHE_ELEMENTS // n_centres, 1)
 
 

@@ -536,9 +536,7 @@ def train(
             for epoch in range(1, recipe.epochs + 1):
                 training.learn(draw_inputs(X, rng), y, rng, epoch)
                 value = training.end_epoch(epoch, X_score, y_score)
-                answer = None
-                if callback is not None:
-                    answer = callback(epoch, value, training.kept.params)
+                answer = None if callback is None else callback(epoch, value, training.kept.params)
                 step_done(f"loss {value:.4f}")
                 if training.is_patience_over(epoch):
                     break

@@ -166,7 +166,7 @@ def firing_ranges(
 ) -> Axes:
     """Draw median and 5% to 95% range of a quantity, data set by data set.
 
-    A mark stands at the median, a bar reaches from the 5 % to the 95 % quantile.
+    A mark stands at the median, a bar reaches from the 5% to the 95% quantile.
 
     Args:
         ax: where to draw.

@@ -112,7 +112,7 @@
     );
     const level = slider(
       controls, "Level",
-      { min: 50, max: 95, step: 1, value: data.level, say: (v) => `${v} %` }, () => restart(),
+      { min: 50, max: 95, step: 1, value: data.level, say: (v) => `${v}%` }, () => restart(),
     );
     const noise = slider(
       controls, "Noise of new rows",
@@ -228,11 +228,11 @@
       const reach = margin > 0 ? `the widest plane and a margin of ${fixed(margin)} on both sides` : `the plane kappa = ${fixed(t)}`;
       const answer = t === Infinity
         ? `The rank would be ${k}, and there are ${Q} rows: no band can promise this level.`
-        : `In rising order the band goes up to score ${k} of ${Q}: ${reach}. It covers ${now.toFixed(1)} % of new rows.`;
+        : `In rising order the band goes up to score ${k} of ${Q}: ${reach}. It covers ${now.toFixed(1)}% of new rows.`;
       const average = history.reduce((a, b) => a + b, 0) / history.length;
       const past = history.length
-        ? ` Mean of ${history.length} ${history.length === 1 ? "draw" : "draws"} before: ${average.toFixed(1)} %.` : "";
-      const promise = k <= Q ? ` The law has the mean ${((100 * k) / (Q + 1)).toFixed(1)} %.` : "";
+        ? ` Mean of ${history.length} ${history.length === 1 ? "draw" : "draws"} before: ${average.toFixed(1)}%.` : "";
+      const promise = k <= Q ? ` The law has the mean ${((100 * k) / (Q + 1)).toFixed(1)}%.` : "";
       told.textContent = answer + promise + past;
     };
     const update = () => {
@@ -370,7 +370,7 @@
       controls, "Calibration rows Q", { min: 1, max: 100, step: 1, value: data.Q }, () => update(),
     );
     const level = slider(
-      controls, "Level", { min: 50, max: 99, step: 1, value: data.level, say: (v) => `${v} %` }, () => update(),
+      controls, "Level", { min: 50, max: 99, step: 1, value: data.level, say: (v) => `${v}%` }, () => update(),
     );
     const panels = add(root, "div", { class: "gt2-panels" });
     const told = add(root, "p", { class: "gt2-say", "aria-live": "polite" });
@@ -412,7 +412,7 @@
     ];
     const say = (name, k, Q, percent) =>
       k > Q ? `${name}: the rank would be ${k} of ${Q}, so it has no answer.`
-        : `${name}: rank ${k} of ${Q}, mean coverage ${((100 * k) / (Q + 1)).toFixed(1)} %, below the level in ${(100 * below(k, Q, percent / 100)).toFixed(0)} % of calibrations.`;
+        : `${name}: rank ${k} of ${Q}, mean coverage ${((100 * k) / (Q + 1)).toFixed(1)}%, below the level in ${(100 * below(k, Q, percent / 100)).toFixed(0)}% of calibrations.`;
     const update = () => {
       const [Q, percent, e, c] = both();
       redraw.forEach((again) => again());

@@ -185,7 +185,7 @@ def test_it_is_computed_whatever_numpy_does_about_underflow(data, fitted):
         ([[1.0], [2.0]], {"alpha": 0.1}, "one row, got 2"),
         (np.ones((3, 1)), {"alpha": 0.1}, "one row, got 3"),
         ([1.0], {"alpha": 0.001}, "alpha"),
-        ([1.0], {"alpha": 0.1, "coverage": 0.9}, "alpha or coverage"),
+        ([1.0], {"alpha": 0.1, "coverage": 0.9}, "coverage must be None if alpha"),
         ([1.0], {"alpha": 0.1, "group": "a"}, "group"),
     ],
 )

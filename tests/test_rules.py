@@ -18,8 +18,8 @@ from gt2lite.rules import (
     MATTERS,
     POOLED,
     ByRule,
+    Comparison,
     RuleGroups,
-    compare_rules,
     consequents,
     end_weights,
     firings,
@@ -412,7 +412,7 @@ def test_by_rule_is_saved_explained_and_reported(uneven, tmp_path):
         assert rule.n_calibrated == reg.calibrator_.sizes[label]
         assert f"{rule.n_calibrated} calibration rows" in str(rule)
     assert "calibrated rule by rule" in str(rules)
-    content = model_file.read(tmp_path / "model.json", "regressor")
+    content = model_file.load(tmp_path / "model.json", "regressor", dict)
     for change in ({"rule_groups": {"system": 0, "own": [5]}}, {"calibration": None}):
         with pytest.raises(ValueError, match=r"own|rule_groups"):
             model_file.unpack_regressor(GT2Regressor, content | change)
@@ -503,7 +503,7 @@ def test_a_comparison_reports_the_cost_of_an_edit_by_rule(data, fitted):
             score = interval_score(y[700:][here], lower, upper, coverage=0.8)
             assert row[f"{mark}score"] == pytest.approx(score)
     points = (y[700:], y[700:])  # intervals without width
-    cells = compare_rules(leader, y[700:], [points, points], 0.8, str).cells()
+    cells = Comparison(0.8, leader, y[700:], [points, points], str).cells()
     assert cells[0]["mean width"] == "0.0 -> 0.0"
     same = str(fitted.compare(fitted, X[700:], y[700:]))
     assert same.count("(+0.0%)") == 2 * len(rows)

@@ -329,9 +329,8 @@ def test_the_score_of_planes_is_that_of_exact_calibration(curve):
     wanted = [interval_score(y, ends[0, i], ends[1, i], level) for i, level in enumerate(LEVELS)]
     rows = HeldOut(planes.ends(selection.GRID), planes.output(STRONG.planes.alphas), y)
     below, above = rows.ends[0] - y, y - rows.ends[1]
-    found = selection._score(
-        y, selection._plane_radius, below, above, lambda r: selection._plane_interval(rows.ends, r)
-    )
+    radii = [selection._plane_radius(miss) for miss in (np.maximum(below, above), below, above)]
+    found = selection._score(y, lambda r: selection._plane_interval(rows.ends, r), *radii)
     assert found.score == pytest.approx(np.sqrt(np.prod(wanted)), rel=0.02)
 
 

@@ -31,7 +31,7 @@ from gt2lite.plots.style import (
     nth,
     plain_text,
 )
-from gt2lite.rules import POOLED, input_names, named_table, number
+from gt2lite.rules import POOLED, find_input, input_names, named_table, number
 from gt2lite.system import constrain
 
 if TYPE_CHECKING:
@@ -84,13 +84,8 @@ def plot_calibration(
     The band shows sampling variation: two standard deviations of the share, from the numbers of
     these rows and of the calibration rows. Levels beyond the reach of the calibration are left out.
 
-    Args:
-        ax: where to draw.
-        reg: a calibrated estimator.
-        X: inputs (N, M) that took no part in training or calibration.
-        y: their targets (N,).
-        levels: the levels; 5%, 10%, ..., 95% if None.
-        groups: the group of each row (N,), if the calibration was by groups.
+    Arguments as in `plot_intervals`, with rows that took no part in training or calibration;
+    `levels` are 5%, 10%, ..., 95% if None.
     """
     y = read_target(y, len(read_table(X)[0]))
     answered, shares = [], []
@@ -238,14 +233,9 @@ def plot_rule_coverage(
     these rows and of the calibration rows. Rules that the last estimator was calibrated on
     together, or that lead on fewer than 2% of the rows, are one group.
 
-    Args:
-        ax: where to draw.
-        regs: a calibrated estimator, or several by name, with the same rules; the rows and widths
-            named are those of the last one.
-        X: inputs (N, M) that took no part in training or calibration.
-        y: their targets (N,).
-        coverage: the level.
-        system: index of the system whose rules lead.
+    Arguments as in `plot_intervals`, with one level, and with rows that took no part in training
+    or calibration. `regs` may be several estimators by name, with the same rules; the rows and
+    widths named are those of the last one. `system` is the index of the system whose rules lead.
     """
     named = regs if isinstance(regs, Mapping) else {"intervals": regs}
     level, last = between("coverage", coverage, 0, 1), list(named.values())[-1]
@@ -327,16 +317,9 @@ def plot_coverage_by(
 
     The band shows two standard deviations of such a share if the coverage is the level.
 
-    Args:
-        ax: where to draw.
-        reg: a calibrated estimator.
-        X: inputs (N, M).
-        y: targets (N,).
-        by: an input by name or number, or a value or name for each row (N,). Numbers are cut
-            into bins of about equal size; text and up to 10 distinct numbers are not.
-        coverage: the level.
-        bins: number of bins.
-        groups: the group of each row (N,), if the calibration was by groups.
+    Arguments as in `plot_intervals`, with one level. `by` is an input by name or number, or a
+    value or name for each row (N,). Numbers are cut into `bins` of about equal size; text and up
+    to 10 distinct numbers are not.
     """
     level = between("coverage", coverage, 0, 1)
     lower, upper = reg.predict_interval(X, coverage=level, groups=groups)
@@ -363,11 +346,7 @@ def _find_input(reg: GT2Regressor, which: Any) -> tuple[int, str]:
     """Return the number and the name of an input, given either; the name is for a figure."""
     check_fitted(reg)
     names = input_names(reg)
-    if isinstance(which, str):
-        if which not in names:
-            raise ValueError(f"input must be one of {', '.join(names)}, got {which!r}")
-        return names.index(which), plain_text(which)
-    m = whole("input", which, 0, len(names) - 1)
+    m = find_input("input", which, names)
     return m, plain_text(names[m])
 
 

@@ -62,9 +62,9 @@
       redraw.forEach((draw) => draw());
       const hits = y.filter((_, i) => inside(i)).length;
       told.textContent =
-        `The plane α = ${fixed(control.valueAsNumber)} covers ${share(plane).toFixed(1)} % of all ` +
+        `The plane α = ${fixed(control.valueAsNumber)} covers ${share(plane).toFixed(1)}% of all ` +
         `${total} targets, ${hits} of the ${y.length} shown (crosses lie outside). Its mean width is ` +
-        `${((100 * width[plane]) / width[0]).toFixed(0)} % of that at α = 0.01.`;
+        `${((100 * width[plane]) / width[0]).toFixed(0)}% of that at α = 0.01.`;
     };
     update();
   };

@@ -6,6 +6,7 @@ import difflib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +23,6 @@ from gt2lite.columns import Columns, Frame, TableError, as_labels, find_kind, re
 from gt2lite.metrics import covers, interval_score, rmse
 from gt2lite.regressor import GT2Regressor, NarrowEnvelopeWarning, bound_names, percent
 from gt2lite.report.model import TableModel, put_before, read_bounds, read_levels
-from gt2lite.rules import Rules
 from gt2lite.splits import group_parts, random_parts
 from gt2lite.training import InterruptedTrainingWarning
 
@@ -110,37 +110,13 @@ class Coverage(NamedTuple):
     median_width: float
 
 
-@dataclass(frozen=True)
-class Findings:
-    """Everything that the page shows; arrays are about the test rows, in their order."""
-
-    request: Request
-    model: TableModel  #: trained and calibrated, with its columns
-    sets: Sets  #: positions of the rows of the training, calibration and test sets
-    n_trees: int  #: number of rows from which boosted trees learned
-    split: list[str]  #: a description of the sets
-    n_missing: dict[str, int]  #: number of missing values of each column, in all rows
-    rows: Frame  #: the test rows as they stand in the table
-    y: Array  #: their targets (N,)
-    predictions: Frame  #: prediction and bounds at each level
-    flags: list[str]  #: what is unusual about a row (N,)
-    main: float  #: the level of regions, widths and misses: the one nearest to 0.9
-    accuracies: list[Accuracy]  #: of the model and of its competitors
-    coverages: list[Coverage]  #: at the levels asked for
-    curve: list[Coverage]  #: at more levels
-    regions: list[tuple[str, str, Coverage]]  #: column, region of its values, coverage there
-    importance: list[tuple[str, float]]  #: by column, growth of the error in % if it is shuffled
-    alerts: list[str]  #: what may be wrong with the table
-    warnings: list[str]  #: what may void the guarantee
-    notes: list[str]  #: what else was unusual about the table or the training
-    target_range: tuple[float, float]  #: smallest and largest target of the training rows
-    rules: Rules  #: the rules of a small system that imitates the model
-    readable: GT2Regressor | None  #: that system; None if these are rules of the model itself
-    fidelity: str  #: how well it imitates the model; empty without it
+class Findings(SimpleNamespace):
+    """Everything that the page shows; `analyse` fills it in, and says what each entry is."""
 
     def bounds(self, level: float) -> tuple[Array, Array]:
-        """Return the lower and upper bounds (N,) at a level."""
-        return _bounds(self.predictions, level)
+        """Return the lower and upper bounds (N,) of the test rows at a level."""
+        lower, upper = (self.predictions[name].to_numpy() for name in bound_names(level))
+        return lower, upper
 
     def test_table(self) -> Frame:
         """Return the test rows: target, prediction, bounds at the levels asked for, flags."""
@@ -167,75 +143,68 @@ def analyse(table: Frame, request: Request, log: Callable[[str], None], verbose:
         raise TableError(f"no column is left to predict from: {'; '.join(reasons)}")
     X, unusual, flags = columns.encode(frame)
     parts = {name: (X.iloc[rows], y_all[rows]) for name, rows in sets.items()}
-    log(f"training on {len(sets['training']):,} rows with {X.shape[1]} inputs ...")
+    (X_train, y_train), (X_test, y) = parts["training"], parts["test"]
+    log(f"training on {len(y_train):,} rows with {X.shape[1]} inputs ...")
     regressor, warned = _fit(parts, request, verbose)
     model = TableModel(regressor, columns, request.target, tuple(request.levels), request.bounds)
+    main = min(model.levels, key=lambda level: abs(level - 0.9))
+    found = Findings(
+        request=request,
+        model=model,  # trained and calibrated, with its columns
+        main=main,  # the level of regions, widths and misses
+        sets=sets,  # positions of the rows of the training, calibration and test sets
+        n_trees=len(full["training"]),  # number of rows from which boosted trees learn
+        split=[*split, *drawn],  # a description of the sets
+        notes=[*notes, *unusual, *warned],  # what was unusual about the table or the training
+        n_missing=frame.isna().sum().to_dict(),  # by column, in all rows
+        target_range=(float(y_train.min()), float(y_train.max())),  # in training
+        rows=frame.iloc[sets["test"]],  # the test rows as they stand in the table
+        y=y,  # their targets (N,)
+        flags=[flags[i] for i in sets["test"]],  # what is unusual about each of them
+    )
 
-    X_test, y = parts["test"]
     log(f"measuring on {len(y):,} test rows ...")
-    many = sorted({*CURVE_LEVELS, *model.levels})
-    predictions, _ = model.predict_encoded(X_test, many, verbose=verbose)
-    n_cal = len(sets["calibration"])
-    curve = [measure_coverage(y, *_bounds(predictions, level), level, n_cal) for level in many]
+    many, n_cal = sorted({*CURVE_LEVELS, *model.levels}), len(sets["calibration"])
+    found.predictions, _ = model.predict_encoded(X_test, many, verbose=verbose)
+    found.curve = [measure_coverage(y, *found.bounds(level), level, n_cal) for level in many]
+    found.coverages = [row for row in found.curve if row.level in model.levels]
     # Trees are fast, and learn from training rows that were not drawn, too.
     trees = HistGradientBoostingRegressor(random_state=request.seed)
     trees.fit(X.to_numpy()[full["training"]], y_all[full["training"]])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is unusual about rows is in `flags`
-        accuracies = _compare(parts, predictions, model, trees)
+        found.accuracies = _compare(found, parts, trees)
         log(f"computing the importance of {len(columns.used)} columns ...")
         predict, seed = regressor.predict, request.seed
-        importance = measure_importance(predict, X_test, y, columns, seed, verbose)
-    main = min(model.levels, key=lambda level: abs(level - 0.9))
-    rows = frame.iloc[sets["test"]]
-    by: dict[str, Any] = {"prediction": predictions["prediction"].to_numpy()}
-    for name, _ in importance[:2]:
+        found.importance = measure_importance(predict, X_test, y, columns, seed, verbose)
+    by: dict[str, Any] = {"prediction": found.predictions["prediction"].to_numpy()}
+    for name, _ in found.importance[:2]:
         kind = next(column.kind for column in columns.used if column.name == name)
         if kind == "number":
             by[name] = X_test.iloc[:, columns.places()[name][0]].to_numpy()
         elif kind != "date":
-            by[name] = as_labels(rows[name])
+            by[name] = as_labels(found.rows[name])
     if request.groups is not None:
-        by[request.groups] = as_labels(rows[request.groups])
-    alerts = find_alerts(frame, y_all, columns, *parts["training"], request.seed)
-    lower, upper = _bounds(predictions, main)
+        by[request.groups] = as_labels(found.rows[request.groups])
+    lower, upper = found.bounds(main)
+    found.regions = measure_regions(by, y, lower, upper, main, n_cal)
+
+    # `alerts`: what may be wrong with the table. `warnings`: what may void the guarantee.
+    found.alerts = find_alerts(frame, y_all, columns, X_train, y_train, request.seed)
     if y_all.min() >= 0 and (n_below := int((lower < 0).sum())):
-        alerts.append(
+        found.alerts.append(
             f"The target is never negative, and {n_below / len(y):.0%} of the {percent(main)}% "
             "intervals begin below 0: try --bounds 0 none"
             + (", or --log." if y_all.min() > 0 else ".")
         )
-    return Findings(
-        request=request,
-        model=model,
-        sets=sets,
-        n_trees=len(full["training"]),
-        split=[*split, *drawn],
-        n_missing=frame.isna().sum().to_dict(),
-        rows=rows,
-        y=y,
-        predictions=predictions,
-        flags=[flags[i] for i in sets["test"]],
-        main=main,
-        accuracies=accuracies,
-        coverages=[row for row in curve if row.level in model.levels],
-        curve=curve,
-        regions=measure_regions(by, y, lower, upper, main, n_cal),
-        importance=importance,
-        alerts=alerts,
-        warnings=[
-            *find_warnings(frame, columns, sets, request),
-            *find_drift(regressor, *parts["test"], curve, main, request.time),
-        ],
-        notes=[*notes, *unusual, *warned],
-        target_range=(float(parts["training"][1].min()), float(parts["training"][1].max())),
-        **read_rules(regressor, *parts["training"], request.target),
-    )
-
-
-def _bounds(predictions: Frame, level: float) -> tuple[Array, Array]:
-    lower, upper = (predictions[name].to_numpy() for name in bound_names(level))
-    return lower, upper
+    found.warnings = find_warnings(frame, columns, sets, request)
+    found.warnings += find_drift(regressor, X_test, y, found.curve, main, request.time)
+    # The rules to read are those of a small system that imitates the model. Of fewer than 100
+    # rows, the heaviest rules of the model's first system take their place.
+    found.readable = small = regressor.readable(X_train, y_train) if len(y_train) >= 100 else None
+    found.fidelity = "" if small is None else str(small.fidelity_)
+    found.rules = (small or regressor).rules(X_train, target=request.target)
+    return found
 
 
 def _rows_with_target(frame: Frame, request: Request) -> tuple[Frame, Array, list[str]]:
@@ -380,41 +349,30 @@ def _fit(parts: Parts, request: Request, verbose: bool) -> tuple[GT2Regressor, l
     return regressor, notes
 
 
-def _compare(parts: Parts, predictions: Frame, model: TableModel, trees: Any) -> list[Accuracy]:
+def _compare(found: Findings, parts: Parts, trees: Any) -> list[Accuracy]:
     """Return the accuracy of the model, boosted trees, the mean, and the model with one width.
 
     The last three have conformal intervals of one width: the prediction -+ a quantile of the
     absolute errors on calibration rows.
     """
-    levels, (_, y_train) = model.levels, parts["training"]
-    (X_cal, y_cal), (X_test, y) = parts["calibration"], parts["test"]
+    model, (_, y_train) = found.model, parts["training"]
+    levels, (X_cal, y_cal), (X_test, y) = model.levels, parts["calibration"], parts["test"]
     competitors: dict[str, Callable[[Frame], Array]] = {
         "boosted trees": lambda rows: trees.predict(rows.to_numpy()),
         "the mean": lambda rows: np.full(len(rows), y_train.mean()),
         "this model, one width": model.regressor.predict,
     }
-    ends = np.array([_bounds(predictions, level) for level in levels])  # (L, 2, N)
-    y_hat = predictions["prediction"].to_numpy()
-    found = [measure_accuracy("this model", y, y_hat, ends[:, 0].T, ends[:, 1].T, levels)]
+    ends = np.array([found.bounds(level) for level in levels])  # (L, 2, N)
+    y_hat = found.predictions["prediction"].to_numpy()
+    result = [measure_accuracy("this model", y, y_hat, ends[:, 0].T, ends[:, 1].T, levels)]
     ranks = [min(len(y_cal), rank(level, len(y_cal) + 1)) for level in levels]
     for name, predict in competitors.items():
         radii = np.sort(np.abs(y_cal - predict(X_cal)))[np.array(ranks) - 1]  # (L,)
         y_hat = predict(X_test)
         lower, upper = y_hat[:, None] - radii, y_hat[:, None] + radii
         y_hat, lower, upper = (np.clip(values, *model.bounds) for values in (y_hat, lower, upper))
-        found.append(measure_accuracy(name, y, y_hat, lower, upper, levels))
-    return found
-
-
-def read_rules(regressor: GT2Regressor, X: Frame, y: Array, target: str) -> dict[str, Any]:
-    """Return the rules of a small system that imitates the model, that system, and its fidelity.
-
-    Of fewer than 100 rows, the heaviest rules of the model's first system take their place.
-    """
-    small = regressor.readable(X, y) if len(y) >= 100 else None
-    fidelity = "" if small is None else str(small.fidelity_)
-    rules = (small or regressor).rules(X, target=target)
-    return {"rules": rules, "readable": small, "fidelity": fidelity}
+        result.append(measure_accuracy(name, y, y_hat, lower, upper, levels))
+    return result
 
 
 # ------------------------------------------------------------------- measure

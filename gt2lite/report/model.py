@@ -132,20 +132,17 @@ class TableModel:
         levels = self.levels if levels is None else read_levels(levels)
         names = ["prediction", *(name for level in levels for name in bound_names(level))]
         values = np.empty((len(X), len(names)))
-        starts = range(0, len(X), CHUNK)
+        starts, show = range(0, len(X), CHUNK), None if verbose else False
         with (
             warnings.catch_warnings(record=True) as caught,
-            progress_bar(
-                len(starts), "predicting", "part", show=None if verbose else False
-            ) as done,
+            progress_bar(len(starts), "predicting", "part", show=show) as done,
         ):
             warnings.simplefilter("always")
             for start in starts:
                 rows, chunk = slice(start, start + CHUNK), X.iloc[start : start + CHUNK]
                 values[rows, 0] = self.regressor.predict(chunk)
-                values[rows, 1::2], values[rows, 2::2] = self.regressor.predict_interval(
-                    chunk, coverage=list(levels)
-                )
+                bounds = self.regressor.predict_interval(chunk, coverage=list(levels))
+                values[rows, 1::2], values[rows, 2::2] = bounds
                 done("")
         frame = pd.DataFrame(values, columns=names, index=X.index)
         # `flag_notes` names the rows with clipped inputs

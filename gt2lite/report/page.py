@@ -77,9 +77,7 @@ def live_data(found: Findings) -> str | None:
 
     def is_whole(name: str) -> bool:
         values = rows[name]
-        return values.dtype.kind in "iu" or (
-            values.dtype.kind == "f" and bool((values.dropna() % 1 == 0).all())
-        )
+        return pd.api.types.is_numeric_dtype(values) and bool((values.dropna() % 1 == 0).all())
 
     readable = found.readable
     data = {

@@ -57,7 +57,6 @@ _CELL = {  # numbers by decimal mark, also with a mark between groups of three d
     )
     for decimal, group in ((".", ","), (",", "."))
 }
-_OTHER = {".": ",", ",": "."}
 _NAMES_OF_MARKS = {".": "point", ",": "comma"}
 
 
@@ -160,11 +159,7 @@ def _choose_sheet(
     """Return the sheet of that name, else the first one with the column, else the first one."""
     if sheet is not None and sheet not in sheets:
         raise TableError(f"sheet: {path.name} has no {sheet!r}, but {', '.join(map(repr, sheets))}")
-    having = [
-        name
-        for name, frame in sheets.items()
-        if column in [str(column).strip() for column in frame.columns]
-    ]
+    having = [name for name in sheets if column in [str(c).strip() for c in sheets[name]]]
     chosen = sheet or (having or list(sheets))[0]
     others = [repr(name) for name in sheets if name != chosen]
     notes = ["An Excel file"]
@@ -412,7 +407,7 @@ def _translate(frame: Frame, decimal: str | None = None) -> tuple[Frame, list[st
     if decimal is None:
         some = frame[names].iloc[:_LOOKED_AT].map(str).to_numpy().tolist()
         decimal, notes = _decimal(some, "")
-    pattern, other = _CELL[decimal], _CELL[_OTHER[decimal]]
+    pattern, other = _CELL[decimal], _CELL["," if decimal == "." else "."]
 
     def plain(cell: Any) -> str | None:
         found = None if cell is None else pattern.fullmatch(cell)

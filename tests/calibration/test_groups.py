@@ -167,5 +167,6 @@ def test_a_stored_calibration_gives_each_of_many_groups_its_scores():
     labels = np.arange(300) % 150
     fitted = GroupCalibrator("exact", small_groups="pool").fit(family, y, labels)
     again = GroupCalibrator.from_state(*fitted.get_state())
-    for label, scores in again._by_group.items():
+    sets, _ = again.sets_of(labels)
+    for label, scores in enumerate(sets):
         np.testing.assert_array_equal(scores.alpha, fitted.scores.alpha[labels == label])

@@ -220,12 +220,12 @@ def test_ranks_and_mean_coverage_are_those_of_the_library(tab, Q, level):
     beta = pytest.importorskip("scipy.stats").beta
     shown = put(tab, "ranks", Calibration_rows_Q=Q, Level=level)
     exact, conformal = rank(level / 100, Q), rank(level / 100, Q + 1)
-    assert f"rank {exact} of {Q}, mean coverage {100 * exact / (Q + 1):.1f} %" in shown
+    assert f"rank {exact} of {Q}, mean coverage {100 * exact / (Q + 1):.1f}%" in shown
     if conformal > Q:
         assert f"the rank would be {conformal} of {Q}, so it has no answer" in shown
     else:
-        assert f"rank {conformal} of {Q}, mean coverage {100 * conformal / (Q + 1):.1f} %" in shown
-    share = float(re.search(r"below the level in (\d+) %", shown)[1])
+        assert f"rank {conformal} of {Q}, mean coverage {100 * conformal / (Q + 1):.1f}%" in shown
+    share = float(re.search(r"below the level in (\d+)%", shown)[1])
     assert abs(share - 100 * beta.cdf(level / 100, exact, Q + 1 - exact)) <= 0.51
 
 
@@ -281,7 +281,7 @@ def test_draws_follow_the_law_and_more_noise_breaks_it(tab):
         for _ in range(n_hundreds):
             element(tab, "calibrate").get_by_role("button", name="100 times").press("Enter")
         shown = element(tab, "calibrate").locator(".gt2-say").inner_text()
-        return float(re.search(r"draws before: ([\d.]+) %", shown)[1])
+        return float(re.search(r"draws before: ([\d.]+)%", shown)[1])
 
     put(tab, "calibrate", Calibration_rows_Q=40, Level=90, Noise_of_new_rows=1)
     assert abs(mean_of_draws(3) - 100 * 37 / 41) < 1.2  # four standard errors of 303 draws
@@ -295,7 +295,7 @@ def test_rows_that_are_moved_far_widen_the_band_only_when_they_are_many(tab):
     shares = []
     for row in range(1, 6):
         shown = put(tab, "calibrate", Row_to_move=row, Its_target=6)
-        shares.append(float(re.search(r"covers ([\d.]+) %", shown)[1]))
+        shares.append(float(re.search(r"covers ([\d.]+)%", shown)[1]))
     assert shares[0] < 99 < shares[-1]  # five rows of forty are more than the level allows
 
 
