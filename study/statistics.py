@@ -79,7 +79,8 @@ def corrected_t(differences: ArrayLike, test_over_train: float) -> Corrected:
     if error == 0:
         return Corrected(mean, 0.0, float(mean == 0))
     t = stats.t(gaps.size - 1)
-    return Corrected(mean, t.isf(SIGNIFICANCE / 2) * error, float(2 * t.sf(abs(mean) / error)))
+    half = float(t.isf(SIGNIFICANCE / 2) * error)
+    return Corrected(mean, half, float(2 * t.sf(abs(mean) / error)))
 
 
 def beyond_p(value: float, differences: Array, limit: float, test_over_train: float = 0.0) -> float:
