@@ -7,6 +7,7 @@ import copy
 import os
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -267,63 +268,18 @@ class IntervalPipeline(Stateful, Pipeline):
         return self[:-1].transform(X) if len(self.steps) > 1 else X
 
 
-Measure = Callable[[Array, Array, Array], float]
+def coverage_scorer(
+    coverage: float = DEFAULT_COVERAGE, *, seed: int = 0, **options: Any
+) -> Callable[[Any, Any, Any], float]:
+    """Return a scorer of coverage: the share of targets in their interval for a level.
 
-
-class IntervalScorer:
-    """A function of estimator, inputs and targets, as `GridSearchCV` and others require.
+    Report it beside other scores; a search that maximises it finds wide intervals.
 
     A calibrated estimator is scored as it is. An uncalibrated one, as in a search, where
     scikit-learn calls `fit` alone, is calibrated on a random half of the rows given and scored
     on the other half, then the other way round, and the mean of both is returned. So all rows of
     the training folds train, no row is scored by a calibration that has seen it, and the
     estimator itself stays uncalibrated.
-
-    Args:
-        name: the name of the score, for `repr`.
-        measure: a function of targets, lower and upper bounds; more is better.
-        coverage: the level of the intervals.
-        seed: that of the halves.
-        options: how to calibrate, see `GT2Regressor.calibrate`.
-    """
-
-    def __init__(
-        self, name: str, measure: Measure, coverage: float, seed: int, options: dict[str, Any]
-    ) -> None:
-        self.name, self.measure = name, measure
-        self.coverage = between("coverage", coverage, 0, 1)
-        self.seed, self.options = seed, options
-
-    def __call__(self, estimator: Any, X: Any, y: Any) -> float:
-        """Return the score of an estimator on rows that it was not trained on."""
-        target = read_target(y, n_rows_of(X))
-        last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
-        if hasattr(last, "calibrator_"):
-            return self.measure(target, *estimator.predict_interval(X, self.coverage))
-        rows = np.random.default_rng(self.seed).permutation(len(target))
-        first, second = np.sort(rows[: len(rows) // 2]), np.sort(rows[len(rows) // 2 :])
-        found = []
-        for calibrated, measured in ((first, second), (second, first)):
-            own = copy.deepcopy(estimator)
-            with warnings.catch_warnings():  # halves of a fold are small
-                warnings.simplefilter("ignore", SmallCalibrationWarning)
-                warnings.simplefilter("ignore", NarrowEnvelopeWarning)
-                own.calibrate(take_rows(X, calibrated), target[calibrated], **self.options)
-                ends = own.predict_interval(take_rows(X, measured), self.coverage)
-            found.append(self.measure(target[measured], *ends))
-        return float(np.mean(found))
-
-    def __repr__(self) -> str:
-        return f"{self.name}({self.coverage:g})"
-
-
-def coverage_scorer(
-    coverage: float = DEFAULT_COVERAGE, *, seed: int = 0, **options: Any
-) -> IntervalScorer:
-    """Return a scorer of coverage: the share of targets in their interval for a level.
-
-    Report it beside other scores; a search that maximises it finds wide intervals. See
-    `IntervalScorer` for the calibration.
 
     Args:
         coverage: the level.
@@ -339,22 +295,51 @@ def coverage_scorer(
     >>> bool(0.7 < found.mean() < 0.9)
     True
     """
-    return IntervalScorer("coverage_scorer", picp, coverage, seed, options)
+    level = between("coverage", coverage, 0, 1)
+    return partial(_score, measure=picp, coverage=level, seed=seed, options=options)
 
 
 def interval_scorer(
     coverage: float = DEFAULT_COVERAGE, *, seed: int = 0, **options: Any
-) -> IntervalScorer:
+) -> Callable[[Any, Any, Any], float]:
     """Return a scorer of minus the interval score: width plus a penalty for each miss.
 
     Minus, because scikit-learn maximises. The true quantiles have the best expected value, so a
-    search may use it. Arguments as in `coverage_scorer`.
+    search may use it. Arguments and calibration as in `coverage_scorer`.
     """
+    level = between("coverage", coverage, 0, 1)
+    measure = partial(interval_score, coverage=level)
+    return partial(_score, measure=measure, coverage=level, seed=seed, options=options, sign=-1)
 
-    def measure(y: Array, lower: Array, upper: Array) -> float:
-        return -interval_score(y, lower, upper, coverage)
 
-    return IntervalScorer("interval_scorer", measure, coverage, seed, options)
+def _score(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    measure: Callable[[Array, Array, Array], float],
+    coverage: float,
+    seed: int,
+    options: dict[str, Any],
+    sign: int = 1,
+) -> float:
+    """Return the `measure` of intervals of an estimator, see `coverage_scorer`."""
+    target = read_target(y, n_rows_of(X))
+    last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+    if hasattr(last, "calibrator_"):
+        return sign * measure(target, *estimator.predict_interval(X, coverage))
+    rows = np.random.default_rng(seed).permutation(len(target))
+    first, second = np.sort(rows[: len(rows) // 2]), np.sort(rows[len(rows) // 2 :])
+    found = []
+    for calibrated, measured in ((first, second), (second, first)):
+        own = copy.deepcopy(estimator)
+        with warnings.catch_warnings():  # halves of a fold are small
+            warnings.simplefilter("ignore", SmallCalibrationWarning)
+            warnings.simplefilter("ignore", NarrowEnvelopeWarning)
+            own.calibrate(take_rows(X, calibrated), target[calibrated], **options)
+            ends = own.predict_interval(take_rows(X, measured), coverage)
+        found.append(measure(target[measured], *ends))
+    return sign * float(np.mean(found))
 
 
 def cross_val_intervals(

@@ -6,17 +6,10 @@ fitted `GT2Regressor` and rows in the user's units. This is the only part of the
 needs matplotlib.
 """
 
-from gt2lite.plots.calibration import (
-    bin_coverage,
-    coverage_curves,
-    critical_ranks,
-    interval_bands,
-)
+from gt2lite.plots.calibration import bin_coverage, coverage_curves, interval_bands
 from gt2lite.plots.estimator import (
-    plot_along,
     plot_calibration,
     plot_coverage_by,
-    plot_history,
     plot_intervals,
     plot_rule_coverage,
     plot_rules,
@@ -29,23 +22,14 @@ from gt2lite.plots.inference import (
     points_along,
     rule_sets,
 )
-from gt2lite.plots.interactive import (
-    Interactive,
-    alpha_slider,
-    set_3d,
-    switch_point,
-)
-from gt2lite.plots.sets import (
-    alpha_planes,
-    z_gt2_set,
-    z_gt2_surface,
-)
+from gt2lite.plots.interactive import Interactive, alpha_slider, set_3d, switch_point
+from gt2lite.plots.sets import alpha_planes, z_gt2_set, z_gt2_surface
 from gt2lite.plots.style import BLUE, STYLE, VERMILION, use_style
 
 __all__ = [
     "BLUE", "STYLE", "VERMILION", "Interactive", "alpha_planes", "alpha_slider", "bands_along",
-    "bin_coverage", "chosen_weights", "coverage_curves", "critical_ranks", "interval_bands",
-    "plane_bands", "plot_along", "plot_calibration", "plot_coverage_by", "plot_history",
-    "plot_intervals", "plot_rule_coverage", "plot_rules", "plot_sets", "points_along", "rule_sets",
-    "set_3d", "switch_point", "use_style", "z_gt2_set", "z_gt2_surface",
+    "bin_coverage", "chosen_weights", "coverage_curves", "interval_bands", "plane_bands",
+    "plot_calibration", "plot_coverage_by", "plot_intervals", "plot_rule_coverage", "plot_rules",
+    "plot_sets", "points_along", "rule_sets", "set_3d", "switch_point", "use_style", "z_gt2_set",
+    "z_gt2_surface",
 ]  # fmt: skip

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gt2lite._validation import Array
-from gt2lite.calibration import Scores
-from gt2lite.memberships import ALPHA_0, kappa_of
+from gt2lite.memberships import ALPHA_0
 from gt2lite.plots.style import (
     BAND,
     BLACK,
@@ -21,7 +20,6 @@ from gt2lite.plots.style import (
     MARKS,
     ORANGE,
     SKY,
-    VERMILION,
     labelled,
     nth,
 )
@@ -109,35 +107,6 @@ def coverage_curves(ax: Axes, critical: Mapping[str, Array]) -> Axes:
     ax.set(xlim=(0, 1.01), ylim=(0, 101))
     ax.legend(loc="lower left")
     return labelled(ax, PLANE, COVERAGE)
-
-
-def critical_ranks(ax: Axes, scores: Scores, levels: Sequence[float] = ()) -> Axes:
-    """Draw the scores of a calibration set in rising order: their rank answers every level.
-
-    Args:
-        ax: where to draw.
-        scores: where each sample is first covered.
-        levels: levels whose answers are marked.
-    """
-    order = np.lexsort((scores.margin, -scores.alpha))
-    alpha = np.maximum(scores.alpha[order], scores.alpha_min)
-    position = np.asarray(kappa_of(alpha)) + scores.margin[order]
-    share = 100 * np.arange(1, len(scores) + 1) / len(scores)
-    stage = np.where(scores.alpha[order] >= ALPHA_0, 0, np.where(scores.alpha[order] > 0, 1, 2))
-    for i, (name, color) in enumerate(STAGES.items()):
-        here = stage == i
-        if here.any():
-            ax.plot(
-                share[here], position[here], MARKS[i], color=color, markersize=3 + i,
-                linestyle="none", label=f"{name}: {here.sum()}",
-            )  # fmt: skip
-    ax.axhline(1, color=GREY, linestyle=":", linewidth=1.2)
-    for level in levels:
-        height = float(np.interp(100 * level, share, position))
-        ax.plot([100 * level] * 2 + [0], [0, height, height], color=VERMILION, linewidth=1.2)
-    ax.set(xlim=(0, 101), ylim=(0, None))
-    ax.legend(loc="upper left")
-    return labelled(ax, "samples covered (%)", r"position in the family: $\kappa$, then margin")
 
 
 def staircase(critical: Array) -> tuple[Array, Array]:

@@ -25,13 +25,12 @@ from gt2lite.plots.style import (
     GREY,
     LINES,
     MARKS,
-    STRONG,
     labelled,
     legend_above,
     nth,
     plain_text,
 )
-from gt2lite.rules import POOLED, find_input, input_names, named_table, number
+from gt2lite.rules import POOLED, find_input, input_names, number
 from gt2lite.system import constrain
 
 if TYPE_CHECKING:
@@ -158,14 +157,6 @@ def plot_sets(
     return labelled(ax, name, "membership")
 
 
-def plot_history(ax: Axes, reg: GT2Regressor) -> Axes:
-    """Draw the mean loss of each epoch of training."""
-    check_fitted(reg)
-    ax.plot(np.arange(1, len(reg.history_) + 1), reg.history_, color=BLUE)
-    ax.locator_params(axis="x", integer=True)
-    return labelled(ax, "epoch", "mean loss")
-
-
 def plot_rules(
     ax: Axes,
     reg: GT2Regressor,
@@ -262,44 +253,6 @@ def plot_rule_coverage(
     if len(named) > 1:
         legend_above(ax)
     return labelled(ax, "rule that leads, its rows, mean width of intervals", "rows covered (%)")
-
-
-def plot_along(
-    ax: Axes,
-    regs: Mapping[str, GT2Regressor],
-    input: str | int,
-    X: Any,
-    coverage: float = 0.9,
-    *,
-    minus: GT2Regressor | None = None,
-    target: str = "target",
-) -> Axes:
-    """Draw the interval bounds of several estimators along one input, the others at their median.
-
-    Args:
-        ax: where to draw.
-        regs: calibrated estimators by name, trained on the same columns of numbers.
-        input: its name, or its number counted from 0.
-        X: rows (N, M) that give the range of the input and the medians of the others.
-        coverage: the level.
-        minus: an estimator whose prediction is subtracted from all bounds.
-        target: name of the target.
-    """
-    m, label = _find_input(next(iter(regs.values())), input)
-    values = read_table(X)[0]
-    rows = np.tile(np.median(values, axis=0), (201, 1))
-    low, high = np.quantile(values[:, m], [0.005, 0.995]).tolist()
-    rows[:, m] = np.linspace(low, high, 201)
-    for i, (name, reg) in enumerate(regs.items()):
-        table = named_table(rows, getattr(reg, "feature_names_in_", None))
-        shift = 0.0 if minus is None else minus.predict(table)
-        for bounds, shown in zip(reg.predict_interval(table, coverage), (name, None), strict=True):
-            ax.plot(
-                rows[:, m], bounds - shift, color=nth(STRONG, i), linestyle=nth(LINES, i),
-                linewidth=1.6, label=shown,
-            )  # fmt: skip
-    legend_above(ax)
-    return labelled(ax, label, plain_text(target))
 
 
 def plot_coverage_by(

@@ -44,10 +44,8 @@ DRAW = {
     "plot_intervals": lambda ax, reg, X, y: plots.plot_intervals(ax, reg, X, y, [0.5, 0.9]),
     "plot_calibration": plots.plot_calibration,
     "plot_sets": lambda ax, reg, X, y: plots.plot_sets(ax, reg, 1, X=X),
-    "plot_history": lambda ax, reg, X, y: plots.plot_history(ax, reg),
     "plot_rules": lambda ax, reg, X, y: plots.plot_rules(ax, reg, X),
     "plot_rule_coverage": plots.plot_rule_coverage,
-    "plot_along": lambda ax, reg, X, y: plots.plot_along(ax, {"a": reg, "b": reg}, 0, X),
     "plot_coverage_by": lambda ax, reg, X, y: plots.plot_coverage_by(ax, reg, X, y, 0),
 }
 
@@ -142,13 +140,6 @@ def test_coverage_by_rule_counts_the_rows_on_which_each_leads(ax, table):
     assert [int(rows) for _, rows, _ in ticks] == [part.sum() for part in parts]
 
 
-def test_bounds_along_an_input_hold_the_others_at_their_median(ax, reg, new):
-    plots.plot_along(ax, {"gt2": reg}, "x1", new[0], 0.8)
-    x = ax.lines[0].get_xdata()
-    rows = np.column_stack([np.full(201, np.median(new[0][:, 0])), x])
-    assert_array_equal([line.get_ydata() for line in ax.lines], reg.predict_interval(rows, 0.8))
-
-
 @pytest.mark.parametrize("kind", ["number", "values", "names", "few"])
 def test_coverage_by_bins_counts_the_rows_of_each(ax, reg, new, kind):
     X, y = new
@@ -181,7 +172,7 @@ def test_coverage_by_bins_counts_the_rows_of_each(ax, reg, new, kind):
         (lambda ax, r, X, y: plots.plot_intervals(ax, r, X, y, [0.1, 0.2, 0.3, 0.4]), "coverage"),
         (lambda ax, r, X, y: plots.plot_coverage_by(ax, r, X, y, X), "by must"),
         (lambda ax, r, X, y: plots.plot_calibration(ax, r, X, y, levels=[0.9999]), "reach"),
-        (lambda ax, r, X, y: plots.plot_history(ax, GT2Regressor()), "fitted"),
+        (lambda ax, r, X, y: plots.plot_sets(ax, GT2Regressor(), 0), "fitted"),
     ],
 )
 def test_wrong_arguments_are_refused(ax, reg, new, draw, match):

@@ -16,9 +16,9 @@ matplotlib.use("agg")
 plt = pytest.importorskip("matplotlib.pyplot")
 
 from gt2lite import plots  # noqa: E402
-from gt2lite.calibration import ExactCalibrator, Scores, TableCalibrator  # noqa: E402
+from gt2lite.calibration import ExactCalibrator, TableCalibrator  # noqa: E402
 from gt2lite.losses import pinball  # noqa: E402
-from gt2lite.memberships import ALPHA_0, alpha_of, kappa_of  # noqa: E402
+from gt2lite.memberships import ALPHA_0, kappa_of  # noqa: E402
 from gt2lite.plots.calibration import staircase  # noqa: E402
 from gt2lite.reduction import enumerate_weights  # noqa: E402
 from study import figures  # noqa: E402
@@ -49,10 +49,6 @@ def interval(alpha):
 EXACT = ExactCalibrator().fit(interval, Y)
 CRITICAL = EXACT.critical_alpha
 TABLE = TableCalibrator().fit(interval, Y)
-SCORES = Scores(
-    np.array([alpha_of(0.5), 0.0, alpha_of(1.5), 1.0]), np.array([0.0, 0.7, 0.0, 0.0]),
-    np.ones(4), alpha_of(2.0),
-)  # fmt: skip
 SERIES = {"a": np.array([0.9, 0.8]), "b": np.array([0.7, 1.0])}
 DOTS = {"one": {"a": np.array([1.0, 3.0]), "b": np.array([5.0, 6.0])}}
 STRIPS = {"ours": np.array([1.0, 3.0]), "theirs": np.array([4.0, 8.0])}
@@ -78,7 +74,6 @@ BOTH_LABELLED = [
     (figures.by_epoch, {"a": X, "b": -X}, "loss"),
     (figures.calibration_curves, {"one": TABLE.table}, 0.6),
     (plots.coverage_curves, {"one": CRITICAL}),
-    (plots.critical_ranks, SCORES, [0.5]),
     (figures.target_histogram, np.array([0.0, 1.0, 1.0]), "grade"),
     (figures.target_histogram, np.zeros(3), "grade"),
     (figures.firing_ranges, [4, 11], {"a": VALUES}, "firing"),
@@ -184,15 +179,6 @@ def test_the_marked_plane_is_that_of_the_lookup_table(ax):
     figures.calibration_curves(ax, {"one": TABLE.table}, 0.6)
     assert_allclose(ax.lines[-1].get_ydata(), TABLE.alpha(0.6))
     assert f"{TABLE.alpha(0.6):.2f}" in ax.texts[0].get_text()
-
-
-def test_ranks_rise_through_the_three_stages(ax):
-    plots.critical_ranks(ax, SCORES)
-    drawn = {line.get_label(): line.get_xydata() for line in ax.lines[:3]}
-    assert list(drawn) == ["trained planes: 2", "planes beyond: 1", "margin: 1"]
-    # kappa as far as there are planes, then the last kappa and the margin
-    expected = [[25, 0], [50, 0.5], [75, 1.5], [100, 2.7]]
-    assert_allclose(np.vstack(list(drawn.values())), expected, atol=1e-12)
 
 
 def test_coverage_of_bins_is_in_percent_with_a_band_of_two_standard_deviations(ax):
