@@ -224,14 +224,14 @@ def init_params(
     X = matrix("X", X)
     P, M = whole("n_rules", n_rules), X.shape[1]
     shapes = param_shapes(P, M, smf)
-    scale = between("sigma_scale", sigma_scale, 0, np.inf)
+    sigma = _std(X) * between("sigma_scale", sigma_scale, 0, np.inf)
     if one_of("start", start, STARTS) == "joint":
         c = _kmeans(X, P, rng)
     else:
         c = np.stack([rng.permutation(_kmeans_1d(x, P, rng)) for x in X.T], axis=1)  # (P, M)
     return {
         "c": c,
-        "raw_sigma": np.tile(_std(X) * scale, (P, 1)),
+        "raw_sigma": np.tile(sigma, (P, 1)),
         "raw_l": rng.uniform(0, 0.1, shapes["raw_l"]),
         "raw_r": rng.uniform(0, 0.1, shapes["raw_r"]),
         "a": rng.uniform(0, 0.01, shapes["a"]),
