@@ -1,5 +1,6 @@
 """Facts about model files: what is read is what was written, or it is refused."""
 
+import copy
 import hashlib
 import json
 import os
@@ -7,6 +8,7 @@ import socket
 import tracemalloc
 import warnings
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -72,6 +74,23 @@ def saved(tmp_path_factory):
     """The file of a regressor for each calibration."""
     folder = tmp_path_factory.mktemp("models")
     return {name: save(calibrated(name), folder / f"{name}.json") for name in IMPOSSIBLE}
+
+
+@pytest.fixture(scope="module")
+def head_file(tmp_path_factory):
+    """A head, its file, and the rows it was fitted and calibrated on."""
+    pytest.importorskip("sklearn")
+    from sklearn.neighbors import KNeighborsRegressor
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    pd = pytest.importorskip("pandas")
+    X, y = draw()
+    X = pd.DataFrame(X, columns=["a", "b"])  # the base is asked by names
+    base = make_pipeline(StandardScaler(), KNeighborsRegressor(4))
+    head = IntervalHead(base, GT2Regressor(**SMALL), cv=3, random_state=5).fit(X[:120], y[:120])
+    head.calibrate(X[120:], y[120:])
+    return head, save(head, tmp_path_factory.mktemp("head") / "head.json"), X, y
 
 
 @pytest.fixture
@@ -408,19 +427,76 @@ IMPOSSIBLE = {  # by the calibration of the file
 }
 
 
+def assert_each_refused(path, load, kind, content, changes):
+    """Rewritten, the content is read; after any of the changes it is refused."""
+    model_file.write(path, kind, content)
+    load(path)
+    for change in changes:
+        changed = copy.deepcopy(content)
+        change(changed)
+        model_file.write(path, kind, changed)
+        with pytest.raises(FileFormatError):
+            load(path)
+
+
 @pytest.mark.parametrize("name", IMPOSSIBLE)
 def test_an_impossible_value_is_refused(saved, path, name):
-    model_file.write(path, "regressor", read(saved[name], "regressor"))
-    GT2Regressor.load(path)  # it is not the rewriting that is refused
-    for what, change in IMPOSSIBLE[name].items():
-        content = read(saved[name], "regressor")
-        change(content)
-        model_file.write(path, "regressor", content)
-        try:
-            GT2Regressor.load(path)
-        except FileFormatError:
-            continue
-        pytest.fail(what)
+    content, changes = read(saved[name], "regressor"), IMPOSSIBLE[name].values()
+    assert_each_refused(path, GT2Regressor.load, "regressor", content, changes)
+
+
+def test_a_head_that_contradicts_itself_is_refused(head_file, path):
+    head, sound, _, _ = head_file
+    changes = [
+        lambda content: content.pop("corrects"),
+        put("features", value=1),
+        put("rmse", "base", value=-1.0),
+        put("cv", value=0),
+        put("random_state", value=-1),
+        put("base", value={"class": 3, "text": ""}),
+        put("more", value=1),
+        put("probes", value=[[0.0] * 9]),
+        put("probed", value=[0.0]),
+        put("regressor", "marks", value="none"),
+    ]
+    load = partial(IntervalHead.load, base=head.base_)
+    assert_each_refused(path, load, "head", read(sound, "head"), changes)
+
+
+def test_a_cv_plus_file_that_contradicts_itself_is_refused(path):
+    X, y = draw()
+    CVPlusRegressor(GT2Regressor(**SMALL), n_folds=2).fit(X[:41], y[:41]).save(path)
+    other = model_file.pack_regressor(GT2Regressor(**SMALL).fit(np.eye(40)[:, :5], y[:40]))
+    changes = [
+        put("fold", value=each(lambda fold: 9 if fold < 0 else fold)),
+        put("folds", value=lambda folds: [*folds, folds[0]]),
+        put("folds", 1, "scores", "critical_alpha", value=each(lambda alpha: alpha + 2)),
+        put("folds", 1, "regressor", value=other),
+    ]
+    assert_each_refused(path, CVPlusRegressor.load, "cv plus", read(path, "cv plus"), changes)
+
+
+def test_another_base_is_refused_with_what_differs(head_file):
+    from sklearn.linear_model import LinearRegression
+    from sklearn.neighbors import KNeighborsRegressor
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    _, path, X, y = head_file
+
+    def base(n_neighbors, **harmless):
+        return make_pipeline(StandardScaler(), KNeighborsRegressor(n_neighbors, **harmless))
+
+    IntervalHead.load(path, base(4, n_jobs=1).fit(X[:120], y[:120]))
+    for other, n_rows, match in (
+        (LinearRegression(), 120, "LinearRegression.*Pipeline"),
+        (base(7), 120, "n_neighbors=7.*n_neighbors=4"),
+        (base(4), 100, r"\d+ of 32"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            IntervalHead.load(path, other.fit(X[:n_rows], y[:n_rows]))
+    with pytest.raises(TypeError, match="base"):
+        IntervalHead.load(path, None)
 
 
 # ------------------------------------------------------------------ schema
@@ -450,95 +526,3 @@ def test_every_file_fits_the_schema_which_names_every_entry_and_refuses_others(
         file = json.loads(saved["none"].read_bytes())
         IMPOSSIBLE["none"][what](file["content"])
         assert not schema.is_valid(file), what
-
-
-# ------------------------------------------------------------------ heads and CV+
-
-
-@pytest.fixture(scope="module")
-def head_file(tmp_path_factory):
-    """A head, its file, and the rows it was fitted and calibrated on."""
-    pytest.importorskip("sklearn")
-    from sklearn.neighbors import KNeighborsRegressor
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    pd = pytest.importorskip("pandas")
-    X, y = draw()
-    X = pd.DataFrame(X, columns=["a", "b"])  # the base is asked by names
-    base = make_pipeline(StandardScaler(), KNeighborsRegressor(4))
-    head = IntervalHead(base, GT2Regressor(**SMALL), cv=3, random_state=5).fit(X[:120], y[:120])
-    head.calibrate(X[120:], y[120:])
-    return head, save(head, tmp_path_factory.mktemp("head") / "head.json"), X, y
-
-
-def test_another_base_is_refused_with_what_differs(head_file):
-    from sklearn.frozen import FrozenEstimator
-    from sklearn.linear_model import LinearRegression
-    from sklearn.neighbors import KNeighborsRegressor
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    head, path, X, y = head_file
-    IntervalHead.load(path, FrozenEstimator(head.base_))  # the same model
-    harmless = make_pipeline(StandardScaler(), KNeighborsRegressor(4, n_jobs=1), verbose=False)
-    IntervalHead.load(path, harmless.fit(X[:120], y[:120]))
-    for base, n_rows, match in (
-        (LinearRegression(), 120, "LinearRegression.*Pipeline"),
-        (
-            make_pipeline(StandardScaler(), KNeighborsRegressor(7)),
-            120,
-            "n_neighbors=7.*n_neighbors=4",
-        ),
-        (make_pipeline(StandardScaler(), KNeighborsRegressor(4)), 100, r"\d+ of 32"),
-    ):
-        with pytest.raises(ValueError, match=match):
-            IntervalHead.load(path, base.fit(X[:n_rows], y[:n_rows]))
-    with pytest.raises(TypeError, match="base"):
-        IntervalHead.load(path, None)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda content: content.pop("corrects"),
-        put("features", value=1),
-        put("rmse", value={"base": 1.0}),
-        put("rmse", "base", value=-1.0),
-        put("cv", value=0),
-        put("random_state", value=-1),
-        put("base", value={"class": 3, "text": ""}),
-        put("more", value=1),
-        put("regressor", value={}),
-        put("probes", value=[[0.0] * 9]),
-        put("probed", value=[0.0]),
-        put("regressor", "marks", value="none"),
-    ],
-)
-def test_a_head_that_contradicts_itself_is_refused(head_file, path, change):
-    head, sound, _, _ = head_file
-    content = read(sound, "head")
-    change(content)
-    model_file.write(path, "head", content)
-    with pytest.raises(FileFormatError):
-        IntervalHead.load(path, head.base_)
-
-
-def test_a_cv_plus_file_that_contradicts_itself_is_refused(path):
-    X, y = draw()
-    CVPlusRegressor(GT2Regressor(**SMALL), n_folds=2).fit(X[:41], y[:41]).save(path)
-    sound = path.read_bytes()
-    other = model_file.pack_regressor(GT2Regressor(**SMALL).fit(np.eye(40)[:, :5], y[:40]))
-    for change in (
-        put("fold", value=each(lambda fold: 9 if fold < 0 else fold)),
-        put("folds", value=lambda folds: [*folds, folds[0]]),
-        put("folds", value=lambda folds: folds[:1]),
-        put("folds", 1, "scores", "critical_alpha", value=each(lambda alpha: alpha + 2)),
-        put("folds", 1, "regressor", value=other),
-    ):
-        path.write_bytes(sound)
-        content = read(path, "cv plus")
-        change(content)
-        model_file.write(path, "cv plus", content)
-        with pytest.raises(FileFormatError):
-            CVPlusRegressor.load(path)
