@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -108,32 +108,27 @@ class Recipe:
     precision: str = "double"
 
     def __post_init__(self) -> None:
+        values = vars(self)  # each is replaced by the plain number that it stands for
         for name, high in _LARGEST.items():
-            self._set(name, whole(name, getattr(self, name), high=high))
+            values[name] = whole(name, values[name], high=high)
         for name, (low, top) in _RANGES.items():
-            self._set(name, between(name, getattr(self, name), low, top))
-        for name in ("weight_decay", "averaging"):  # 0 turns them off
-            highest = 1.0 if name == "averaging" else 1 / self.learning_rate
-            value = between(name, getattr(self, name), 0, highest, closed=True)
-            if value == highest:
-                raise ValueError(f"{name} must be below {highest:g}, got {value!r}")
-            self._set(name, value)
+            values[name] = between(name, values[name], low, top)
+        for name, highest in (("weight_decay", 1 / self.learning_rate), ("averaging", 1.0)):
+            values[name] = between(name, values[name], 0, highest, closed=True)  # 0 turns it off
+            if values[name] == highest:
+                raise ValueError(f"{name} must be below {highest:g}, got {highest!r}")
         for name, options in _CHOICES.items():
-            one_of(name, getattr(self, name), options)
+            one_of(name, values[name], options)
         if self.patience is not None:
-            self._set("patience", whole("patience", self.patience, high=_LARGEST["epochs"]))
+            values["patience"] = whole("patience", self.patience, high=_LARGEST["epochs"])
             if self.keep == "last":
                 raise ValueError(
                     f"patience must be None if keep='last', got {self.patience!r}: set "
                     "keep='validation' or keep='best', which compare epochs"
                 )
         if self.alphas is not None:
-            self._set("alphas", tuple(float(alpha) for alpha in vector("alphas", self.alphas)))
+            values["alphas"] = tuple(vector("alphas", self.alphas).tolist())
         make_objective(self.objective, self.coverage, self.alphas)
-
-    def _set(self, name: str, value: Any) -> None:
-        """Replace a setting by the plain number that it stands for."""
-        object.__setattr__(self, name, value)
 
     @property
     def planes(self) -> Objective:
@@ -481,7 +476,11 @@ def train(
     rng = np.random.default_rng(seed)
     X_score, y_score = X, y
     if recipe.keep == "validation":
-        X, y, X_score, y_score = _set_aside(X, y, recipe.validation, rng)
+        if len(y) < 2:
+            raise ValueError(f"keep='validation' needs at least 2 rows, got {len(y)}")
+        n = min(max(round(recipe.validation * len(y)), 1), len(y) - 1)
+        aside, rows = (np.sort(part) for part in random_parts(len(y), [n], rng))
+        X, y, X_score, y_score = X[rows], y[rows], X[aside], y[aside]
     draw_inputs = draw_inputs or (lambda X, rng: X)
     if start is None:
         start = init_params(
@@ -624,17 +623,6 @@ class _Training:
 def as_double(params: Params) -> Params:
     """Return a copy of parameters in double precision."""
     return {name: value.astype(float) for name, value in params.items()}
-
-
-def _set_aside(
-    X: Array, y: Array, share: float, rng: np.random.Generator
-) -> tuple[Array, Array, Array, Array]:
-    """Return inputs and targets to train on, and a random share of them for validation."""
-    n = min(max(round(share * len(y)), 1), len(y) - 1)
-    if n < 1:
-        raise ValueError(f"keep='validation' needs at least 2 rows, got {len(y)}")
-    aside, learn = (np.sort(rows) for rows in random_parts(len(y), [n], rng))
-    return X[learn], y[learn], X[aside], y[aside]
 
 
 def _batches(n_rows: int, size: int, rng: np.random.Generator) -> IntArray:

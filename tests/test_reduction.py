@@ -225,7 +225,7 @@ def test_arguments_broadcast_and_so_do_their_gradients(lower, upper, consequents
         ([0], [1], [1, 2], r"must share their last axis.* f_upper \(1,\), y \(2,\)"),
         (0.1, 0.2, 1.0, "f_lower, f_upper and y must share their last axis"),
         (np.zeros((2, 3)), np.ones((4, 3)), np.ones(3), r"must broadcast .* f_upper \(4, 3\)"),
-        (np.zeros((4, 0)), np.zeros((4, 0)), np.zeros((4, 0)), "at least one rule, got f_lower"),
+        (np.zeros((4, 0)), np.zeros((4, 0)), np.zeros((4, 0)), "at least one rule: f_lower"),
     ],
 )
 def test_bad_input_is_an_error_that_names_the_argument(f_lower, f_upper, y, message):

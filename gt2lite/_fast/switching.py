@@ -63,13 +63,8 @@ def sort_rules(y: Array) -> IntArray:
     B = y.shape[1]
     positions = y.argsort(axis=0)
     positions *= B
-    positions += _columns(B)
+    positions += np.arange(B)
     return positions
-
-
-@functools.lru_cache(maxsize=16)
-def _columns(B: int) -> IntArray:
-    return np.arange(B)
 
 
 class Reduction:
