@@ -41,39 +41,21 @@ def test_log_cosh_by_hand():
 # Objectives
 
 
-def test_the_dual_objective_teaches_alpha_0_alone():
-    objective = make_objective("dual", 0.9)
-    np.testing.assert_array_equal(objective.alphas, [0.01, 0.5, 1])
-    np.testing.assert_array_equal(objective.kappa, kappa_of([0.01, 0.5, 1]))
-    np.testing.assert_array_equal(objective.levels, [0.9])
-
-
-def test_the_planes_of_the_aligned_objective():
-    objective = make_objective("aligned")
-    np.testing.assert_allclose(objective.levels, [0.99, 0.95, 0.9, 0.5], atol=1e-12)
-    np.testing.assert_allclose(objective.alphas, [0.01, 0.0695, 0.1529, 0.7292, 1], atol=5e-5)
-    z = NormalDist().inv_cdf
-    expected = [z(0.995), z(0.975), z(0.95), z(0.75), 0]
-    np.testing.assert_allclose(objective.kappa, np.array(expected) / z(0.995), rtol=0, atol=1e-12)
-
-
-def test_aligned_levels_follow_the_normal_law_on_any_planes():
+def test_the_planes_and_levels_of_objectives():
+    dual, aligned = make_objective("dual", 0.9), make_objective("aligned")
+    np.testing.assert_array_equal(dual.alphas, [0.01, 0.5, 1])
+    np.testing.assert_array_equal(dual.kappa, kappa_of([0.01, 0.5, 1]))
+    np.testing.assert_array_equal(dual.levels, [0.9])  # alpha_0 alone learns
+    np.testing.assert_allclose(aligned.levels, [0.99, 0.95, 0.9, 0.5], atol=1e-12)
+    np.testing.assert_allclose(aligned.alphas, [0.01, 0.0695, 0.1529, 0.7292, 1], atol=5e-5)
+    for coverage, levels in ((0.95, [0.95, 0.9, 0.5]), (0.5, [0.5]), (0.2, [0.2])):
+        found = make_objective("aligned", coverage)
+        np.testing.assert_allclose(found.levels, levels, rtol=0, atol=1e-12)
+        assert found.alphas[0] == 0.01 and (np.diff(found.alphas) > 0).all()
     # a plane as wide as kappa times the one that covers 0.9 covers 2 Phi(kappa z(0.95)) - 1
-    objective = make_objective("aligned", 0.9, alphas=(0.01, 0.2, 1))
-    normal = NormalDist()
+    found, normal = make_objective("aligned", 0.9, alphas=(0.01, 0.2, 1)), NormalDist()
     expected = 2 * normal.cdf(kappa_of(0.2) * normal.inv_cdf(0.95)) - 1
-    np.testing.assert_allclose(objective.levels, [0.9, expected], rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("coverage", "levels"),
-    [(0.95, [0.95, 0.9, 0.5]), (0.9, [0.9, 0.5]), (0.5, [0.5]), (0.2, [0.2])],
-)
-def test_aligned_levels_stay_below_that_of_alpha_0(coverage, levels):
-    objective = make_objective("aligned", coverage)
-    np.testing.assert_allclose(objective.levels, levels, rtol=0, atol=1e-12)
-    assert objective.alphas[0] == 0.01
-    assert (np.diff(objective.alphas) > 0).all()
+    np.testing.assert_allclose(found.levels, [0.9, expected], rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize(
