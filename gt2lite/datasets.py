@@ -217,9 +217,13 @@ class Scaler:
         is_open = np.isinf(bounds)
         if not is_open.any():
             return self.inverse_y(bounds)
-        lowest = 0.0 if self.target_transform == "log" else -np.inf
         found = self.inverse_y(np.where(is_open, 0.0, bounds))
-        return np.where(is_open, np.where(bounds > 0, np.inf, lowest), found)
+        return np.where(is_open, np.where(bounds > 0, np.inf, self._lowest_y), found)
+
+    @property
+    def _lowest_y(self) -> float:
+        """The lower bound of y if none is given."""
+        return 0.0 if self.target_transform == "log" else -np.inf
 
     def learned_name(self, target: str) -> str:
         """Return the name of what the system learns, given that of the target."""
