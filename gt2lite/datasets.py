@@ -10,9 +10,8 @@ from __future__ import annotations
 import gzip
 import hashlib
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -131,30 +130,38 @@ FARTHEST = 1e150
 """Standard deviations from the training data beyond which nothing can be computed."""
 
 
+TRANSFORMS = ("log",)
+"""The values of `target_transform` besides None."""
+
+
 @dataclass(frozen=True, eq=False)
 class Scaler:
     """Means and standard deviations that turn inputs and target into z-scores.
 
+    With the `target_transform` "log", mean and standard deviation of y are those of its logarithm.
+
     >>> scaler = Scaler.fit([[1.0, 5.0], [3.0, 5.0]], [10.0, 30.0])
     >>> scaler.transform_X([[2.0, 6.0]]).tolist(), scaler.inverse_y([0.5]).tolist()
     ([[0.0, 1.0]], [25.0])
+    >>> scaler = Scaler.fit([[1.0], [3.0]], [10.0, 1000.0], "log")
+    >>> scaler.transform_y([100.0]).tolist(), scaler.inverse_y([0.0]).round(6).tolist()
+    ([0.0], [100.0])
     """
 
     x_mean: Array  # (M,)
     x_std: Array  # (M,)
     y_mean: float
     y_std: float
-
-    _lowest_y: ClassVar[float] = -np.inf  # the lower bound of y where none is given
+    target_transform: str | None = None
 
     @classmethod
-    def fit(cls, X: ArrayLike, y: ArrayLike) -> Scaler:
+    def fit(cls, X: ArrayLike, y: ArrayLike, target_transform: str | None = None) -> Scaler:
         """Fit to `X (N, M)` and `y (N,)`; std divides by N (ddof 0), a constant's is 1."""
         X = matrix("X", X)
-        y = vector("y", y, len(X))
+        y = _transformed(vector("y", y, len(X)), target_transform)
         x_mean, x_std = _moments("X", X)
         y_mean, y_std = _moments("y", y[:, None])
-        return cls(x_mean, x_std, float(y_mean[0]), float(y_std[0]))
+        return cls(x_mean, x_std, float(y_mean[0]), float(y_std[0]), target_transform)
 
     def transform_X(self, X: ArrayLike) -> Array:
         """Return the z-scores of inputs `X (N, M)`."""
@@ -174,7 +181,7 @@ class Scaler:
 
     def transform_y(self, y: ArrayLike) -> Array:
         """Return the z-scores of target values, of any shape."""
-        y = np.asarray(y, dtype=float)
+        y = _transformed(np.asarray(y, dtype=float), self.target_transform)
         with np.errstate(over="ignore"):
             z = np.asarray((y - self.y_mean) / self.y_std)
         if z.size and not max(z.max(), -z.min()) <= FARTHEST:
@@ -185,7 +192,12 @@ class Scaler:
         return z
 
     def inverse_y(self, y: ArrayLike) -> Array:
-        """Return z-scores of the target, of any shape, in the target's own units."""
+        """Return z-scores of the target, of any shape, in the target's own units.
+
+        With logarithms, what is larger than any float becomes the largest one: a row far away from
+        the training data must not take the others with it, and such a bound still covers every
+        target.
+        """
         with np.errstate(over="ignore"):
             found = np.asarray(y, dtype=float) * self.y_std + self.y_mean
         if not np.isfinite(found).all():
@@ -193,14 +205,14 @@ class Scaler:
                 "y is so large that a prediction overflows: divide it by a power of ten before "
                 "training"
             )
+        if self.target_transform == "log":
+            return np.asarray(np.exp(np.minimum(found, _LARGEST_LOG)))
         return found
 
     def inverse_bounds(self, bounds: Array) -> Array:
         """Return scaled bounds of intervals, of any shape, in units of y; infinite ones stay so.
 
-        >>> scaler = LogScaler.fit([[0.0], [1.0]], [1.0, 2.0])
-        >>> scaler.inverse_bounds(np.array([-np.inf, np.inf]))
-        array([ 0., inf])
+        With logarithms, the open lower bound is 0.
         """
         is_open = np.isinf(bounds)
         if not is_open.any():
@@ -208,56 +220,18 @@ class Scaler:
         found = self.inverse_y(np.where(is_open, 0.0, bounds))
         return np.where(is_open, np.where(bounds > 0, np.inf, self._lowest_y), found)
 
+    @property
+    def _lowest_y(self) -> float:
+        """The lower bound of y if none is given."""
+        return 0.0 if self.target_transform == "log" else -np.inf
+
     def learned_name(self, target: str) -> str:
         """Return the name of what the system learns, given that of the target."""
-        return target
+        return f"log({target})" if self.target_transform == "log" else target
 
     def without_transform(self) -> Scaler:
         """Return the scaler of what the system learns: with logarithms, of log(y)."""
-        return self
-
-
-@dataclass(frozen=True, eq=False)
-class LogScaler(Scaler):
-    """A `Scaler` of the inputs and of the logarithm of the target.
-
-    >>> scaler = LogScaler.fit([[1.0], [3.0]], [10.0, 1000.0])
-    >>> scaler.transform_y([100.0]).tolist(), scaler.inverse_y([0.0]).round(6).tolist()
-    ([0.0], [100.0])
-    >>> scaler.learned_name("price")
-    'log(price)'
-    """
-
-    _lowest_y: ClassVar[float] = 0.0
-
-    @classmethod
-    def fit(cls, X: ArrayLike, y: ArrayLike) -> LogScaler:
-        """Fit to `X (N, M)` and to the logarithm of `y (N,)`, all above 0."""
-        return cls(*vars(Scaler.fit(X, _log(y))).values())
-
-    def transform_y(self, y: ArrayLike) -> Array:
-        """Return the z-scores of the logarithms of target values, of any shape."""
-        return super().transform_y(_log(y))
-
-    def inverse_y(self, y: ArrayLike) -> Array:
-        """Return z-scores, of any shape, in the target's own units.
-
-        What is larger than any float becomes the largest one: a row far away from the training
-        data must not take the others with it, and such a bound still covers every target.
-        """
-        return np.exp(np.minimum(super().inverse_y(y), _LARGEST_LOG))
-
-    def learned_name(self, target: str) -> str:
-        """Return the name of what the system learns, given that of the target."""
-        return f"log({target})"
-
-    def without_transform(self) -> Scaler:
-        """Return the scaler of log(y)."""
-        return Scaler(**vars(self))
-
-
-SCALERS: dict[str | None, type[Scaler]] = {None: Scaler, "log": LogScaler}
-"""The scaler for each value of `target_transform`."""
+        return self if self.target_transform is None else replace(self, target_transform=None)
 
 
 def check_target(target_transform: str | None, values: Array) -> None:
@@ -272,10 +246,9 @@ def check_target(target_transform: str | None, values: Array) -> None:
         )
 
 
-def _log(y: ArrayLike) -> Array:
-    values = np.asarray(y, dtype=float)
-    check_target("log", values)
-    return np.log(values)
+def _transformed(y: Array, target_transform: str | None) -> Array:
+    check_target(target_transform, y)
+    return np.log(y) if target_transform == "log" else y
 
 
 LARGEST, LEAST_SPREAD = 1e300, 1e-300

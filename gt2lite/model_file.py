@@ -67,9 +67,9 @@ from gt2lite._validation import (
 )
 from gt2lite._version import __version__
 from gt2lite.calibration import Calibration, GroupCalibrator, Margins, RankedCalibration, restore
-from gt2lite.datasets import SCALERS, Scaler
+from gt2lite.datasets import Scaler
 from gt2lite.rules import RuleGroups
-from gt2lite.selection import INPUTS, MAX_SYSTEMS, Candidate, Fitted, Ranks, System
+from gt2lite.selection import INPUTS, Candidate, Fitted, Ranks, System
 from gt2lite.system import param_shapes
 from gt2lite.training import Recipe
 
@@ -304,6 +304,7 @@ _REGRESSOR = (
     *("margins", "candidates", "sides", "limits", "calibration", "calibration_X", "seen"),
     "rule_groups",
 )
+_SCALER = ("x_mean", "x_std", "y_mean", "y_std")
 
 
 def pack_regressor(reg: Any) -> Content:
@@ -326,7 +327,7 @@ def pack_regressor(reg: Any) -> Content:
         "settings": reg._fitted_with | {"random_state": fitted_seed(reg)},
         "features": getattr(reg, "feature_names_in_", None),
         "columns": reg.columns_.to_json() if hasattr(reg, "columns_") else None,
-        "scaler": vars(reg.scaler_),
+        "scaler": {name: getattr(reg.scaler_, name) for name in _SCALER},
         "marks": reg.marks_,
         "planes": fitted.alphas,
         "systems": [
@@ -357,12 +358,21 @@ def unpack_regressor(cls: Any, content: Any) -> Any:
     reg._ensemble_settings()
     if settings["random_state"] is not None:
         whole("random_state", settings["random_state"], low=0, high=LARGEST_SEED)
-    scaler = _unpack_scaler(parts["scaler"], settings["target_transform"])
-    M = scaler.x_mean.size
-    fitted = _unpack_systems(parts, M)
+    x_mean, x_std, y_mean, y_std = pick(parts["scaler"], *_SCALER)
+    x_mean = vector("x_mean", x_mean)
+    M = x_mean.size
+    reg.scaler_ = Scaler(
+        x_mean,
+        vector("x_std", x_std, M),
+        between("y_mean", y_mean, -np.inf, np.inf),
+        between("y_std", y_std, 0, np.inf),
+        settings["target_transform"],
+    )
+    if not (reg.scaler_.x_std > 0).all():
+        raise ValueError("x_std must be positive")
+    fitted = _unpack_fitted(parts, M)
     reg._keep(fitted)
-    reg._fitted_with = settings
-    reg.scaler_, reg.marks_, reg.n_features_in_ = scaler, vector("marks", parts["marks"]), M
+    reg._fitted_with, reg.marks_, reg.n_features_in_ = settings, vector("marks", parts["marks"]), M
     if parts["columns"] is not None:
         reg.columns_ = unpack_columns(parts["columns"], M)
         reg.n_features_in_ = len(reg.columns_.columns)
@@ -370,13 +380,19 @@ def unpack_regressor(cls: Any, content: Any) -> Any:
         reg.feature_names_in_ = unpack_names(parts["features"], reg.n_features_in_)
     if parts["seen"] is not None:
         reg._seen = _rising("seen", parts["seen"], M, n_rows=2)
-    rows = parts["calibration_X"]
+    rows, groups = parts["calibration_X"], parts["rule_groups"]
     reg._calibration_X = None if rows is None else matrix("calibration_X", rows)
-    calibrator = _unpack_calibrator(parts["calibration"], reg._calibration_X, fitted)
-    if calibrator is not None:
-        reg.calibrator_ = calibrator
-    if parts["rule_groups"] is not None:
-        reg.rule_groups_ = _unpack_rule_groups(parts["rule_groups"], calibrator, fitted)
+    if parts["calibration"] is not None:
+        reg.calibrator_ = _unpack_calibrator(parts["calibration"], reg._calibration_X, fitted)
+    elif rows is not None:
+        raise ValueError("calibration_X must be null without a calibration")
+    if groups is not None:
+        if not isinstance(getattr(reg, "calibrator_", None), GroupCalibrator):
+            raise ValueError("rule_groups must be null without a calibration by groups")
+        system, own = pick(groups, *RuleGroups._fields)
+        system = whole("system", system, 0, len(fitted.systems) - 1)
+        P = fitted.systems[system].recipe.n_rules
+        reg.rule_groups_ = RuleGroups(system, tuple(whole("own", rule, 1, P) for rule in own))
     return reg
 
 
@@ -384,21 +400,6 @@ def fitted_seed(estimator: Any) -> int | None:
     """Return the seed of the last fit; None for a generator, whose state is not stored."""
     seed = estimator._fitted_with["random_state"]
     return int(seed) if isinstance(seed, Integral) else None
-
-
-def _tuples(settings: Content) -> Content:
-    """Return settings in which lists, such as `alphas`, are tuples again."""
-    return {n: tuple(v) if isinstance(v, list) else v for n, v in settings.items()}
-
-
-def _unpack_scaler(content: Any, target_transform: str | None) -> Scaler:
-    x_mean, x_std, y_mean, y_std = pick(content, *(field.name for field in fields(Scaler)))
-    x_mean = vector("x_mean", x_mean)
-    x_std = vector("x_std", x_std, x_mean.size)
-    if not (x_std > 0).all():
-        raise ValueError("x_std must be positive")
-    y_mean, y_std = between("y_mean", y_mean, -np.inf, np.inf), between("y_std", y_std, 0, np.inf)
-    return SCALERS[target_transform](x_mean, x_std, y_mean, y_std)
 
 
 def unpack_columns(content: Any, M: int) -> Any:
@@ -420,8 +421,7 @@ def unpack_names(names: Any, M: int) -> Names:
     return np.asarray(names, dtype=object)
 
 
-def _unpack_systems(parts: Content, M: int) -> Fitted:
-    whole("systems", len(parts["systems"]), high=2 * MAX_SYSTEMS)
+def _unpack_fitted(parts: Content, M: int) -> Fitted:
     systems = tuple(_unpack_system(one, M) for one in parts["systems"])
     planes = vector("planes", parts["planes"])
     if any(not np.array_equal(system.recipe.planes.alphas, planes) for system in systems):
@@ -433,23 +433,22 @@ def _unpack_systems(parts: Content, M: int) -> Fitted:
         power, usual = pick(margins, "power", "usual")
         power = between("power", power, 0, 1, closed=True)
         margins = Margins(power, between("usual", usual, 0, np.inf))
+    candidates = []
+    for one in parts["candidates"]:
+        settings, n_folds, epochs, score, kept = pick(one, *Candidate._fields)
+        if not isinstance(settings, dict) or not isinstance(kept, bool):
+            raise ValueError("a candidate must have settings, and be kept or not")
+        score = between("score", math.inf if score == "inf" else score, 0, math.inf, closed=True)
+        n_folds, epochs = whole("n_folds", n_folds), whole("epochs", epochs)
+        candidates.append(Candidate(settings, n_folds, epochs, score, kept))
     return Fitted(
         systems,
         None if ranks is None else Ranks(_rising("ranks", ranks, M)),
         margins,
-        tuple(_unpack_candidate(one) for one in parts["candidates"]),
+        tuple(candidates),
         one_of("sides", parts["sides"], ("both", "each")),
         None if limits is None else _rising("limits", limits, M, n_rows=2),
     )
-
-
-def _rising(name: str, content: Any, M: int, n_rows: int | None = None) -> Array:
-    """Return values of M inputs, in rows that rise."""
-    found = matrix(name, content)
-    is_right = found.shape[1] == M and len(found) >= 2 and n_rows in (None, len(found))
-    if not is_right or not (np.diff(found, axis=0) >= 0).all():
-        raise ValueError(f"{name} must be rising values of {M} inputs")
-    return found
 
 
 def _unpack_system(content: Any, M: int) -> System:
@@ -457,10 +456,8 @@ def _unpack_system(content: Any, M: int) -> System:
     pick(recipe, *(field.name for field in fields(Recipe)))
     recipe = Recipe(**_tuples(recipe))
     shapes = param_shapes(recipe.n_rules, M, recipe.smf)
-    found = {
-        name: finite(name, numbers(name, value))
-        for name, value in zip(shapes, pick(params, *shapes), strict=True)
-    }
+    values = zip(shapes, pick(params, *shapes), strict=True)
+    found = {name: finite(name, numbers(name, value)) for name, value in values}
     if any(value.shape != shapes[name] for name, value in found.items()):
         raise ValueError("params do not have the shapes of the recipe")
     if not (np.abs(found["raw_sigma"]) > np.finfo(float).tiny).all():
@@ -473,28 +470,7 @@ def _unpack_system(content: Any, M: int) -> System:
     return System(found, recipe, history, inputs, leads)
 
 
-def _unpack_candidate(content: Any) -> Candidate:
-    settings, n_folds, epochs, score, kept = pick(content, *Candidate._fields)
-    if not isinstance(settings, dict) or not isinstance(kept, bool):
-        raise ValueError("a candidate must have settings, and be kept or not")
-    score = between("score", math.inf if score == "inf" else score, 0, math.inf, closed=True)
-    return Candidate(settings, whole("n_folds", n_folds), whole("epochs", epochs), score, kept)
-
-
-def _unpack_rule_groups(content: Any, calibrator: Any, fitted: Fitted) -> RuleGroups:
-    system, own = pick(content, *RuleGroups._fields)
-    system = whole("system", system, 0, len(fitted.systems) - 1)
-    P = fitted.systems[system].recipe.n_rules
-    if not isinstance(calibrator, GroupCalibrator):
-        raise ValueError("rule_groups must be null without a calibration by groups")
-    return RuleGroups(system, tuple(whole("own", rule, 1, P) for rule in own))
-
-
-def _unpack_calibrator(content: Any, rows: Array | None, fitted: Fitted) -> Calibration | None:
-    if content is None:
-        if rows is not None:
-            raise ValueError("calibration_X must be null without a calibration")
-        return None
+def _unpack_calibrator(content: Any, rows: Array | None, fitted: Fitted) -> Calibration:
     state, arrays = pick(content, "state", "arrays")
     arrays = {name: finite(name, numbers(name, v)) for name, v in arrays.items()}
     interval = None if rows is None else fitted.family(fitted.planes(rows))
@@ -504,3 +480,17 @@ def _unpack_calibrator(content: Any, rows: Array | None, fitted: Fitted) -> Cali
     if rows is not None and len(rows) != calibrator.n_samples:
         raise ValueError(f"{len(rows)} rows for {calibrator.n_samples} calibration samples")
     return calibrator
+
+
+def _tuples(settings: Content) -> Content:
+    """Return settings in which lists, such as `alphas`, are tuples again."""
+    return {n: tuple(v) if isinstance(v, list) else v for n, v in settings.items()}
+
+
+def _rising(name: str, content: Any, M: int, n_rows: int | None = None) -> Array:
+    """Return values of M inputs, in rows that rise."""
+    found = matrix(name, content)
+    is_right = found.shape[1] == M and len(found) >= 2 and n_rows in (None, len(found))
+    if not is_right or not (np.diff(found, axis=0) >= 0).all():
+        raise ValueError(f"{name} must be rising values of {M} inputs")
+    return found

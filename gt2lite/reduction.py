@@ -56,15 +56,12 @@ def type_reduce(f_lower: ArrayLike, f_upper: ArrayLike, y: ArrayLike) -> tuple[A
 def _type_reduce(f_lower: Any, f_upper: Any, y: Any, tape: list[Any]) -> Array:
     """Return both ends (2, ...); `tape` keeps what the backward pass needs."""
     arrays = [np.asarray(v, dtype=float) for v in (f_lower, f_upper, y)]
-    shape = _common_shape(arrays)
-    _check_firings(*arrays)
-    P = shape[-1]
-    rows = [np.broadcast_to(v, shape).reshape(-1, P) for v in arrays]  # (B, P) each
+    shape = _check(*arrays)
+    rows = [np.broadcast_to(v, shape).reshape(-1, shape[-1]) for v in arrays]  # (B, P) each
     ends = np.empty((2, len(rows[0])))
-    block = _BLOCK_ROWS
     reduction = None
-    for start in range(0, len(rows[0]), block):
-        part = slice(start, start + block)
+    for start in range(0, len(rows[0]), _BLOCK_ROWS):
+        part = slice(start, start + _BLOCK_ROWS)
         lo, up, yy = (np.ascontiguousarray(v[part].T) for v in rows)  # (P, block)
         top = up.max(axis=0)
         if not (top > 0).all():
@@ -132,22 +129,20 @@ def _unbroadcast(g: Array, shape: tuple[int, ...]) -> Array:
     return np.asarray(g.sum(axis=axes, keepdims=True))
 
 
-def _common_shape(arrays: list[Array]) -> tuple[int, ...]:
-    shapes = [v.shape for v in arrays]
-    named = "f_lower {}, f_upper {}, y {}".format(*shapes)
-    if any(v.ndim == 0 for v in arrays) or len({v.shape[-1] for v in arrays}) != 1:
-        raise ValueError(f"f_lower, f_upper and y must share their last axis, the rules: {named}")
+def _check(f_lower: Array, f_upper: Array, y: Array) -> tuple[int, ...]:
+    """Return the shape to which firings and consequents broadcast, or raise a `ValueError`."""
+    arrays = {"f_lower": f_lower, "f_upper": f_upper, "y": y}
+    shapes = [v.shape for v in arrays.values()]
+    named = ", ".join(f"{name} {v.shape}" for name, v in arrays.items())
+    if len({shape[-1:] for shape in shapes}) != 1 or shapes[0][-1:] in ((), (0,)):
+        raise ValueError(
+            f"f_lower, f_upper and y must share their last axis, at least one rule: {named}"
+        )
     try:
         shape = np.broadcast_shapes(*shapes)
     except ValueError:
         raise ValueError(f"f_lower, f_upper and y must broadcast together: {named}") from None
-    if shape[-1] == 0:
-        raise ValueError(f"there must be at least one rule, got {named}")
-    return shape
-
-
-def _check_firings(f_lower: Array, f_upper: Array, y: Array) -> None:
-    for name, v in (("f_lower", f_lower), ("f_upper", f_upper), ("y", y)):
+    for name, v in arrays.items():
         if not np.isfinite(v).all():
             raise ValueError(f"{name} must be finite, got {v[~np.isfinite(v)][0]}")
     if (f_lower < 0).any():
@@ -158,6 +153,7 @@ def _check_firings(f_lower: Array, f_upper: Array, y: Array) -> None:
         raise ValueError(
             f"f_lower must not exceed f_upper, got {lo.flat[worst]} > {up.flat[worst]}"
         )
+    return shape
 
 
 # The references: one row at a time, as the textbooks have it.

@@ -39,7 +39,7 @@ from gt2lite.calibration import (
     plain_fraction,
     read_groups,
 )
-from gt2lite.datasets import SCALERS, Scaler, check_target
+from gt2lite.datasets import TRANSFORMS, Scaler, check_target
 from gt2lite.distribution import Distribution
 from gt2lite.explanations import Explanation, draw_background, explain_row, read_plane
 from gt2lite.memberships import ALPHA_0
@@ -917,7 +917,7 @@ class GT2Regressor(Stateful, Regressor):
         values, columns = encode_training(table)
         recipe, settings = self._recipe(len(values)), self._ensemble_settings()
         settings.check_callback(callback)
-        scaler = SCALERS[self.target_transform].fit(values, target)
+        scaler = Scaler.fit(values, target, self.target_transform)
         X, y = scaler.transform_X(values), scaler.transform_y(target)
         fitted = fit_systems(X, y, recipe, settings, read_seed(self.random_state), callback)
         fitted = count_leads(fitted, X)
@@ -965,7 +965,7 @@ class GT2Regressor(Stateful, Regressor):
     def _ensemble_settings(self) -> EnsembleSettings:
         """Return the settings that are not those of the recipe, checked."""
         if self.target_transform is not None:
-            one_of("target_transform", self.target_transform, filter(None, SCALERS))
+            one_of("target_transform", self.target_transform, TRANSFORMS)
         names = [field.name for field in fields(EnsembleSettings)]
         return EnsembleSettings(**{name: getattr(self, name) for name in names})
 

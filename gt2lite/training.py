@@ -1,8 +1,8 @@
 """Training by Algorithm 1 of the paper: recipes and presets, start values, Adam, `train`.
 
 The sections follow each other as a training uses them. `Recipe` holds all settings; `init_params`
-draws start values by k-means; `Adam` and `RunningMean` move one flat vector of parameters; `train`
-goes through the epochs. The loss itself is in `gt2lite.losses`, its gradient in `gt2lite._fast`.
+draws start values by k-means; `Adam` moves one flat vector of parameters; `train` goes through the
+epochs. The loss itself is in `gt2lite.losses`, its gradient in `gt2lite._fast`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -108,32 +108,27 @@ class Recipe:
     precision: str = "double"
 
     def __post_init__(self) -> None:
+        values = vars(self)  # each is replaced by the plain number that it stands for
         for name, high in _LARGEST.items():
-            self._set(name, whole(name, getattr(self, name), high=high))
+            values[name] = whole(name, values[name], high=high)
         for name, (low, top) in _RANGES.items():
-            self._set(name, between(name, getattr(self, name), low, top))
-        for name in ("weight_decay", "averaging"):  # 0 turns them off
-            highest = 1.0 if name == "averaging" else 1 / self.learning_rate
-            value = between(name, getattr(self, name), 0, highest, closed=True)
-            if value == highest:
-                raise ValueError(f"{name} must be below {highest:g}, got {value!r}")
-            self._set(name, value)
+            values[name] = between(name, values[name], low, top)
+        for name, highest in (("weight_decay", 1 / self.learning_rate), ("averaging", 1.0)):
+            values[name] = between(name, values[name], 0, highest, closed=True)  # 0 turns it off
+            if values[name] == highest:
+                raise ValueError(f"{name} must be below {highest:g}, got {highest!r}")
         for name, options in _CHOICES.items():
-            one_of(name, getattr(self, name), options)
+            one_of(name, values[name], options)
         if self.patience is not None:
-            self._set("patience", whole("patience", self.patience, high=_LARGEST["epochs"]))
+            values["patience"] = whole("patience", self.patience, high=_LARGEST["epochs"])
             if self.keep == "last":
                 raise ValueError(
                     f"patience must be None if keep='last', got {self.patience!r}: set "
                     "keep='validation' or keep='best', which compare epochs"
                 )
         if self.alphas is not None:
-            self._set("alphas", tuple(float(alpha) for alpha in vector("alphas", self.alphas)))
+            values["alphas"] = tuple(vector("alphas", self.alphas).tolist())
         make_objective(self.objective, self.coverage, self.alphas)
-
-    def _set(self, name: str, value: Any) -> None:
-        """Replace a setting by the plain number that it stands for."""
-        object.__setattr__(self, name, value)
 
     @property
     def planes(self) -> Objective:
@@ -224,14 +219,14 @@ def init_params(
     X = matrix("X", X)
     P, M = whole("n_rules", n_rules), X.shape[1]
     shapes = param_shapes(P, M, smf)
-    scale = between("sigma_scale", sigma_scale, 0, np.inf)
+    sigma = _std(X) * between("sigma_scale", sigma_scale, 0, np.inf)
     if one_of("start", start, STARTS) == "joint":
         c = _kmeans(X, P, rng)
     else:
         c = np.stack([rng.permutation(_kmeans_1d(x, P, rng)) for x in X.T], axis=1)  # (P, M)
     return {
         "c": c,
-        "raw_sigma": np.tile(_std(X) * scale, (P, 1)),
+        "raw_sigma": np.tile(sigma, (P, 1)),
         "raw_l": rng.uniform(0, 0.1, shapes["raw_l"]),
         "raw_r": rng.uniform(0, 0.1, shapes["raw_r"]),
         "a": rng.uniform(0, 0.01, shapes["a"]),
@@ -315,7 +310,7 @@ def _kmeans_1d(x: Array, n: int, rng: np.random.Generator, iterations: int = 100
     return centres
 
 
-# ------------------------------------------------------------------------------ Adam and averaging
+# -------------------------------------------------------------------------------------------- Adam
 
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8  # the usual values
 
@@ -389,34 +384,6 @@ class Adam:
         if self.weight_decay:
             self.decayed *= 1 - learning_rate * self.weight_decay
         self.vector -= change
-
-
-class RunningMean:
-    """A running mean of one flat vector, in which old values fade step by step.
-
-    Args:
-        mean: where the mean is kept; its first content does not count.
-        memory: share of the mean that remains after a step. In the first steps less remains, so
-            that the mean is over about the last tenth of all steps.
-
-    >>> mean = RunningMean(np.zeros(1), memory=0.9)
-    >>> mean.update(np.array([5.0]))  # the first value replaces the start
-    >>> mean.mean
-    array([5.])
-    """
-
-    def __init__(self, mean: Array, memory: float) -> None:
-        self.mean = mean
-        self.memory = memory
-        self._change = np.empty_like(mean)
-        self.steps = 0
-
-    def update(self, vector: Array) -> None:
-        """Take in the newest values."""
-        self.steps += 1
-        np.subtract(vector, self.mean, out=self._change)
-        self._change *= max(1 - self.memory, 10 / (9 + self.steps))
-        self.mean += self._change
 
 
 # ------------------------------------------------------------------------------------------- train
@@ -509,7 +476,11 @@ def train(
     rng = np.random.default_rng(seed)
     X_score, y_score = X, y
     if recipe.keep == "validation":
-        X, y, X_score, y_score = _set_aside(X, y, recipe.validation, rng)
+        if len(y) < 2:
+            raise ValueError(f"keep='validation' needs at least 2 rows, got {len(y)}")
+        n = min(max(round(recipe.validation * len(y)), 1), len(y) - 1)
+        aside, rows = (np.sort(part) for part in random_parts(len(y), [n], rng))
+        X, y, X_score, y_score = X[rows], y[rows], X[aside], y[aside]
     draw_inputs = draw_inputs or (lambda X, rng: X)
     if start is None:
         start = init_params(
@@ -527,35 +498,56 @@ def train(
             raise ValueError(f"start must have the parameters {wanted}, got {found}")
     dtype = PRECISIONS[recipe.precision]
     X, y = X.astype(dtype, copy=False), y.astype(dtype, copy=False)
-    training = _Training(start, recipe, loss or CompiledLoss(recipe.planes, dtype), len(y))
+    system = _Training(start, recipe, loss or CompiledLoss(recipe.planes, dtype), len(y))
+    moving, kept = system.moving, system.kept
+    history: list[float] = []
+    best, best_loss, best_epoch = kept.vector.copy(), math.inf, 0
+    # the last complete epoch, its parameters, and those to keep if training ended there; one
+    # object, so that Ctrl-C finds all of it or none
+    complete = 0, moving.vector.copy(), best
     try:
         with (
             one_blas_thread(),
             progress_bar(recipe.epochs, "training", "epoch", show=progress) as step_done,
         ):
             for epoch in range(1, recipe.epochs + 1):
-                training.learn(draw_inputs(X, rng), y, rng, epoch)
-                value = training.end_epoch(epoch, X_score, y_score)
-                answer = None if callback is None else callback(epoch, value, training.kept.params)
+                _, sound, _ = complete
+                mean = system.learn(draw_inputs(X, rng), y, rng, epoch)
+                if not (math.isfinite(mean) and np.isfinite(moving.vector).all()) or (
+                    epoch == recipe.epochs and system.has_diverged(mean)
+                ):
+                    raise system.divergence(epoch, sound, history)
+                value, keeping = mean, kept.vector.copy()
+                if recipe.keep != "last":
+                    value = system.score(X_score, y_score)
+                    if value < best_loss:
+                        best, best_loss, best_epoch = keeping, value, epoch
+                    keeping = best
+                history.append(mean)
+                complete = epoch, moving.vector.copy(), keeping
+                answer = None if callback is None else callback(epoch, value, kept.params)
                 step_done(f"loss {value:.4f}")
-                if training.is_patience_over(epoch):
+                if recipe.patience is not None and epoch - best_epoch >= recipe.patience:
                     break
                 if isinstance(answer, (bool, np.bool_)) and answer:
-                    training.check_end(epoch)
+                    if system.has_diverged(mean):
+                        raise system.divergence(epoch, sound, history[:-1])
                     break
     except KeyboardInterrupt:
-        if on_interrupt == "raise" or not training.can_end_here():
+        epoch, moving.vector[:], _ = complete
+        if on_interrupt == "raise" or not epoch or system.has_diverged(history[epoch - 1]):
             raise
         warn(
-            f"interrupted after epoch {training.complete[0]} of {recipe.epochs}: the parameters "
-            "learned so far are kept",
+            f"interrupted after epoch {epoch} of {recipe.epochs}: the parameters learned so far "
+            "are kept",
             InterruptedTrainingWarning,
         )
-    return training.result()
+    epoch, _, kept.vector[:] = complete
+    return Trained(as_double(kept.params), np.array(history[:epoch]))
 
 
 class _Training:
-    """A system in training: the parameters that move, those that are kept, and the best so far."""
+    """A system in training: the parameters that move, and those that are kept, their mean."""
 
     def __init__(self, start: Params, recipe: Recipe, loss: CompiledLoss, n_rows: int) -> None:
         self.recipe, self.loss = recipe, loss
@@ -571,18 +563,10 @@ class _Training:
             weight_decay=recipe.weight_decay,
             decayed=self.moving.b,
         )
-        self.average = RunningMean(self.kept.vector, recipe.averaging) if recipe.averaging else None
         self._worst = math.nan  # a loss above this, at the end, is divergence
-        self._history: list[float] = []
-        self._sound = self.moving.vector.copy()
-        self._best, self._best_loss, self._best_epoch = self.kept.vector.copy(), math.inf, 0
-        # the last complete epoch, its parameters, and those to keep if training ended there; one
-        # object, so that Ctrl-C finds all of it or none
-        self.complete = 0, self._sound, self._best
 
-    def learn(self, X: Array, y: Array, rng: np.random.Generator, epoch: int) -> None:
-        """Go through the rows once, batch by batch."""
-        self._sound[:] = self.moving.vector
+    def learn(self, X: Array, y: Array, rng: np.random.Generator, epoch: int) -> float:
+        """Go through the rows once, batch by batch, and return the mean loss."""
         count = epoch if self.recipe.bias_correction == "epochs" else None
         rows = _batches(len(y), self.recipe.batch_size, rng)  # (batches, B)
         X_rows, y_rows = X[rows], y[rows]
@@ -592,64 +576,34 @@ class _Training:
             for X_t, y_t in zip(batches, y_rows, strict=True):
                 g, ends = self.gradient(X_t, y_t)
                 self.adam.update(g, count)
-                if self.average is not None:
-                    self.average.update(self.moving.vector)
+                if self.recipe.averaging:  # at first over about the last tenth of all steps
+                    share = max(1 - self.recipe.averaging, 10 / (9 + self.adam.steps))
+                    self.kept.vector += share * (self.moving.vector - self.kept.vector)
                 found.append(ends)
                 if math.isnan(self._worst):
                     self._worst = DIVERGED * (1 + self.loss.value(ends, y_t, X_t))
             X_all = X_rows.reshape(-1, X.shape[1]).T  # (M, rows)
-            self._mean = self.loss.value(np.concatenate(found, axis=-1), y_rows.ravel(), X_all)
+            mean = self.loss.value(np.concatenate(found, axis=-1), y_rows.ravel(), X_all)
         self._batch = X_t, y_t
+        return mean
 
-    def end_epoch(self, epoch: int, X: Array, y: Array) -> float:
-        """Check an epoch, score it on some rows if `keep` compares epochs, and return its loss."""
-        if not (math.isfinite(self._mean) and np.isfinite(self.moving.vector).all()):
-            raise self._divergence(epoch)
-        if epoch == self.recipe.epochs:
-            self.check_end(epoch)
-        loss, keeping = self._mean, self.kept.vector.copy()
+    def has_diverged(self, mean: float) -> bool:
+        """Return whether a training that ends here, and keeps that, has diverged.
+
+        That is so if the mean loss, or the loss after the last step, is far above the first.
+        """
         if self.recipe.keep != "last":
-            loss = self._score(epoch, X, y)
-            keeping = self._best
-        self._history.append(self._mean)
-        self.complete = epoch, self.moving.vector.copy(), keeping
-        return loss
-
-    def check_end(self, epoch: int) -> None:
-        """Raise an error if a training that ends with this epoch, and keeps it, has diverged."""
-        if self.recipe.keep == "last" and self._has_diverged(self._mean):
-            raise self._divergence(epoch)
-
-    def can_end_here(self) -> bool:
-        """Return whether there is a complete epoch to keep, of a training that converges."""
-        epoch, moving, _ = self.complete
-        if not epoch or self.recipe.keep != "last":
-            return bool(epoch)
-        self.moving.vector[:] = moving
-        return not self._has_diverged(self._history[epoch - 1])
-
-    def is_patience_over(self, epoch: int) -> bool:
-        """Return whether the best epoch is too long ago."""
-        patience = self.recipe.patience
-        return patience is not None and epoch - self._best_epoch >= patience
-
-    def result(self) -> Trained:
-        """Return the parameters to keep, the last or the best, of the complete epochs."""
-        epoch, _, keeping = self.complete
-        self.kept.vector[:] = keeping
-        return Trained(as_double(self.kept.params), np.array(self._history[:epoch]))
-
-    def _has_diverged(self, mean: float) -> bool:
-        """Return whether a mean loss, or the loss after the last step, is far above the first."""
+            return False
         X_t, y_t = self._batch  # no batch follows that would show a bad last step
         with quiet():
             _, ends = self.gradient(X_t, y_t)
             last = self.loss.value(ends, y_t, X_t)
         return not (mean <= self._worst and last <= self._worst)  # NaN is not
 
-    def _divergence(self, epoch: int) -> DivergenceError:
-        self.moving.vector[:] = self._sound
-        losses, recipe = np.array(self._history[: epoch - 1]), self.recipe
+    def divergence(self, epoch: int, sound: Array, history: list[float]) -> DivergenceError:
+        """Return the error of an epoch, given parameters and losses of those before it."""
+        self.moving.vector[:] = sound
+        recipe = self.recipe
         advice = (
             f"training diverged in epoch {epoch} of {recipe.epochs}: the loss is no longer finite, "
             f"or {DIVERGED:g} times what it was at the start. Try a learning_rate below "
@@ -657,33 +611,18 @@ class _Training:
             "and check that X and y are scaled to about unit standard deviation and free of "
             "extreme outliers. The error's `params` hold the last finite state."
         )
-        return DivergenceError(advice, self.moving.params, losses)
+        return DivergenceError(advice, self.moving.params, np.array(history))
 
-    def _score(self, epoch: int, X: Array, y: Array) -> float:
-        """Return the loss of the kept parameters on some rows, and remember the best."""
+    def score(self, X: Array, y: Array) -> float:
+        """Return the loss of the kept parameters on some rows."""
         with quiet():
             ends = Planes(self.kept.params, X).ends(self.recipe.planes.alphas)
-            found = self.loss.value(ends, y, X.T)
-        if found < self._best_loss:
-            self._best, self._best_loss = self.kept.vector.copy(), found
-            self._best_epoch = epoch
-        return found
+            return self.loss.value(ends, y, X.T)
 
 
 def as_double(params: Params) -> Params:
     """Return a copy of parameters in double precision."""
     return {name: value.astype(float) for name, value in params.items()}
-
-
-def _set_aside(
-    X: Array, y: Array, share: float, rng: np.random.Generator
-) -> tuple[Array, Array, Array, Array]:
-    """Return inputs and targets to train on, and a random share of them for validation."""
-    n = min(max(round(share * len(y)), 1), len(y) - 1)
-    if n < 1:
-        raise ValueError(f"keep='validation' needs at least 2 rows, got {len(y)}")
-    aside, learn = (np.sort(rows) for rows in random_parts(len(y), [n], rng))
-    return X[learn], y[learn], X[aside], y[aside]
 
 
 def _batches(n_rows: int, size: int, rng: np.random.Generator) -> IntArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import shutil
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +13,6 @@ from gt2lite import datasets
 from gt2lite.datasets import (
     DATASETS,
     DataError,
-    LogScaler,
     Scaler,
     data_path,
     load_dataset,
@@ -65,65 +64,31 @@ def data_copy(tmp_path, monkeypatch):
     return tmp_path / "ww.csv.gz"
 
 
-def test_loading_twice_gives_independent_frozen_data():
-    one, two = load_dataset("pm"), load_dataset("pm")
-    kept = two.X.copy(), two.y.copy(), two.groups.copy()
-    one.X[:], one.y[:], one.groups[:] = -1, -1, -1
-    for array, copy in zip((two.X, two.y, two.groups), kept, strict=True):
-        np.testing.assert_array_equal(array, copy)
-    with pytest.raises(FrozenInstanceError):
-        one.name = "other"
-
-
-@pytest.mark.parametrize("name", ["wine", "WW", "", None, 3, "../data/ww"])
-def test_an_unknown_name_is_refused_with_the_known_ones(name):
-    with pytest.raises(ValueError, match="'ww', 'pm', 'aids', 'pp', got"):
-        load_dataset(name)
-
-
-def flip(packed, at):
-    return packed[:at] + bytes([packed[at] ^ 0xFF]) + packed[at + 1 :]
-
-
 @pytest.mark.parametrize(
     "damage",
     [
         lambda packed: gzip.compress(gzip.decompress(packed).replace(b"0.27", b"0.28", 1)),
-        *(lambda packed, n=n: packed[:n] for n in (0, 5, 100, -1)),
-        *(lambda packed, at=at: flip(packed, at) for at in (10, 1000, -6)),
+        lambda packed: packed[:100],
+        lambda packed: packed[:1000] + b"\x00\xff" + packed[1002:],
         lambda packed: b"fixed acidity,quality\n7,6\n",
     ],
 )
-def test_a_damaged_file_is_found(data_copy, damage):
+def test_a_damaged_or_missing_file_is_found(data_copy, damage):
     assert load_dataset("ww").X.shape == (4898, 11)
     data_copy.write_bytes(damage(data_copy.read_bytes()))
     with pytest.raises(DataError, match=r"ww\.csv\.gz .*extract\.py"):
         load_dataset("ww")
-
-
-def test_a_missing_file_is_found(data_copy):
     data_copy.unlink()
     with pytest.raises(DataError, match=r"ww\.csv\.gz is missing: .*extract\.py.*reinstall"):
         load_dataset("ww")
-
-
-def test_data_lies_beside_the_package_in_a_checkout_and_inside_it_when_installed(
-    tmp_path, monkeypatch
-):
-    package = tmp_path / "gt2lite"
-    package.mkdir()
-    monkeypatch.setattr(datasets, "__file__", str(package / "datasets.py"))
-    assert data_path() == package / "data"  # neither exists: the installed place is named
-    (tmp_path / "data").mkdir()
-    assert data_path("ww.csv.gz") == tmp_path / "data" / "ww.csv.gz"
-    (package / "data").mkdir()
-    assert data_path("ww.csv.gz") == package / "data" / "ww.csv.gz"
+    with pytest.raises(ValueError, match="'ww', 'pm', 'aids', 'pp', got"):
+        load_dataset("../data/ww")
 
 
 # --------------------------------------------------------------------- scaling
 
 
-@pytest.mark.parametrize("value", [0.0, 0.1, 1 / 3, -2.7e8, 1e-300, 1e-310])
+@pytest.mark.parametrize("value", [0.0, 0.1, -2.7e8, 1e-310])
 def test_a_constant_column_gets_std_exactly_1_and_becomes_exactly_0(value):
     column = np.full(1000, value)
     scaler = Scaler.fit(column[:, None], column)
@@ -135,29 +100,28 @@ def test_a_constant_column_gets_std_exactly_1_and_becomes_exactly_0(value):
     assert Scaler.fit(varying, [0.0, 1.0]).x_std[0] == pytest.approx(5e-10, rel=1e-6)
 
 
-@pytest.mark.parametrize("shape", [(), (3,), (3, 1), (2, 3, 4)])
-@pytest.mark.parametrize("kind", [Scaler, LogScaler])
-def test_inverse_y_undoes_transform_y_in_any_shape(kind, shape):
-    scaler = kind.fit([[1.0], [2.0], [3.0]], [10.0, 20.0, 60.0])
+@pytest.mark.parametrize("shape", [(), (2, 3, 4)])
+@pytest.mark.parametrize("transform", [None, "log"])
+def test_inverse_y_undoes_transform_y_in_any_shape(transform, shape):
+    scaler = Scaler.fit([[1.0], [2.0], [3.0]], [10.0, 20.0, 60.0], transform)
     y = 1.0 + np.arange(np.prod(shape, dtype=int)).reshape(shape)
     back = scaler.inverse_y(scaler.transform_y(y))
     assert np.shape(back) == shape
     np.testing.assert_allclose(back, y, rtol=1e-12)
 
 
-def test_a_log_scaler_learns_logarithms():
-    y = np.array([1.0, 10.0, 100.0])
-    X = np.arange(3.0)[:, None]
-    scaler, plain = LogScaler.fit(X, y), Scaler.fit(X, np.log(y))
+def test_with_the_log_transform_a_scaler_learns_logarithms():
+    X, y = np.arange(3.0)[:, None], np.array([1.0, 10.0, 100.0])
+    scaler, plain = Scaler.fit(X, y, "log"), Scaler.fit(X, np.log(y))
     np.testing.assert_array_equal(scaler.transform_y(y), plain.transform_y(np.log(y)))
-    assert scaler.without_transform().y_std == plain.y_std
-    assert type(scaler.without_transform()) is Scaler and plain.without_transform() is plain
+    assert scaler.without_transform().transform_y(2.0) == plain.transform_y(2.0)
+    assert plain.without_transform() is plain
     assert (scaler.learned_name("y"), plain.learned_name("y")) == ("log(y)", "y")
     bounds = np.array([-np.inf, 0.0, np.inf])
     assert scaler.inverse_bounds(bounds)[[0, 2]].tolist() == [0.0, np.inf]
     assert plain.inverse_bounds(bounds)[[0, 2]].tolist() == [-np.inf, np.inf]
     with pytest.raises(ValueError, match=r"y must be above 0 .* got 0 in row 1"):
-        LogScaler.fit(X, [1.0, 0.0, 2.0])
+        Scaler.fit(X, [1.0, 0.0, 2.0], "log")
     far = scaler.inverse_bounds(np.array([0.0, 1e3, 1e100]))  # no row takes the others with it
     assert np.isfinite(far).all() and far[0] == scaler.inverse_y(0.0) and far[1] == far[2] > 1e308
 
@@ -171,9 +135,6 @@ def test_numbers_of_any_size_are_scaled_to_the_same_digits():
         np.testing.assert_array_equal(odd.x_std, np.ldexp(plain.x_std, power))
         np.testing.assert_array_equal(odd.transform_X(np.ldexp(X, power)), plain.transform_X(X))
         assert odd.y_std == np.ldexp(plain.y_std, power)
-    both = Scaler.fit(np.column_stack([X, 1e200 * X[:, 0]]), y)
-    np.testing.assert_array_equal(both.x_std[:2], plain.x_std)
-    assert both.x_std[2] == pytest.approx(1e200 * both.x_std[0])
 
 
 @pytest.mark.parametrize(
@@ -206,48 +167,21 @@ def all_rows(parts):
     return np.concatenate([parts.train, parts.calibration, parts.test])
 
 
-@pytest.mark.parametrize(
-    ("n", "expected"),
-    [
-        (4898, (3429, 734, 735)),
-        (5875, (4112, 882, 881)),
-        (2139, (1497, 321, 321)),
-        (9568, (6698, 1435, 1435)),
-        (100, (70, 15, 15)),
-        (6, (4, 1, 1)),
-    ],
-)
-def test_train_and_test_are_rounded_and_calibration_is_the_rest(n, expected):
-    parts = split(n, seed=0)
-    assert sizes(parts) == expected
-    assert sorted(all_rows(parts).tolist()) == list(range(n))
+def test_train_and_test_are_rounded_and_calibration_is_the_rest():
+    for n, expected in ((4898, (3429, 734, 735)), (5875, (4112, 882, 881)), (6, (4, 1, 1))):
+        parts, other = split(n, seed=0), split(n, seed=1)
+        assert sizes(parts) == expected
+        assert sorted(all_rows(parts).tolist()) == list(range(n))
+        np.testing.assert_array_equal(all_rows(parts), all_rows(split(n, seed=0)))
+        assert n == 6 or set(parts.test) != set(other.test)
+    for wrong in ({"n": 5}, {"n": 10.0}, {"seed": None}, {"groups": np.arange(9)}):
+        with pytest.raises(ValueError, match=f"{next(iter(wrong))} must"):
+            split(**({"n": 10, "seed": 0} | wrong))
 
 
-def test_a_seed_gives_the_same_split_again_and_another_seed_another():
-    for groups in (None, np.repeat(np.arange(20), 25)):
-        one, same, other = (split(500, seed, groups=groups) for seed in (1, 1, 2))
-        np.testing.assert_array_equal(all_rows(one), all_rows(same))
-        assert set(one.test) != set(other.test)
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        *({"n": n} for n in (-1, 0, 5, 10.0, True)),
-        *({"seed": seed} for seed in (None, -1, 0.5)),
-        *({"groups": groups} for groups in ([0, 1] * 5, np.arange(9))),
-    ],
-    ids=str,
-)
-def test_invalid_arguments_of_a_split_are_refused(arguments):
-    with pytest.raises(ValueError, match=f"{next(iter(arguments))} must"):
-        split(**({"n": 10, "seed": 0} | arguments))
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_a_group_split_keeps_patients_apart_with_shares_within_half_a_patient(seed):
+def test_a_group_split_keeps_patients_apart_with_shares_within_half_a_patient():
     groups = load_dataset("pm").groups
-    plain, parts = split(len(groups), seed), split(len(groups), seed, groups=groups)
+    plain, parts = split(len(groups), 0), split(len(groups), 0, groups=groups)
     assert set(groups[plain.train]) == set(groups[plain.test]) == set(range(1, 43))
     patients = [set(groups[rows]) for rows in (parts.train, parts.calibration, parts.test)]
     assert sum(map(len, patients)) == len(set.union(*patients)) == 42
@@ -257,23 +191,12 @@ def test_a_group_split_keeps_patients_apart_with_shares_within_half_a_patient(se
     assert abs(len(parts.test) - 881) <= half
 
 
-def test_a_group_split_does_not_favour_large_groups():
-    groups = load_dataset("pm").groups
-    drawn = np.zeros(43)
-    for seed in range(300):
-        drawn[np.unique(groups[split(len(groups), seed, groups=groups).test])] += 1
-    large = np.bincount(groups)[1:] > 140
-    assert drawn[1:][large].mean() == pytest.approx(drawn[1:][~large].mean(), rel=0.15)
-
-
 @pytest.mark.parametrize(
     ("counts", "expected"),
     [
-        ((15, 70, 15), {(70, 15, 15)}),
         ((1, 1, 98), {(98, 1, 1)}),
         ((40, 30, 30), {(40, 30, 30)}),
         ((10,) * 10, {(70, 10, 20), (70, 20, 10)}),
-        ((1,) * 100, {(70, 15, 15)}),
     ],
 )
 def test_shares_come_as_near_as_whole_groups_allow(counts, expected):
@@ -285,13 +208,14 @@ def test_shares_come_as_near_as_whole_groups_allow(counts, expected):
 # --------------------------------------------------------------------- prepare
 
 
-@pytest.fixture(scope="module")
-def wine():
-    return load_dataset("ww")
-
-
-def test_prepared_parts_are_the_scaled_rows_of_the_split(wine):
-    done, rows = prepare(wine, seed=4), split(4898, seed=4)
+def test_prepared_parts_are_the_rows_of_the_split_scaled_by_the_training_set_only():
+    wine, rows = load_dataset("ww"), split(4898, seed=4)
+    unseen = np.concatenate([rows.calibration, rows.test])
+    spoiled = replace(wine, X=wine.X.copy(), y=wine.y.copy())
+    spoiled.X[unseen], spoiled.y[unseen] = 1e6, -1e6
+    before, done = prepare(spoiled, seed=4).scaler, prepare(wine, seed=4)
+    for name in ("x_mean", "x_std", "y_mean", "y_std"):
+        np.testing.assert_array_equal(getattr(before, name), getattr(done.scaler, name))
     for X, y, part in (
         (done.X_train, done.y_train, rows.train),
         (done.X_cal, done.y_cal, rows.calibration),
@@ -299,34 +223,9 @@ def test_prepared_parts_are_the_scaled_rows_of_the_split(wine):
     ):
         np.testing.assert_array_equal(X, done.scaler.transform_X(wine.X[part]))
         np.testing.assert_allclose(done.scaler.inverse_y(y), wine.y[part])
-    np.testing.assert_array_equal(done.split.test, rows.test)
-
-
-def test_scaling_uses_the_training_set_only(wine):
-    rows = split(4898, seed=0)
-    X, y = wine.X.copy(), wine.y.copy()
-    unseen = np.concatenate([rows.calibration, rows.test])
-    X[unseen], y[unseen] = 1e6, -1e6
-    before, after = prepare(wine, 0), prepare(replace(wine, X=X, y=y), 0)
-    np.testing.assert_array_equal(before.scaler.x_mean, after.scaler.x_mean)
-    np.testing.assert_array_equal(before.scaler.x_std, after.scaler.x_std)
-    assert (before.scaler.y_mean, before.scaler.y_std) == (after.scaler.y_mean, after.scaler.y_std)
-    np.testing.assert_allclose(before.X_train.mean(axis=0), 0, atol=1e-10)
-    np.testing.assert_allclose(before.X_train.std(axis=0), 1)
-
-
-def test_authors_scaling_uses_every_row_and_keeps_the_split(wine):
-    ours, theirs = prepare(wine, 0), prepare(wine, 0, scaling="authors")
+    theirs = prepare(wine, 4, scaling="authors")  # every row
     np.testing.assert_array_equal(theirs.scaler.x_mean, wine.X.mean(axis=0))
-    assert theirs.scaler.y_mean == wine.y.mean() != ours.scaler.y_mean
-    np.testing.assert_array_equal(theirs.split.train, ours.split.train)
-    np.testing.assert_allclose(theirs.X_test, ours.X_test, atol=0.3)  # the leak is small
-
-
-def test_prepare_changes_no_data_and_refuses_invalid_arguments(wine):
-    X = wine.X.copy()
-    prepare(wine, 0).X_train[:] = 0
-    np.testing.assert_array_equal(wine.X, X)
+    np.testing.assert_array_equal(theirs.split.train, rows.train)
     with pytest.raises(ValueError, match="scaling must"):
         prepare(wine, 0, scaling="test")
     with pytest.raises(ValueError, match="by_group"):

@@ -6,8 +6,6 @@ autograd, and against differences of the loss itself.
 
 from __future__ import annotations
 
-import contextlib
-
 import numpy as np
 import pytest
 from autograd import grad, make_vjp
@@ -110,28 +108,15 @@ def test_ends_are_those_of_the_formulas(case):
     np.testing.assert_allclose(fast, reference, rtol=0, atol=1e-12 * np.abs(reference).max())
 
 
-@pytest.mark.parametrize("far", [10.0, 1e3, 1e6])
-@pytest.mark.parametrize("M", [3, 600])
-def test_ends_are_those_of_the_formulas_far_from_every_centre(far, M):
+@pytest.mark.parametrize(("far", "M"), [(10.0, 3), (1e6, 3), (1e3, 600)])
+def test_ends_are_those_of_the_formulas_far_away_in_any_order_of_wide_planes(far, M):
     params, X, _ = a_problem(M=M, far=far)
-    kappa = np.array([1.0, 0.4, 1e-3, 0.0])
+    kappa = np.array([0.4, 1.0, 1e-3, 0.0, 0.0])
     fast, reference = fast_ends(params, X, kappa), reference_ends(params, X, kappa)
     scale = np.abs(reference).max(axis=(0, 1))
     assert (np.abs(fast - reference) <= 1e-12 * scale).all()
-
-
-@pytest.mark.parametrize("kappa", [[0.4, 1.0], [0.3, 1.0, 0.3, 0.0], [0.1, 0.7, 0.0, 0.0], [0.0]])
-def test_planes_that_have_a_width_may_come_in_any_order(kappa):
-    params, X, _ = a_problem()
-    found = fast_ends(params, X, np.array(kappa))
-    np.testing.assert_allclose(found, reference_ends(params, X, kappa), rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("kappa", [[0.0, 1.0], [1.0, 0.0, 0.4], [0.0, 0.4, 0.0, 1.0]])
-def test_planes_without_a_width_are_refused_before_others(kappa):
-    params, X, _ = a_problem()
     with pytest.raises(ValueError, match="kappa must have its zeros last"):
-        fast_ends(params, X, np.array(kappa))
+        fast_ends(params, X, kappa[::-1])
 
 
 # Gradients
@@ -229,38 +214,11 @@ def test_the_gradient_in_single_precision_is_that_in_double_precision(M, share):
     np.testing.assert_allclose(g_single, g, rtol=0, atol=1e-3 * np.abs(g).max())
 
 
-@pytest.mark.parametrize("smf", ["per_input", "scalar"])
-def test_flat_parameters_are_views_of_one_vector_and_a_copy(smf):
-    params, _, _ = a_problem(smf=smf)
-    before = {name: value.copy() for name, value in params.items()}
-    flat = Flat(params)
-    for name, value in params.items():
-        np.testing.assert_array_equal(flat.params[name], value)
-    np.testing.assert_array_equal(flat.raw_shares, [params["raw_l"], params["raw_r"]])
-    np.testing.assert_array_equal(flat.b, np.column_stack([params["a"], params["a0"]]))
-    flat.vector += 1
-    for name, value in before.items():
-        np.testing.assert_array_equal(params[name], value)
-        np.testing.assert_array_equal(flat.params[name], value + 1)
-    np.testing.assert_array_equal(flat.raw_shares[1], before["raw_r"] + 1)
-    np.testing.assert_array_equal(flat.b[:, -1], before["a0"] + 1)
-
-
-@pytest.mark.parametrize("fails", [False, True])
-def test_quiet_puts_numpy_back_as_it_was(fails):
-    before = np.getbufsize(), np.geterr()
-    with contextlib.suppress(RuntimeError), quiet():
-        assert np.geterr()["invalid"] == "ignore"
-        if fails:
-            raise RuntimeError
-    assert (np.getbufsize(), np.geterr()) == before
-
-
 # The checker can fail
 
 
-@pytest.mark.parametrize("name", ["c", "raw_sigma", "raw_l", "raw_r", "a", "a0"])
-def test_a_wrong_gradient_is_caught(name):
+@pytest.mark.parametrize("name", ["c", "raw_r", "a0"])
+def test_a_wrong_gradient_is_caught_and_a_kink_is_seen(name):
     params, X, y = a_problem()
 
     def f(value):
@@ -273,9 +231,5 @@ def test_a_wrong_gradient_is_caught(name):
     for wrong in (-right, off_by_one_percent, 0 * right, np.nan * right, right.ravel()[:-1]):
         with pytest.raises(AssertionError):
             check_gradient(f, params[name], wrong)
-
-
-def test_one_sided_differences_see_a_kink():
     below, above = one_sided(lambda v: abs(v[0]) + 2 * v[1], np.zeros(2))
-    np.testing.assert_allclose(below, [-1, 2], rtol=0, atol=1e-9)
-    np.testing.assert_allclose(above, [1, 2], rtol=0, atol=1e-9)
+    np.testing.assert_allclose([below, above], [[-1, 2], [1, 2]], rtol=0, atol=1e-9)

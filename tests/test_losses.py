@@ -31,57 +31,31 @@ def test_the_mean_pinball_loss_is_smallest_at_the_quantile():
 
 def test_log_cosh_by_hand():
     # cosh(ln 2) = (2 + 1/2) / 2 = 5/4
-    error = np.array([math.log(2), -math.log(2), 0.0, 1.0])
-    expected = [math.log(1.25), math.log(1.25), 0, math.log(math.cosh(1))]
-    np.testing.assert_allclose(log_cosh(error), expected, rtol=0, atol=1e-15)
-
-
-@pytest.mark.parametrize("size", [1e3, 1e6, 1e300])
-def test_log_cosh_does_not_overflow(size):
-    np.testing.assert_allclose(log_cosh(np.array([size, -size])), size - math.log(2), rtol=1e-15)
-
-
-@pytest.mark.parametrize("at", [-1e6, -3.0, -0.1, 0.0, 0.1, 3.0, 1e6])
-def test_the_slope_of_log_cosh_is_tanh(at):
-    assert grad(log_cosh)(at) == pytest.approx(math.tanh(at), abs=1e-15)
+    error = np.array([math.log(2), -math.log(2), 0.0, 1e300])
+    expected = [math.log(1.25), math.log(1.25), 0, 1e300]
+    np.testing.assert_allclose(log_cosh(error), expected, rtol=1e-15, atol=1e-15)
+    for at in (-1e6, -3.0, 0.0, 0.1):
+        assert grad(log_cosh)(at) == pytest.approx(math.tanh(at), abs=1e-15)
 
 
 # Objectives
 
 
-def test_the_dual_objective_teaches_alpha_0_alone():
-    objective = make_objective("dual", 0.9)
-    np.testing.assert_array_equal(objective.alphas, [0.01, 0.5, 1])
-    np.testing.assert_array_equal(objective.kappa, kappa_of([0.01, 0.5, 1]))
-    np.testing.assert_array_equal(objective.levels, [0.9])
-
-
-def test_the_planes_of_the_aligned_objective():
-    objective = make_objective("aligned")
-    np.testing.assert_allclose(objective.levels, [0.99, 0.95, 0.9, 0.5], atol=1e-12)
-    np.testing.assert_allclose(objective.alphas, [0.01, 0.0695, 0.1529, 0.7292, 1], atol=5e-5)
-    z = NormalDist().inv_cdf
-    expected = [z(0.995), z(0.975), z(0.95), z(0.75), 0]
-    np.testing.assert_allclose(objective.kappa, np.array(expected) / z(0.995), rtol=0, atol=1e-12)
-
-
-def test_aligned_levels_follow_the_normal_law_on_any_planes():
+def test_the_planes_and_levels_of_objectives():
+    dual, aligned = make_objective("dual", 0.9), make_objective("aligned")
+    np.testing.assert_array_equal(dual.alphas, [0.01, 0.5, 1])
+    np.testing.assert_array_equal(dual.kappa, kappa_of([0.01, 0.5, 1]))
+    np.testing.assert_array_equal(dual.levels, [0.9])  # alpha_0 alone learns
+    np.testing.assert_allclose(aligned.levels, [0.99, 0.95, 0.9, 0.5], atol=1e-12)
+    np.testing.assert_allclose(aligned.alphas, [0.01, 0.0695, 0.1529, 0.7292, 1], atol=5e-5)
+    for coverage, levels in ((0.95, [0.95, 0.9, 0.5]), (0.5, [0.5]), (0.2, [0.2])):
+        found = make_objective("aligned", coverage)
+        np.testing.assert_allclose(found.levels, levels, rtol=0, atol=1e-12)
+        assert found.alphas[0] == 0.01 and (np.diff(found.alphas) > 0).all()
     # a plane as wide as kappa times the one that covers 0.9 covers 2 Phi(kappa z(0.95)) - 1
-    objective = make_objective("aligned", 0.9, alphas=(0.01, 0.2, 1))
-    normal = NormalDist()
+    found, normal = make_objective("aligned", 0.9, alphas=(0.01, 0.2, 1)), NormalDist()
     expected = 2 * normal.cdf(kappa_of(0.2) * normal.inv_cdf(0.95)) - 1
-    np.testing.assert_allclose(objective.levels, [0.9, expected], rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("coverage", "levels"),
-    [(0.95, [0.95, 0.9, 0.5]), (0.9, [0.9, 0.5]), (0.5, [0.5]), (0.2, [0.2])],
-)
-def test_aligned_levels_stay_below_that_of_alpha_0(coverage, levels):
-    objective = make_objective("aligned", coverage)
-    np.testing.assert_allclose(objective.levels, levels, rtol=0, atol=1e-12)
-    assert objective.alphas[0] == 0.01
-    assert (np.diff(objective.alphas) > 0).all()
+    np.testing.assert_allclose(found.levels, [0.9, expected], rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -89,10 +63,8 @@ def test_aligned_levels_stay_below_that_of_alpha_0(coverage, levels):
     [
         ({"name": "both"}, "objective must be one of 'dual', 'aligned', got 'both'"),
         ({"coverage": 1.0}, "coverage must be a number in"),
-        ({"coverage": 0}, "coverage must be a number in"),
         ({"coverage": math.nextafter(1, 0)}, "coverage must be below 1 by more than rounding"),
         ({"alphas": (0.5, 1)}, r"alphas must lie in \[0.01, 1\] with 0.01 among them"),
-        ({"alphas": (0.001, 0.01, 1)}, "alphas must lie in"),
         ({"alphas": (0.01, 1.1)}, "alphas must lie in"),
         ({"alphas": ()}, "alphas must be"),
         ({"alphas": (0.01, math.nan)}, "alphas .*finite"),
@@ -144,18 +116,9 @@ def test_the_closed_form_is_the_loss_and_its_gradient(name, N):
         check_gradient(lambda ends: loss(ends, y, objective), ends, gradient)
 
 
-def test_the_loss_is_a_mean_over_samples():
-    objective = OBJECTIVES["dual"]
-    rng = np.random.default_rng(1)
-    ends, y = rng.normal(size=(2, 3, 10)), rng.normal(size=10)
-    single = [loss(ends[:, :, i : i + 1], y[i : i + 1], objective) for i in range(10)]
-    assert loss(ends, y, objective) == pytest.approx(np.mean(single), abs=1e-14)
-
-
-@pytest.mark.parametrize("size", [1e6, 1e100])
-def test_loss_and_gradient_are_finite_for_large_errors(size):
+def test_loss_and_gradient_are_finite_for_large_errors():
     objective = OBJECTIVES["aligned"]
-    value, gradient = loss_and_gradient(np.zeros((2, 5, 2)), np.array([size, -size]), objective)
+    value, gradient = loss_and_gradient(np.zeros((2, 5, 2)), np.array([1e100, -1e100]), objective)
     assert math.isfinite(value)
     assert np.isfinite(gradient).all()
 

@@ -56,30 +56,6 @@ def test_ends_by_hand():
         assert_ends(reduce(f_lower, f_upper, y)[:2], (1.6, 4.8), y)
 
 
-def test_the_printed_form_of_the_lower_end_is_a_misprint():
-    # The paper prints lower firings before the switch for both ends. For the lower end that
-    # is no minimum, at any switch point.
-    f_lower, f_upper, y = [0.2, 0.4, 0.1], [0.6, 0.8, 0.5], np.array([1.0, 2.0, 4.0])
-    y_l, y_r = type_reduce(f_lower, f_upper, y)
-    printed = [np.average(y, weights=[*f_lower[:switch], *f_upper[switch:]]) for switch in range(4)]
-    meant = [np.average(y, weights=[*f_upper[:switch], *f_lower[switch:]]) for switch in range(4)]
-    assert min(printed) > y_l + 0.2
-    assert min(meant) == pytest.approx(y_l, abs=1e-12)
-    assert max(printed) == pytest.approx(y_r, abs=1e-12)  # right for the upper end
-
-
-def test_one_rule_gives_its_consequent():
-    assert type_reduce([0.0], [0.3], [2.5]) == (2.5, 2.5)
-    assert karnik_mendel([0.0], [0.5], [2.5])[:2] == (2.5, 2.5)
-    assert enumerate_weights([0.0], [0.5], [2.5]) == (2.5, 2.5)
-
-
-def test_without_lower_firings_the_ends_are_the_extreme_consequents_that_can_fire():
-    y = [2, 1, 3, 9]
-    assert_ends(type_reduce(np.zeros(4), [0.3, 0.1, 0.2, 0.1], y), (1, 9), y)
-    assert_ends(type_reduce(np.zeros(4), [0.3, 0, 0.2, 0], y), (2, 3), y)
-
-
 # Three roads to the same number
 
 
@@ -127,104 +103,69 @@ def rows_of(firing):
 
 
 @given(rows_of(st.floats(0.01, 1)))
-@settings(deadline=None, derandomize=True)
+@settings(deadline=None, derandomize=True, max_examples=60)
 def test_they_agree_on_whatever_hypothesis_finds(row):
     assert_all_agree(*(v[None] for v in row))
 
 
 @given(rows_of(st.floats(1e-300, 1)))
 @example(([0.0, 0.0], [1.0, 1e-300], [1.0, 0.0]))  # 1 - 1e-300 is 1: the iteration sits there
-@settings(deadline=None, derandomize=True)
+@settings(deadline=None, derandomize=True, max_examples=60)
 def test_fast_is_exact_where_rounding_holds_the_iteration_up(row):
     assert_ends(type_reduce(*row), enumerate_weights(*row), row[2])
 
 
 @pytest.mark.slow  # to import it takes seconds
-@pytest.mark.parametrize("algorithm", ["KM_algorithm", "EIASC_algorithm"])
-def test_an_independent_library_agrees(algorithm):
+def test_an_independent_library_agrees():
     pyit2fls = pytest.importorskip("pyit2fls")
-    f_lower, f_upper, y = random_rows(6, N=200, P=8)
+    f_lower, f_upper, y = random_rows(6, N=100, P=8)
     fast = np.array(type_reduce(f_lower, f_upper, y))
     for i in range(len(y)):
         # its rows are [y, y, f_lower, f_upper]: a consequent may be an interval there
         table = np.column_stack([y[i], y[i], f_lower[i], f_upper[i]])
-        assert_ends(fast[:, i], getattr(pyit2fls, algorithm)(table), y[i])
+        assert_ends(fast[:, i], pyit2fls.EIASC_algorithm(table), y[i])
 
 
-@pytest.mark.parametrize("more", [0, 30])
-def test_suffix_sums_by_subtraction_would_be_wrong(more):
-    # Rule 0 fires with 1, the others with 1e-17, and no rule has to fire at all: the upper
-    # end is that of rule 2 alone. 1 + 2e-17 is 1 in floating point, so that total - prefix
-    # says that nothing is left once rule 0 is passed.
-    f_lower, f_upper, y = np.zeros(3), np.array([1.0, 1e-17, 1e-17]), np.array([1.0, 2.0, 3.0])
-    f_lower, f_upper = (np.pad(f, (0, more)) for f in (f_lower, f_upper))  # rules that do not fire
-    y = np.append(y, 4.0 + np.arange(more))
-
-    def naive(f_lower, f_upper, y):
-        weight = np.cumsum(f_lower) + (f_upper.sum() - np.cumsum(f_upper))
-        moment = np.cumsum(f_lower * y) + ((f_upper * y).sum() - np.cumsum(f_upper * y))
-        fires = weight > 0
-        return max(moment[fires] / weight[fires], default=math.nan)
-
-    assert not abs(naive(f_lower, f_upper, y) - 3) < 0.5
-    assert_ends(type_reduce(f_lower, f_upper, y), (1, 3), y)
-    f_upper[1:3] = 0.1  # and it is the size of the firings that does it
-    assert naive(f_lower, f_upper, y) == pytest.approx(3, abs=1e-12)
+def test_small_firings_count_beside_large_ones():
+    # Rule 0 fires with 1, the others with 1e-17, and no rule has to fire at all: the upper end is
+    # that of rule 2 alone. 1 + 2e-17 is 1 in floating point: total - prefix would leave nothing.
+    y = np.array([1.0, 2.0, 3.0, 4.0])
+    assert_ends(type_reduce(np.zeros(4), [1.0, 1e-17, 1e-17, 0.0], y), (1, 3), y)
 
 
-def test_the_iteration_needs_few_steps_and_counts_them():
-    for row in zip(*random_rows(8, N=20, P=10), strict=True):
-        assert 2 <= karnik_mendel(*row)[2] <= 20
+# Invariance and shapes
 
 
-# Invariance
-
-
-def test_rows_do_not_know_of_each_other():
-    f_lower, f_upper, y = random_rows(10)
-    together = np.array(type_reduce(f_lower, f_upper, y))
-    backwards = np.array(type_reduce(f_lower[::-1], f_upper[::-1], y[::-1]))
-    np.testing.assert_allclose(backwards[:, ::-1], together, rtol=0, atol=1e-14)
-    for i in range(len(y)):
-        alone = type_reduce(f_lower[i], f_upper[i], y[i])
-        np.testing.assert_allclose(alone, together[:, i], rtol=0, atol=1e-14)
-
-
-@pytest.mark.parametrize("factor", [1e-290, 1e-6, 3.7, 1e290])
-def test_a_common_factor_of_the_firings_does_not_matter(factor):
-    f_lower, f_upper, y = random_rows(11)
-    factor = factor * np.linspace(1, 2, len(y))[:, None]
-    scaled = type_reduce(factor * f_lower, factor * f_upper, y)
-    assert_ends(scaled, type_reduce(f_lower, f_upper, y), y)
-
-
-def test_ends_shift_and_stretch_with_the_consequents():
+def test_ends_move_with_the_consequents_and_not_with_a_factor_of_the_firings():
     f_lower, f_upper, y = random_rows(12)
     y_l, y_r = type_reduce(f_lower, f_upper, y)
     assert_ends(type_reduce(f_lower, f_upper, 3 * y + 5), (3 * y_l + 5, 3 * y_r + 5), 3 * y + 5)
     assert_ends(type_reduce(f_lower, f_upper, -y), (-y_r, -y_l), y)
+    for factor in (1e-290, 3.7, 1e290):
+        factor = factor * np.linspace(1, 2, len(y))[:, None]
+        assert_ends(type_reduce(factor * f_lower, factor * f_upper, y), (y_l, y_r), y)
 
 
-# Shapes
-
-
-def test_leading_axes_are_kept():
-    f_lower, f_upper, y = random_rows(13, N=24, P=5)
-    flat = np.array(type_reduce(f_lower, f_upper, y))
-    deep = type_reduce(*(v.reshape(2, 3, 4, 5) for v in (f_lower, f_upper, y)))
+def test_leading_axes_are_kept_and_rows_do_not_know_of_each_other():
+    rows = random_rows(13, N=24, P=5)
+    flat = np.array(type_reduce(*rows))
+    deep = type_reduce(*(v.reshape(2, 3, 4, 5) for v in rows))
     np.testing.assert_array_equal(np.reshape(deep, (2, 24)), flat)
-    assert np.shape(type_reduce(f_lower[0], f_upper[0], y[0])[0]) == ()
-    assert type_reduce(f_lower[:0], f_upper[:0], y[:0])[0].shape == (0,)
+    for i in range(24):
+        alone = type_reduce(*(v[i] for v in rows))
+        assert np.shape(alone[0]) == ()
+        np.testing.assert_allclose(alone, flat[:, i], rtol=0, atol=1e-14)
+    empty = [v[:0] for v in rows]
+    assert type_reduce(*empty)[0].shape == (0,)
+    assert ends_gradient(empty, 0)[2].shape == (0, 5)
 
 
 @pytest.mark.parametrize(
     ("lower", "upper", "consequents"),
     [
         ((3, 4, 5), (3, 4, 5), (5,)),
-        ((3, 4, 5), (3, 4, 5), (4, 5)),
         ((5,), (3, 1, 5), (4, 5)),
         ((1, 4, 5), (3, 1, 5), (1, 1, 5)),
-        ((5,), (5,), (2, 5)),
     ],
 )
 def test_arguments_broadcast_and_so_do_their_gradients(lower, upper, consequents):
@@ -254,15 +195,11 @@ def test_arguments_broadcast_and_so_do_their_gradients(lower, upper, consequents
         ([[0.1, 0], [0, 0]], [[0.1, 0], [0, 0]], [1, 2], "f_upper must be positive .* row 1"),
         ([0.5, 0.2], [0.4, 0.3], [1, 2], r"f_lower must not exceed f_upper, got 0.5 > 0.4"),
         ([-0.1, 0.2], [0.4, 0.3], [1, 2], "f_lower must not be negative, got -0.1"),
-        ([math.nan, 0], [1, 1], [1, 2], "f_lower must be finite, got nan"),
         ([0, 0], [1, math.inf], [1, 2], "f_upper must be finite, got inf"),
-        ([0, 0], [1, 1], [1, math.nan], "y must be finite, got nan"),
-        ([0, 0], [1, 1], [1, 2, 3], r"f_lower \(2,\), f_upper \(2,\), y \(3,\)"),
-        ([0], [1], [1, 2], "f_lower, f_upper and y must share their last axis"),
+        ([0], [1], [1, 2], r"must share their last axis.* f_upper \(1,\), y \(2,\)"),
         (0.1, 0.2, 1.0, "f_lower, f_upper and y must share their last axis"),
         (np.zeros((2, 3)), np.ones((4, 3)), np.ones(3), r"must broadcast .* f_upper \(4, 3\)"),
-        ([], [], [], "at least one rule, got f_lower"),
-        (np.zeros((4, 0)), np.zeros((4, 0)), np.zeros((4, 0)), "at least one rule, got f_lower"),
+        (np.zeros((4, 0)), np.zeros((4, 0)), np.zeros((4, 0)), "at least one rule: f_lower"),
     ],
 )
 def test_bad_input_is_an_error_that_names_the_argument(f_lower, f_upper, y, message):
@@ -279,15 +216,20 @@ def ends_gradient(args, end):
 
 
 @pytest.mark.parametrize("end", [0, 1])
-@pytest.mark.parametrize("P", [1, 2, 6, 20])
+@pytest.mark.parametrize("P", [1, 2, 20])
 def test_gradient_of_every_argument(P, end):
     rng = np.random.default_rng(15)
     f_lower = rng.uniform(0.1, 0.5, (4, P))
     args = (f_lower, f_lower + rng.uniform(0.01, 0.5, (4, P)), rng.normal(size=(4, P)))
-    for i, found in enumerate(ends_gradient(args, end)):
+    gradient = ends_gradient(args, end)
+    for i, found in enumerate(gradient):
         check_gradient(
             lambda v, i=i: type_reduce(*args[:i], v, *args[i + 1 :])[end].sum(), args[i], found
         )
+    tiny = 1e-290
+    scaled = ends_gradient((tiny * args[0], tiny * args[1], args[2]), end)
+    for found, unit, expected in zip(scaled, (tiny, tiny, 1), gradient, strict=True):
+        np.testing.assert_allclose(found * unit, expected, rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("end", [0, 1])
@@ -316,27 +258,6 @@ def test_gradient_by_hand(end):
     np.testing.assert_allclose(g_y, w / 1.1, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("end", [0, 1])
-def test_gradient_obeys_the_invariances_of_the_ends(end):
-    args = random_rows(16)
-    g_lower, g_upper, g_y = ends_gradient(args, end)
-    # a shift of all consequents shifts the end as much; a common factor of the firings does nothing
-    np.testing.assert_allclose(g_y.sum(axis=1), 1, rtol=0, atol=1e-12)
-    euler = (args[0] * g_lower + args[1] * g_upper).sum(axis=1)
-    np.testing.assert_allclose(euler, 0, rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("scale", [1e-290, 1e-9, 1e9])
-def test_gradient_with_tiny_and_large_firings(scale):
-    f_lower, f_upper, y = random_rows(17)
-    for end in (0, 1):
-        plain = ends_gradient((f_lower, f_upper, y), end)
-        scaled = ends_gradient((scale * f_lower, scale * f_upper, y), end)
-        np.testing.assert_allclose(scaled[0] * scale, plain[0], rtol=1e-10, atol=1e-12)
-        np.testing.assert_allclose(scaled[1] * scale, plain[1], rtol=1e-10, atol=1e-12)
-        np.testing.assert_allclose(scaled[2], plain[2], rtol=1e-10, atol=1e-12)
-
-
 def test_gradient_is_finite_where_rules_do_not_fire():
     f_upper = np.array([[0.5, 0.0, 1e-300, 0.2], [0.0, 0.0, 0.0, 1e-300]])
     for end in (0, 1):
@@ -344,28 +265,11 @@ def test_gradient_is_finite_where_rules_do_not_fire():
             assert np.isfinite(g).all()
 
 
-def test_gradient_of_an_empty_batch_is_empty():
-    empty = np.zeros((0, 3))
-    for g in ends_gradient((empty, empty, empty), 0):
-        assert g.shape == (0, 3)
-
-
-def test_gradient_where_the_tie_does_not_matter():
-    # rules 0 and 1 have the same consequent, away from both ends: no kink
-    args = (np.array([0.2, 0.1, 0.3]), np.array([0.6, 0.5, 0.9]), np.array([1.0, 1.0, 2.0]))
-    for end in (0, 1):
-        for i, found in enumerate(ends_gradient(args, end)):
-            check_gradient(
-                lambda v, i=i, end=end: type_reduce(*args[:i], v, *args[i + 1 :])[end],
-                args[i],
-                found,
-            )
-
-
 KINKS = {
     # (0 + 1 w + 2*0.3) / (0.3 + w + 0.3) = 1 for any w: rule 1 may fire as it likes
     "lower end on a consequent": ([0.1, 0.2, 0.3], [0.3, 0.6, 0.9], [0.0, 1.0, 2.0]),
     "upper end on a consequent": ([0.3, 0.2, 0.1], [0.9, 0.6, 0.3], [0.0, 1.0, 2.0]),
+    "tied away from the ends": ([0.2, 0.1, 0.3], [0.6, 0.5, 0.9], [1.0, 1.0, 2.0]),
     "all consequents tied": ([0.1, 0.2, 0.3], [0.4, 0.6, 0.9], [1.0, 1.0, 1.0]),
     "end on two tied consequents": (
         [0.1, 0.1, 0.2, 0.3],
@@ -389,5 +293,6 @@ def test_gradient_at_a_kink_lies_between_the_one_sided_ones(kink, end):
         assert (np.minimum(below, above) - 1e-6 <= found).all()
         assert (found <= np.maximum(below, above) + 1e-6).all()
         there_is_a_kink |= bool((np.abs(below - above) > 0.01).any())
-    expected = {"lower end on a consequent": end == 0, "upper end on a consequent": end == 1}
-    assert there_is_a_kink == expected.get(kink, end == 0 or kink == "all consequents tied")
+    kinks = {"upper end on a consequent": [1], "tied away from the ends": []}
+    kinks["all consequents tied"] = [0, 1]
+    assert there_is_a_kink == (end in kinks.get(kink, [0]))

@@ -37,24 +37,12 @@ def consequents(params, X):
 # Parameters
 
 
-@pytest.mark.parametrize(("P", "M"), [(1, 1), (2, 3), (10, 11), (10, 19), (7, 1)])
+@pytest.mark.parametrize(("P", "M"), [(1, 1), (10, 19)])
 def test_the_number_of_parameters_is_the_papers(P, M):
     X = np.random.default_rng(0).normal(size=(30, M))
     rng = np.random.default_rng(1)
     assert n_parameters(init_params(X, P, rng)) == (2 * P + 2) * M + P * (M + 1)
     assert n_parameters(init_params(X, P, rng, smf="scalar")) == 2 * P * M + 2 + P * (M + 1)
-
-
-def test_constraints_hold_whatever_the_free_parameters():
-    params, _ = a_system()
-    params = {
-        name: 1e3 * v * (-1) ** np.arange(v.size).reshape(v.shape) for name, v in params.items()
-    }
-    theta = constrain(params)
-    assert (theta.sigma > 0).all()
-    for share in (theta.s_l, theta.s_r):
-        assert share.shape == (3,)
-        assert ((share >= 0) & (share <= 1)).all()
 
 
 def test_the_sigmoid_by_hand():
@@ -65,27 +53,16 @@ def test_the_sigmoid_by_hand():
     np.testing.assert_allclose(theta.s_r, [1 / 5, 1], rtol=1e-15)
 
 
-def test_scalar_shares_serve_every_input():
-    params, X = a_system(smf="scalar")
-    assert params["raw_l"].shape == params["raw_r"].shape == (1,)
-    wide = {
-        **params,
-        "raw_l": np.repeat(params["raw_l"], 3),
-        "raw_r": np.repeat(params["raw_r"], 3),
-    }
-    np.testing.assert_array_equal(Planes(params, X).ends(ALPHAS), Planes(wide, X).ends(ALPHAS))
-
-
 # Planes
 
 
-@pytest.mark.parametrize("smf", ["per_input", "scalar"])
-@pytest.mark.parametrize(
-    "shape", [(40, 3, 5), (40, 3, 30), (1, 3, 5), (40, 1, 5), (40, 3, 1), (3, 600, 4)]
-)
-def test_planes_are_those_of_the_formulas(shape, smf):
-    params, X = a_system(*shape, smf=smf)
-    found, expected = Planes(params, X).ends(ALPHAS), reference_ends(params, X, kappa_of(ALPHAS))
+@pytest.mark.parametrize("shape", [(40, 3, 30), (1, 3, 5), (40, 1, 5), (40, 3, 1), (3, 600, 4)])
+def test_planes_are_those_of_the_formulas(shape):
+    params, X = a_system(*shape, smf="scalar")
+    found = Planes(params, X).ends(ALPHAS)
+    for name in ("raw_l", "raw_r"):  # one share serves every input
+        params[name] = np.repeat(params[name], shape[1])
+    expected = reference_ends(params, X, kappa_of(ALPHAS))
     assert found.shape == (2, len(ALPHAS), len(X))
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
 
@@ -115,8 +92,7 @@ def test_a_plane_for_each_row(M):
     np.testing.assert_allclose(planes(np.ones(len(X))), planes(1.0), rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("cache", [0, 2**22])
-@pytest.mark.parametrize("chunk", [1, 60, 15 * 7])
+@pytest.mark.parametrize(("cache", "chunk"), [(0, 15 * 7), (2**22, 1), (2**22, 15 * 7)])
 def test_chunks_do_not_show(monkeypatch, chunk, cache):
     params, X = a_system()
     alpha = np.random.default_rng(1).uniform(0.01, 1, len(X))
@@ -149,8 +125,7 @@ def test_the_output_is_the_mean_of_the_plane_centres_weighted_by_alpha():
     np.testing.assert_allclose(planes.output(alphas), expected, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("M", [1, 3, 600])
-@pytest.mark.parametrize("far", [1e6, 1e200])
+@pytest.mark.parametrize(("M", "far"), [(1, 1e200), (3, 1e6), (600, 1e200)])
 def test_ends_are_finite_however_far_out(M, far):
     params, X = a_system(N=4, M=M)
     X = np.vstack([X, far * np.ones(M), -far * np.eye(M)[:1]])
@@ -167,30 +142,13 @@ def test_ends_are_finite_however_far_out(M, far):
     np.testing.assert_allclose(ends[:, :, :4], Planes(params, X[:4]).ends(ALPHAS), atol=1e-12)
 
 
-def test_rows_do_not_know_of_each_other():
-    params, X = a_system()
-    ends = Planes(params, X).ends(ALPHAS)
-    np.testing.assert_allclose(Planes(params, X[::-1]).ends(ALPHAS), ends[:, :, ::-1], atol=1e-12)
-    alone = np.concatenate([Planes(params, X[i : i + 1]).ends(ALPHAS) for i in range(3)], axis=2)
-    np.testing.assert_allclose(alone, ends[:, :, :3], rtol=0, atol=1e-12)
-
-
-def test_nothing_is_modified():
-    params, X = a_system()
-    before = pickle.dumps((params, X))
-    planes = Planes(params, X)
-    planes.ends(ALPHAS)
-    planes(np.full(len(X), 0.3))
-    assert pickle.dumps((params, X)) == before
-
-
 def test_planes_can_be_pickled_without_what_they_keep():
     params, X = a_system(M=20)
     planes = Planes(params, X)
-    small = len(pickle.dumps(planes))
+    before = pickle.dumps(planes)
     expected = planes.ends(ALPHAS)
     again = pickle.dumps(planes)
-    assert len(again) == small
+    assert again == before  # nor has anything been modified
     np.testing.assert_array_equal(pickle.loads(again).ends(ALPHAS), expected)
 
 
@@ -198,13 +156,10 @@ def test_planes_can_be_pickled_without_what_they_keep():
     ("call", "message"),
     [
         (lambda params, X: Planes(params, X[:, :2]), "X must have 3 columns"),
-        (lambda params, X: Planes(params, X[0]), "X must"),
         (lambda params, X: Planes(params, X * np.nan), "X .*finite"),
         (lambda params, X: Planes(params, X)(0.0), "alpha must lie in"),
-        (lambda params, X: Planes(params, X)(1.5), "alpha must lie in"),
         (lambda params, X: Planes(params, X)(1e-300), "alpha must be at least"),
         (lambda params, X: Planes(params, X)([0.5, 0.5]), "alpha must"),
-        (lambda params, X: Planes(params, X).ends(0.5), "alphas must"),
         (lambda params, X: Planes(params, X).ends([]), "alphas must"),
         (lambda params, X: Planes(params, X).ends([0.5, -1]), "alpha must lie in"),
     ],

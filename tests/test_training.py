@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,8 +13,7 @@ from learners import Recorder, a_table, assert_same, full_loss
 
 from gt2lite import training
 from gt2lite.losses import loss
-from gt2lite.memberships import log_firing
-from gt2lite.system import Planes, constrain, reference_ends
+from gt2lite.system import Planes, reference_ends
 from gt2lite.training import (
     Adam,
     DivergenceError,
@@ -25,31 +24,6 @@ from gt2lite.training import (
 )
 
 # ---------------------------------------------------------------------- recipe
-
-
-def test_the_default_recipe_is_the_papers():
-    assert Recipe() == Recipe(
-        n_rules=10,
-        coverage=0.99,
-        alphas=None,
-        objective="dual",
-        smf="per_input",
-        epochs=100,
-        batch_size=64,
-        learning_rate=1e-3,
-        keep="last",
-        bias_correction="steps",
-        schedule="constant",
-        weight_decay=0.0,
-        averaging=0.0,
-        start="per_input",
-        sigma_scale=1.0,
-        validation=0.2,
-        patience=None,
-    )
-    np.testing.assert_array_equal(Recipe().planes.alphas, [0.01, 0.5, 1])
-    with pytest.raises(FrozenInstanceError):
-        Recipe().epochs = 3
 
 
 @pytest.mark.parametrize(
@@ -78,7 +52,14 @@ def test_an_invalid_recipe_is_refused_by_name(name, values):
     for value in values:
         with pytest.raises((TypeError, ValueError), match=f"^{name} must"):
             Recipe(**{name: value})
-    assert Recipe(patience=np.int64(5), keep="best").patience == 5
+
+
+def test_the_default_recipe_is_the_papers():
+    recipe = Recipe()
+    assert (recipe.n_rules, recipe.epochs, recipe.batch_size) == (10, 100, 64)
+    assert (recipe.learning_rate, recipe.coverage, recipe.objective) == (1e-3, 0.99, "dual")
+    assert (recipe.keep, recipe.schedule, recipe.averaging) == ("last", "constant", 0)
+    np.testing.assert_array_equal(recipe.planes.alphas, [0.01, 0.5, 1])
 
 
 # ---------------------------------------------------------------- start values
@@ -105,7 +86,7 @@ def test_well_separated_clusters_are_found_and_every_rule_stands_in_one(start, a
     rng, M = np.random.default_rng(0), len(at[0])
     X = np.concatenate([np.array(place) + 0.1 * rng.normal(size=(30, M)) for place in at])
     means = X.reshape(4, 30, M).mean(axis=1)
-    for seed in range(5):
+    for seed in range(3):
         c = init_params(rng.permutation(X), 4, np.random.default_rng(seed), start=start)["c"]
         order = [int(np.argmin(((means - centre) ** 2).sum(axis=1))) for centre in c]
         assert sorted(order) == [0, 1, 2, 3]
@@ -117,45 +98,20 @@ def test_repeated_values_weigh_as_often_as_they_occur():
     X = np.array([[0.0], [1.0], [0.0], [10.0], [0.0], [10.0]])
     c = init_params(X, 2, np.random.default_rng(0))["c"]
     np.testing.assert_allclose(np.sort(c[:, 0]), [0.25, 10], rtol=0, atol=1e-15)
-
-
-def test_frequent_values_are_drawn_more_often_as_first_centres():
     # beside 0 there are ten samples at 10 and one at -10: ten times as often the second centre
     X = np.repeat([0.0, 10.0, -10.0], [500, 10, 1])[:, None]
     found = [init_params(X, 2, np.random.default_rng(seed))["c"].max() for seed in range(60)]
     assert 0.75 < np.mean(np.array(found) == 10) < 1
 
 
-@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("start", "M"), [("per_input", 1), ("joint", 3)])
-def test_every_centre_is_the_mean_of_the_rows_nearest_to_it(start, M, seed):
-    rng = np.random.default_rng(seed)
+def test_every_centre_is_the_mean_of_the_rows_nearest_to_it(start, M):
+    rng = np.random.default_rng(1)
     X = rng.gamma(1.0, 2.0, (300, M)).round(2)
     c = init_params(X, 7, rng, start=start)["c"]
     nearest = ((X[:, None] - c) ** 2).sum(axis=2).argmin(axis=1)
     means = [X[nearest == j].mean(axis=0) for j in range(7)]
     np.testing.assert_allclose(c, means, rtol=0, atol=1e-10)
-
-
-@pytest.mark.parametrize("start", ["per_input", "joint"])
-@pytest.mark.parametrize(
-    "rows",
-    [
-        [[2.0, -1.0]],
-        [[0.0, 1.0], [2.0, 3.0], [0.0, 1.0]],
-        [[0.0, 0.1], [1.0, 0.1], [2.0, 0.1]],
-        [[0.0, 1e-170], [1e-170, 0.0], [2e-170, 3e-170], [3e-170, 0.0]],
-        [[1.0, -1e-310], [1.0 + 2**-52, 1e-310]],
-    ],
-    ids=["one row", "two distinct rows", "a constant", "squares underflow", "last bits"],
-)
-def test_start_values_exist_for_degenerate_rows(rows, start):
-    X = np.array(rows)
-    params = init_params(X, 5, np.random.default_rng(0), start=start)
-    assert (params["raw_sigma"] > 0).all()
-    assert (params["raw_sigma"][:, X.min(axis=0) == X.max(axis=0)] == 1).all()  # constants
-    assert (params["c"] >= X.min(axis=0)).all() and (params["c"] <= X.max(axis=0)).all()
-    assert np.isfinite(Planes(params, X).ends((0.01, 0.5, 1.0))).all()
 
 
 def test_centres_do_not_suffer_from_an_outlier():
@@ -164,34 +120,6 @@ def test_centres_do_not_suffer_from_an_outlier():
     c = np.sort(init_params(x[:, None], 3, np.random.default_rng(0))["c"][:, 0])
     assert c[0] == -1e17
     assert ((c[1:] >= 9.5) & (c[1:] <= 11.5)).all()
-
-
-def test_sigma_over_the_root_of_the_inputs_is_the_plain_product():
-    X = np.random.default_rng(0).normal(size=(50, 9))
-    params = init_params(X, 4, np.random.default_rng(1), sigma_scale=1 / 3)
-    z = (X[:, None] - params["c"]) / X.std(axis=0)  # (N, P, M)
-    product = np.exp(-0.5 * z**2).prod(axis=2)
-    theta = constrain(params)
-    _, upper = log_firing(X, theta.c, theta.sigma, theta.s_l, theta.s_r, 0.0)
-    np.testing.assert_allclose(np.exp(upper), product, rtol=1e-10)
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("X", np.zeros(3)),
-        ("X", np.array([[1.0], [np.nan]])),
-        ("X", np.array([[-1e200], [1e200]])),
-        ("n_rules", 0),
-        ("smf", "both"),
-        ("start", "anywhere"),
-        ("sigma_scale", -1),
-    ],
-)
-def test_invalid_arguments_of_the_start_are_refused(name, value):
-    good = {"X": np.zeros((3, 1)), "n_rules": 2, "rng": np.random.default_rng(0), "smf": "scalar"}
-    with pytest.raises(ValueError, match=f"^{name} "):
-        init_params(**{**good, name: value})
 
 
 # -------------------------------------------------------------------- the loop
@@ -256,9 +184,8 @@ def textbook(X, y, recipe, seed):
         {"bias_correction": "epochs"},
         {"alphas": (0.01, 0.3)},
         {"n_rules": 1},
-        {"schedule": "cosine"},
         {"schedule": "restarts"},
-        {"weight_decay": 2.0},
+        {"schedule": "cosine", "weight_decay": 2.0},
         {"averaging": 0.5},
         {"start": "joint", "sigma_scale": 0.5},
     ],
@@ -298,8 +225,8 @@ def test_single_precision_learns_the_same_up_to_rounding_and_returns_doubles():
 
 
 def test_the_loss_goes_down_and_the_envelope_covers_about_what_it_was_asked_to():
-    X, y = a_table(N=1000)
-    recipe = Recipe(n_rules=5, coverage=0.8, epochs=60, learning_rate=0.01)
+    X, y = a_table(N=500)
+    recipe = Recipe(n_rules=5, coverage=0.8, epochs=100, learning_rate=0.01)
     trained = train(X, y, recipe)
     assert trained.history[-1] < 0.5 * trained.history[0]
     planes = Planes(trained.params, X)
@@ -329,21 +256,40 @@ def test_training_can_start_anywhere():
     assert_same(start, before, atol=0)  # it is left as it was
     assert_same(trained.params, before, atol=3e-6)  # two steps away
     assert all((trained.params[name] != before[name]).any() for name in before)
-    for wrong in (
-        {**start, "c": start["c"][:2]},
-        init_params(X, 3, np.random.default_rng(9), smf="scalar"),
-        {name: start[name] for name in ("c", "a")},
-    ):
-        with pytest.raises(ValueError, match=r"^start must"):
-            train(X, y, recipe, start=wrong)
+    with pytest.raises(ValueError, match=r"^start must"):
+        train(X, y, recipe, start={**start, "c": start["c"][:2]})
+    with pytest.raises(ValueError, match=r"X must be scaled.*overflows"):
+        train(1e200 * X, y, recipe)
 
 
-def test_weight_decay_follows_the_scheduled_rate():
-    x = np.array([1.0])
-    adam = Adam(x, 0.5, ends=[2], weight_decay=0.1)
-    for _ in range(2):  # at rates of 0.5 and 0.25; without a gradient nothing else moves
-        adam.update(np.zeros(1))
-    np.testing.assert_allclose(x, (1 - 0.05) * (1 - 0.025), rtol=1e-15)
+LINE = np.linspace(-1, 1, 9)
+
+
+@pytest.mark.parametrize("start", ["per_input", "joint"])
+@pytest.mark.parametrize(
+    "X",
+    [
+        np.array([[0.3, -1.0]]),
+        np.column_stack([LINE, np.full(9, 0.1)]),
+        np.column_stack([LINE, np.arange(9) % 2]),
+        np.append(LINE, 1e6)[:, None],
+        1e-170 * np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 3.0], [3.0, 0.0], [4.0, 0.0], [5.0, 1.0]]),
+        np.array([[1.0, -1e-310], [1.0 + 2**-52, 1e-310]]),
+    ],
+    ids=["one row", "a constant", "two values", "outlier", "squares underflow", "last bits"],
+)
+def test_awkward_data_trains(X, start):
+    y = np.linspace(-1, 1, len(X))
+    params = init_params(X, 5, np.random.default_rng(0), start=start)
+    assert (params["raw_sigma"] > 0).all()
+    assert (params["raw_sigma"][:, X.min(axis=0) == X.max(axis=0)] == 1).all()  # constants
+    rounding = 1e-15 * np.abs(X).max(axis=0)
+    assert (params["c"] >= X.min(axis=0) - rounding).all()
+    assert (params["c"] <= X.max(axis=0) + rounding).all()
+    recipe = Recipe(n_rules=5, objective="aligned", epochs=20, learning_rate=0.01)
+    trained = train(X, y, recipe, start=params)
+    assert np.isfinite(trained.history).all()
+    assert np.isfinite(Planes(trained.params, X).ends(recipe.planes.alphas)).all()
 
 
 @pytest.mark.parametrize(("N", "size", "steps"), [(15, 8, 1), (16, 8, 2), (5, 8, 1), (3, 1, 3)])
@@ -351,48 +297,6 @@ def test_an_incomplete_last_batch_is_dropped_unless_it_is_the_only_one(N, size, 
     rows = training._batches(N, size, np.random.default_rng(0))
     assert rows.shape == (steps, min(N, size))
     assert len(np.unique(rows)) == rows.size
-
-
-@pytest.mark.parametrize(("smf", "objective"), [("per_input", "dual"), ("scalar", "aligned")])
-@pytest.mark.parametrize(
-    ("X", "n_rules"),
-    [
-        (np.array([[0.3, -1.0]]), 3),
-        (np.linspace(-1, 1, 9)[:, None], 1),
-        (np.column_stack([np.linspace(-1, 1, 9), np.full(9, 0.1)]), 3),
-        (np.column_stack([np.linspace(-1, 1, 9), np.arange(9) % 2]), 5),
-        (np.zeros((9, 2)), 3),
-        (np.concatenate([np.linspace(-1, 1, 9), [1e6]])[:, None], 3),
-    ],
-    ids=["one sample", "one rule", "constant input", "two values", "constant inputs", "outlier"],
-)
-def test_awkward_data_trains(X, n_rules, smf, objective):
-    y = np.linspace(-1, 1, len(X))
-    recipe = Recipe(n_rules=n_rules, smf=smf, objective=objective, epochs=20, learning_rate=0.01)
-    trained = train(X, y, recipe)
-    assert np.isfinite(trained.history).all()
-    assert all(np.isfinite(value).all() for value in trained.params.values())
-    assert np.isfinite(Planes(trained.params, X).ends(recipe.planes.alphas)).all()
-
-
-def test_invalid_data_is_refused():
-    for X, y, name in (
-        (np.zeros((0, 2)), np.zeros(0), "X"),
-        (np.full((3, 1), np.nan), np.zeros(3), "X"),
-        (np.zeros((3, 1)), np.zeros((3, 1)), "y"),
-    ):
-        with pytest.raises(ValueError, match=f"^{name} "):
-            train(X, y, Recipe(epochs=1))
-
-
-def test_the_callback_is_called_after_every_epoch_and_changes_nothing():
-    X, y = a_table()
-    recipe, heard = Recipe(n_rules=2, epochs=6), Recorder()
-    trained = train(X, y, recipe, callback=heard)
-    assert heard.epochs == [1, 2, 3, 4, 5, 6]
-    np.testing.assert_array_equal(heard.losses, trained.history)
-    assert_same(trained.params, heard.params[-1], atol=0)
-    assert_same(trained.params, train(X, y, recipe).params, atol=0)
 
 
 def test_inputs_can_be_drawn_anew_for_every_epoch():
@@ -432,6 +336,8 @@ def test_keep_validation_returns_the_epoch_with_the_smallest_loss_over_rows_set_
     best = int(np.argmin(heard.losses))
     assert 0 < best < 39  # otherwise this test is weak
     assert_same(trained.params, heard.params[best], atol=0)
+    with pytest.raises(ValueError, match="at least 2 rows, got 1"):
+        train(X[:1], y[:1], recipe)
     rows = np.random.default_rng(0).permutation(40)[:8]
     losses = [full_loss(params, X[rows], y[rows], recipe) for params in heard.params]
     np.testing.assert_allclose(heard.losses, losses, rtol=0, atol=1e-12)
@@ -443,28 +349,7 @@ def test_keep_validation_returns_the_epoch_with_the_smallest_loss_over_rows_set_
         assert_same(one, two, atol=0)
 
 
-@pytest.mark.parametrize(("share", "n"), [(0.2, 2), (0.001, 1), (0.999, 9)])
-def test_at_least_one_row_is_set_aside_and_one_is_left(share, n):
-    X, y = a_table(N=10)
-    heard = Recorder()
-    recipe = Recipe(n_rules=1, epochs=1, keep="validation", validation=share)
-    train(X, y, recipe, callback=heard)
-    rows = np.random.default_rng(0).permutation(10)[:n]
-    assert heard.losses[0] == pytest.approx(full_loss(heard.params[0], X[rows], y[rows], recipe))
-    with pytest.raises(ValueError, match="at least 2 rows, got 1"):
-        train(X[:1], y[:1], recipe)
-
-
 # ------------------------------------------------------------------ divergence
-
-
-def test_divergence_in_the_first_epoch_leaves_the_start_values():
-    X, _ = a_table()
-    recipe = Recipe(n_rules=3, epochs=5, batch_size=60)
-    with pytest.raises(DivergenceError, match=r"epoch 1 of 5.*learning_rate") as caught:
-        train(X, np.full(60, 1e308), recipe, seed=2)
-    assert_same(caught.value.params, init_params(X, 3, np.random.default_rng(2)), atol=0)
-    assert caught.value.history.shape == (0,)
 
 
 def after(step, act):
@@ -486,8 +371,12 @@ def interrupt(vector):
 INTERRUPTED = after(23, interrupt)  # in epoch 5, of 5 steps each
 
 
-def test_divergence_later_leaves_the_last_finite_epoch(monkeypatch):
+def test_divergence_leaves_the_start_values_or_the_last_finite_epoch(monkeypatch):
     X, y = a_table()
+    with pytest.raises(DivergenceError, match=r"epoch 1 of 5.*learning_rate") as caught:
+        train(X, np.full(60, 1e308), Recipe(n_rules=3, epochs=5, batch_size=60), seed=2)
+    assert_same(caught.value.params, init_params(X, 3, np.random.default_rng(2)), atol=0)
+    assert caught.value.history.shape == (0,)
     heard = Recorder()
     monkeypatch.setattr(training, "Adam", after(7, lambda vector: vector.fill(np.inf)))
     with pytest.raises(DivergenceError, match=r"epoch 7 of 50") as caught:
@@ -497,8 +386,7 @@ def test_divergence_later_leaves_the_last_finite_epoch(monkeypatch):
     np.testing.assert_array_equal(caught.value.history, heard.losses)
 
 
-@pytest.mark.parametrize("rate", [50.0, 900.0])
-@pytest.mark.parametrize("epochs", [1, 3])
+@pytest.mark.parametrize(("rate", "epochs"), [(50.0, 1), (900.0, 3)])
 def test_a_loss_far_above_that_of_the_start_is_divergence(rate, epochs):
     X, y = a_table()
     for scale in (1.0, 1e-3):
@@ -548,15 +436,14 @@ def stops_at(losses, patience):
     return len(losses), int(np.argmin(losses))
 
 
-@pytest.mark.parametrize("keep", ["validation", "best"])
-def test_patience_stops_after_this_many_epochs_without_a_better_one(keep):
+def test_patience_stops_after_this_many_epochs_without_a_better_one():
     X, y = a_table(N=40)
     full = Recorder()
-    train(X, y, Recipe(**SCORED, keep=keep), callback=full)
+    train(X, y, Recipe(**SCORED, keep="best"), callback=full)
     stopped = set()
-    for patience in (1, 2, 5, 59, 1000):
+    for patience in (1, 5, 1000):
         short = Recorder()
-        trained = train(X, y, Recipe(**SCORED, keep=keep, patience=patience), callback=short)
+        trained = train(X, y, Recipe(**SCORED, keep="best", patience=patience), callback=short)
         epoch, best = stops_at(full.losses, patience)
         assert len(trained.history) == epoch == short.epochs[-1]
         assert_same(trained.params, full.params[best], atol=0)
@@ -574,13 +461,11 @@ def test_a_callback_that_returns_true_ends_training_there(keep, averaging):
     trained = train(X, y, recipe, callback=heard)
     best = 6 if keep == "last" else int(np.argmin(heard.losses))
     assert heard.epochs == [1, 2, 3, 4, 5, 6, 7] and len(trained.history) == 7
+    if keep == "last":
+        np.testing.assert_array_equal(heard.losses, trained.history)
     assert_same(trained.params, heard.params[best], atol=0)
-
-
-@pytest.mark.parametrize("answer", [None, False, 1, 0.3, "stop", np.array([True])])
-def test_no_other_answer_ends_training(answer):
-    trained = train(*a_table(), Recipe(n_rules=2, epochs=4), callback=Stopping(1, answer))
-    assert len(trained.history) == 4
+    trained = train(X, y, Recipe(**SCORED | {"epochs": 2}), callback=Stopping(1, "stop"))
+    assert len(trained.history) == 2  # no other answer ends it
 
 
 def test_divergence_is_found_if_training_is_ended_early(monkeypatch):
@@ -621,5 +506,3 @@ def test_ctrl_c_is_raised_by_default_and_before_the_end_of_the_first_epoch(monke
     monkeypatch.setattr(training, "Adam", INTERRUPTED)
     with pytest.raises(KeyboardInterrupt):
         train(*a_table(N=400), Recipe(**SCORED), on_interrupt="keep")
-    with pytest.raises(ValueError, match="on_interrupt must"):
-        train(*a_table(), on_interrupt="hm")

@@ -62,41 +62,26 @@ class BatchGradient:
             X_t: scaled inputs (M, B).
             y: scaled targets (B,).
         """
-        fired, wide = self._memory(y.size)
-        theta, shares = self._constrain()
+        if self._fired is None or self._fired.shape[2] != y.size:
+            sizes = self._M, self._P, y.size
+            self._fired = Fired(*sizes, self._dtype)
+            self._wide = Wide(self._n_wide, *sizes, self._dtype) if self._n_wide else None
+        fired, wide, flat = self._fired, self._wide, self._flat
+        # as in `system.constrain`, except for the absolute value of `raw_sigma`: only squares of
+        # sigma matter, so the sign may stay, and the gradient is that of `raw_sigma`
+        shares = s = sigmoid(flat.raw_shares)  # (2, M or 1)
+        is_scalar = shares.shape[1] < self._M  # one share for all inputs
+        if is_scalar:
+            s = np.repeat(shares, self._M, axis=1)
+        theta = Theta(flat.params["c"], flat.params["raw_sigma"], s[0], s[1], flat.b)
         fire(theta, X_t, fired)
         ends = reduce_planes(theta, fired, self._kappa, wide)
         g_ends = self._loss_gradient(ends, y, X_t)
         pull_back_planes(theta, fired, wide, ends, g_ends, self._g_theta)
-        self._pull_back_constraints(shares)
-        return self._g.vector, ends
-
-    def _memory(self, B: int) -> tuple[Fired, Wide | None]:
-        """Return memory for batches of that size."""
-        if self._fired is None or self._fired.shape[2] != B:
-            sizes = self._M, self._P, B
-            self._fired = Fired(*sizes, self._dtype)
-            self._wide = Wide(self._n_wide, *sizes, self._dtype) if self._n_wide else None
-        return self._fired, self._wide
-
-    def _constrain(self) -> tuple[Theta, Array]:
-        """Return what `system.constrain` makes of the parameters, and the shares (2, M or 1).
-
-        Except for the absolute value of `raw_sigma`: only squares of sigma matter, so the sign
-        may stay, and the gradient is that of `raw_sigma`.
-        """
-        flat = self._flat
-        shares = sigmoid(flat.raw_shares)
-        s: Array = shares
-        if shares.shape[1] < self._M:  # one share for all inputs
-            s = np.repeat(shares, self._M, axis=1)
-        return Theta(flat.params["c"], flat.params["raw_sigma"], s[0], s[1], flat.b), shares
-
-    def _pull_back_constraints(self, shares: Array) -> None:
-        """Complete the gradient: turn that by shares into that by `raw_shares`."""
         slope = 1.0 - shares
         slope *= shares  # of the sigmoid
         g = self._g_shares
-        if shares.shape[1] < self._M:  # one share for all inputs
+        if is_scalar:
             g = g.sum(axis=1, keepdims=True)
         np.multiply(g, slope, out=self._g.raw_shares)
+        return self._g.vector, ends

@@ -51,14 +51,7 @@ from autograd.extend import defvjp_argnums, primitive
 
 from gt2lite._fast.parameters import Theta
 from gt2lite._fast.state import quiet
-from gt2lite._fast.switching import (
-    LIMITS,
-    PlainMean,
-    Reduction,
-    cache_line_array,
-    ones,
-    sort_rules,
-)
+from gt2lite._fast.switching import LIMITS, Reduction, cache_line_array, ones, sort_rules
 from gt2lite._validation import Array, IntArray
 
 _SAFE_INPUTS = 5  # inputs whose memberships are multiplied at a time in single precision
@@ -232,19 +225,24 @@ def pull_back_planes(
         g = g_ends[0, n_wide] + g_ends[1, n_wide]
         for k in range(n_wide + 1, g_ends.shape[1]):
             g += g_ends[0, k] + g_ends[1, k]
-        plain = PlainMean(fired.f, ends[0, n_wide], g)
+        plain = fired.f, ends[0, n_wide], g
     if wide is not None:
         g_log_mu, g_y = _pull_back_wide(fired, wide, g_ends[:, :n_wide], plain, out)
     else:
         assert plain is not None
-        g_y = plain.w * (plain.g / fired.total)
-        g_log_mu = np.tile(g_y * (fired.y[0] - plain.mean), (fired.shape[0], 1, 1))
+        f, mean, g = plain
+        g_y = f * (g / fired.total)
+        g_log_mu = np.tile(g_y * (fired.y[0] - mean), (fired.shape[0], 1, 1))
         out.s_l[:] = out.s_r[:] = 0.0
     _pull_back_rules(theta, fired, g_log_mu, g_y, out)
 
 
 def _pull_back_wide(
-    fired: Fired, wide: Wide, g_ends: Array, plain: PlainMean | None, out: Theta
+    fired: Fired,
+    wide: Wide,
+    g_ends: Array,
+    plain: tuple[Array, Array, Array] | None,
+    out: Theta,
 ) -> tuple[Array, Array]:
     """Put the gradient by the shares into `out`; return that by ln mu (M, P, B) and by y (P, B)."""
     M, P, B = fired.shape

@@ -19,7 +19,6 @@ from gt2lite._validation import Array, IntArray
 MATRIX_SUMS_UP_TO = 128
 """Number of rules up to which one small matrix product is cheaper than a running sum."""
 
-
 _CACHE_LINE = 64  # bytes: where vectors of a processor like to start
 
 
@@ -64,13 +63,8 @@ def sort_rules(y: Array) -> IntArray:
     B = y.shape[1]
     positions = y.argsort(axis=0)
     positions *= B
-    positions += _columns(B)
+    positions += np.arange(B)
     return positions
-
-
-@functools.lru_cache(maxsize=16)
-def _columns(B: int) -> IntArray:
-    return np.arange(B)
 
 
 class Reduction:
@@ -117,9 +111,14 @@ class Reduction:
         return self.lower_ends
 
     def pull_back(
-        self, g_ends: Array, y: Array, *, plain: PlainMean | None = None, logs: bool = False
-    ) -> PulledBack:
-        r"""Return the gradients with respect to firings and consequents.
+        self,
+        g_ends: Array,
+        y: Array,
+        *,
+        plain: tuple[Array, Array, Array] | None = None,
+        logs: bool = False,
+    ) -> tuple[Array, Array, Array]:
+        r"""Return the gradients by firings, by the weights of a plain mean and by consequents.
 
         With the switch point held, an end ``y_e = sum(w * y) / W`` has
 
@@ -133,8 +132,13 @@ class Reduction:
         Args:
             g_ends: the gradient with respect to lower and upper ends (2, K, B).
             y: consequents and their negatives (2, P, B).
-            plain: a mean that is pulled back along with the ends.
+            plain: a mean without any choice, the plane alpha = 1, that is pulled back along with
+                the ends: its weights (P, B), its value (B,) and the gradient by it (B,).
             logs: whether gradients are with respect to the logarithms of firings and weights.
+
+        Returns:
+            by lower and by upper firings (2, K, P, B), by the weights of the plain mean (P, B), 0
+            without one, and by consequents (P, B).
         """
         d, w, share, d_ends, w_ends, below, g_f = self._for_gradients
         np.subtract(y[:, None], self.lower_ends[:, :, None], out=d_ends)
@@ -149,8 +153,8 @@ class Reduction:
         if plain is None:
             d[-1], w[-1], share[-1] = 0.0, 1.0, 0.0
         else:
-            np.subtract(y[0], plain.mean, out=d[-1])
-            w[-1], share[-1] = plain.w, plain.g
+            w[-1], mean, share[-1] = plain
+            np.subtract(y[0], mean, out=d[-1])
 
         W = np.add.reduce(w, axis=1)
         np.divide(g_ends, W[:-1].reshape(g_ends.shape), out=share[:-1].reshape(g_ends.shape))
@@ -163,40 +167,15 @@ class Reduction:
         np.subtract(d_ends[0], d_ends[1], out=g_f[0])  # by both firings
         np.subtract(below[0], below[1], out=g_f[1])
         g_f[0] -= g_f[1]
-        return PulledBack(g_f, d[-1], np.add.reduce(w, axis=0))
+        return g_f, d[-1], np.add.reduce(w, axis=0)
 
     @functools.cached_property
     def _for_gradients(self) -> tuple[Array, ...]:
-        K, P, B = self.K, self.P, self.B
-        n = 2 * K + 1  # all ends and a plain mean
-        d, w = self._array((n, P, B)), self._array((n, P, B))
-        by_end = (2, K, P, B)
-        d_ends, w_ends = d[:-1].reshape(by_end), w[:-1].reshape(by_end)
-        return (
-            d,
-            w,
-            self._array((n, B)),
-            d_ends,
-            w_ends,
-            self._array(by_end),
-            self._array(by_end),
-        )
-
-
-class PlainMean(NamedTuple):
-    """A weighted mean of the same consequents without any choice: the plane alpha = 1."""
-
-    w: Array  # (P, B) weights
-    mean: Array  # (B,)
-    g: Array  # (B,) the gradient with respect to it
-
-
-class PulledBack(NamedTuple):
-    """Gradients with respect to what the ends are made of."""
-
-    firings: Array  # (2, K, P, B) by lower firings, by upper ones
-    plain: Array  # (P, B) by the weights of the plain mean; 0 without one
-    y: Array  # (P, B) by the consequents
+        n, by_end = 2 * self.K + 1, (2, self.K, self.P, self.B)  # all ends and a plain mean
+        d, w = (self._array((n, self.P, self.B)) for _ in range(2))
+        below, g_f = (self._array(by_end) for _ in range(2))
+        share = self._array((n, self.B))
+        return d, w, share, d[:-1].reshape(by_end), w[:-1].reshape(by_end), below, g_f
 
 
 def _switched_sums(terms: Array, sums: Array) -> None:
