@@ -155,7 +155,7 @@ def test_drift_breaks_a_fixed_calibration_and_not_the_others(data, fitted):
         ({"coverage": 1.0}, r"coverage must be a number in \(0, 1\), got 1"),
         ({"rate": -0.1}, r"rate must be a number in \[0, 1\], got -0.1"),
         ({"window": 0}, "window must be a whole number of at least 1, got 0"),
-        ({"window": 101}, "window must be at most the number of calibration rows, 100, got 101"),
+        ({"window": 101}, "window must be a whole number of at most 100, got 101"),
     ],
 )
 def test_invalid_options_are_refused_by_name(data, fitted, options, message):

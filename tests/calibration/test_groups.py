@@ -16,6 +16,7 @@ from gt2lite.calibration import (
     make_calibrator,
     rank,
     read_groups,
+    restore,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::gt2lite.calibration.SmallCalibrationWarning")
@@ -166,7 +167,7 @@ def test_a_stored_calibration_gives_each_of_many_groups_its_scores():
     family, y = cone(300)
     labels = np.arange(300) % 150
     fitted = GroupCalibrator("exact", small_groups="pool").fit(family, y, labels)
-    again = GroupCalibrator.from_state(*fitted.get_state())
+    again = restore(*fitted.get_state())
     sets, _ = again.sets_of(labels)
     for label, scores in enumerate(sets):
         np.testing.assert_array_equal(scores.alpha, fitted.scores.alpha[labels == label])

@@ -15,10 +15,9 @@ from gt2lite import load_dataset
 from gt2lite.calibration import (
     ConformalCalibrator,
     ExactCalibrator,
-    GroupCalibrator,
-    TwoSidedCalibrator,
     critical_scores,
     rank,
+    restore,
 )
 from gt2lite.datasets import Scaler
 from gt2lite.system import Planes
@@ -73,7 +72,7 @@ class Pool:
 
 def known(kind, scores, rows):
     """Return a calibrator for some rows of the pool, whose scores need not be found again."""
-    return kind.from_state({"kind": kind.kind, "options": {}}, scores.take(rows).arrays())
+    return restore({"kind": kind.kind, "options": {}}, scores.take(rows).arrays())
 
 
 @pytest.fixture(scope="module")
@@ -182,7 +181,7 @@ def test_each_tail_and_each_group_follow_laws_of_their_own(pool, scores):
         rows = np.concatenate([rng.choice(part, n + m, replace=False) for part in parts])
         both = rows.reshape(2, n + m)
         cal, test = both[:, :n].ravel(), both[:, n:].ravel()
-        groups = GroupCalibrator.from_state(
+        groups = restore(
             {"kind": "group", "options": {"method": "conformal"}, "labels": ["cold", "warm"]},
             {**scores.take(cal).arrays(), "group": warm[cal].astype(float)},
         )
@@ -192,7 +191,7 @@ def test_each_tail_and_each_group_follow_laws_of_their_own(pool, scores):
             hits[label].append(inside[warm[test] == label].sum())
         # the two tails, in one of the groups
         cal, test = both[0, :n], both[0, n:]
-        two = TwoSidedCalibrator.from_state(
+        two = restore(
             {"kind": "two-sided", "options": {"method": "conformal"}}, scores.take(cal).arrays()
         )
         lower, upper = two.intervals(pool.planes(test), phi)
