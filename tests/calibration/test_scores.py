@@ -57,16 +57,16 @@ def test_the_conformal_rank_is_one_of_n_plus_1():
 
 def test_each_sample_in_turn_is_the_new_one_and_the_guarantee_holds_in_every_stage():
     # If all orders are equally likely, the share over who is left out *is* the probability.
-    family, y = cone(60)
-    phi, hits = [0.05, 0.5, 0.8, 0.9, 0.95, 0.98], {"exact": 0, "conformal": 0}
+    family, y = cone(40)
+    phi, hits = [0.05, 0.5, 0.8, 0.9, 0.95], {"exact": 0, "conformal": 0}
     for i, _, part, known in left_out(family, y):
         for method in hits:
             lower, upper = CALIBRATORS[method]().fit(part, known).intervals(family, phi)
             hits[method] = hits[method] + ((lower[i] <= y[i]) & (y[i] <= upper[i]))
-    # of 60: neither fewer nor more, since nothing is tied; without the extra rank there is none
-    assert hits["conformal"].tolist() == [rank(level, 60) for level in phi]
-    assert hits["exact"].tolist() == [rank(level, 59) for level in phi]
-    assert (critical_scores(family, y).alpha == 0).sum() > 3  # and the margin was needed
+    # of 40: neither fewer nor more, since nothing is tied; without the extra rank there is none
+    assert hits["conformal"].tolist() == [rank(level, 40) for level in phi]
+    assert hits["exact"].tolist() == [rank(level, 39) for level in phi]
+    assert (critical_scores(family, y).alpha == 0).sum() > 2  # and the margin was needed
 
 
 @pytest.mark.parametrize("n", [1, 2, 9])
@@ -134,7 +134,7 @@ def test_a_critical_plane_covers_its_sample_and_the_next_does_not():
     alpha = critical_alpha(family, y)
     assert alpha[:6].tolist() == [1.0] * 3 + [ALPHA_0] * 3
     inside = np.abs(y) <= family.above
-    assert 0 < (~inside).sum() and (alpha[~inside] == 0).all()
+    assert not inside.all() and (alpha[~inside] == 0).all()
     assert covers(y, *family(np.where(inside, alpha, ALPHA_0)))[inside].all()
     between = inside & (alpha < 1)
     beyond = alpha_of(np.maximum(kappa_of(np.where(between, alpha, ALPHA_0)) - 2e-12, 0))
