@@ -27,7 +27,6 @@ from gt2lite.calibration import (
     RANKED,
     Calibration,
     Cut,
-    Interval,
     Scores,
     SmallCalibrationWarning,
     critical_scores,
@@ -104,19 +103,6 @@ def quantile_rank(q: Fraction, n: int, method: str) -> int:
     return rank(q, m) if q >= HALF else n + 1 - rank(1 - q, m)
 
 
-def signed_bounds(interval: Interval, table: Array) -> Array:
-    """Return the bounds (L, N) of members of the signed family, see `signed_cuts`.
-
-    Args:
-        interval: the nested family at the N rows.
-        table: the members (L, 3), or (L, N, 3) if they differ by row.
-    """
-    cuts = [Cut(one[..., 0], one[..., 1]) for one in table]
-    lower, upper = cut_ends(interval, [(cut, cut) for cut in cuts])
-    is_upper = table[..., 2] > 0
-    return np.where(is_upper if is_upper.ndim == 2 else is_upper[:, None], upper, lower)
-
-
 class Distribution:
     """The predictive distributions of N rows; see `GT2Regressor.predict_distribution`.
 
@@ -125,12 +111,7 @@ class Distribution:
     """
 
     def __init__(
-        self,
-        calibrator: Calibration,
-        interval: Any,
-        scaler: Scaler,
-        groups: Any = None,
-        shift: float | Array = 0.0,
+        self, calibrator: Calibration, interval: Any, scaler: Scaler, groups: Any = None
     ) -> None:
         if calibrator.method not in RANKED:
             raise ValueError(
@@ -139,7 +120,7 @@ class Distribution:
                 'call calibrate(X_cal, y_cal) with method="conformal" or method="exact"'
             )
         self.calibrator, self.interval, self.scaler = calibrator, interval, scaler
-        self.shift: Any = np.asarray(shift, dtype=float)  # of an IntervalHead: what the base says
+        self.shift: Any = np.zeros(1)  # of an IntervalHead: what the base says
         self._sets, self._which = calibrator.sets_of(groups)
         self._points: Array | None = None
 
@@ -254,5 +235,9 @@ class Distribution:
 
     def _bounds(self, cuts: Array) -> Array:
         """Return the bounds (N, L) of members (L, sets of scores, 3), in units of y."""
-        bounds = signed_bounds(self.interval, cuts[:, self._which])  # (L, N)
-        return self.scaler.inverse_bounds(bounds).T + self.shift[..., None]
+        table = cuts[:, self._which]  # (L, 3), or (L, N, 3) with groups
+        pairs = [(Cut(one[..., 0], one[..., 1]),) * 2 for one in table]
+        lower, upper = cut_ends(self.interval, pairs)  # (L, N) each
+        is_upper = table[..., 2].reshape(len(table), -1) > 0
+        bounds = self.scaler.inverse_bounds(np.where(is_upper, upper, lower))
+        return bounds.T + self.shift[:, None]

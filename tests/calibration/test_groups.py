@@ -6,16 +6,14 @@ import math
 
 import numpy as np
 import pytest
-from families import cone, left_out
+from families import cone
 from numpy.testing import assert_array_equal
 
 from gt2lite.calibration import (
     CoverageError,
     GroupCalibrator,
     SmallCalibrationWarning,
-    covers,
     make_calibrator,
-    rank,
     read_groups,
     restore,
 )
@@ -29,13 +27,12 @@ def grouped():
     return family, y, np.array(["a", "b", "c", "b"])[np.arange(300) % 4]
 
 
-@pytest.mark.parametrize("method", ["exact", "conformal"])
-@pytest.mark.parametrize("sides", ["both", "each", (0.2, 0.8)])
-def test_each_group_gets_what_it_would_get_alone(grouped, method, sides):
+@pytest.mark.parametrize(
+    ("method", "sides", "options"),
+    [("exact", "both", {}), ("conformal", "each", {"tails": (0.2, 0.8)})],
+)
+def test_each_group_gets_what_it_would_get_alone(grouped, method, sides, options):
     family, y, groups = grouped
-    options = {}
-    if isinstance(sides, tuple):
-        sides, options = "each", {"tails": sides}
     by_group = make_calibrator(method, sides, True, options).fit(family, y, groups)
     new, _ = cone(40, seed=1)
     asked = np.array(["c", "a", "b", "a"])[np.arange(40) % 4]
@@ -53,17 +50,6 @@ def test_each_group_gets_what_it_would_get_alone(grouped, method, sides):
         row = next(row for row in by_group.report(0.9) if row.group == label)
         assert row.reached == alone.reached(0.9)
         assert (row.n_samples, row.calibrated_on) == (mine.sum(), "group")
-
-
-def test_in_each_group_a_left_out_sample_is_covered_as_promised():
-    family, y = cone(60)
-    y[:30] *= 3.0  # one group is far harder
-    groups, phi = np.repeat([1, 2], 30), 0.9
-    hits = np.zeros(60, dtype=bool)
-    for i, rest, part, known in left_out(family, y):
-        by_group = GroupCalibrator().fit(part, known, groups[rest])
-        hits[i] = covers(y, *by_group.intervals(family, phi, groups))[i]
-    assert hits[:30].sum() == hits[30:].sum() == rank(phi, 30)
 
 
 def test_groups_may_be_names_or_numbers_from_anywhere(grouped):

@@ -176,18 +176,3 @@ def test_the_search_stalls_on_a_plateau_and_says_so():
     exact = ExactCalibrator().fit(family, family.y)  # though there is a plane
     assert exact.reached(0.9) == 1.0
     assert exact.alpha(0.9) == pytest.approx(0.05)
-
-
-def test_no_search_looks_at_more_planes_than_its_bound():
-    rng = np.random.default_rng(1)
-    for seed in range(30):
-        family, y = bands(int(rng.integers(100, 130)), seed, spread=0.5)
-        search = SearchCalibrator(
-            start=rng.uniform(0.01, 1),
-            step=10 ** rng.uniform(-6, 0),
-            shrink=rng.uniform(0.01, 0.9),
-            tolerance=rng.choice([0.0, 1e-9, 0.01]),
-            min_step=10 ** rng.uniform(-6, 0),
-        ).fit(family, y)
-        search.alpha(rng.uniform(0.05, search.max_coverage))
-        assert search.n_evaluations <= 2 + 2 * (y.size + 132)

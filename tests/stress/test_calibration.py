@@ -236,7 +236,7 @@ def test_the_lookup_table_counts_and_interpolates_between_neighbours(drawn, step
         }
     ),
 )
-def test_the_search_ends_within_its_bound_and_every_step_comes_nearer(drawn, options):
+def test_no_search_looks_at_more_planes_than_its_bound(drawn, options):
     family, levels = drawn
     calibrator = SearchCalibrator(**options).fit(family, family.y)
     for level in within_envelope(calibrator, family, levels):
