@@ -21,10 +21,9 @@ from numpy.typing import NDArray
 from gt2lite._validation import Array, between, read_target, whole
 from gt2lite.calibration import (
     DEFAULT_COVERAGE,
+    RANKED,
     CoverageError,
     Cut,
-    GroupCalibrator,
-    RankedCalibration,
     cut_ends,
     find_cuts,
     join_scores,
@@ -73,27 +72,20 @@ class AdaptiveIntervals:
         calibrator = getattr(reg, "calibrator_", None)
         if calibrator is None:
             raise ValueError("reg is not calibrated: call reg.calibrate(X_cal, y_cal) first")
-        if not isinstance(calibrator, RankedCalibration):
+        if calibrator.method not in RANKED or calibrator.by_group:
+            how = "groups" if calibrator.by_group else f"method={calibrator.method!r}"
             raise ValueError(
-                f"reg is calibrated by method={calibrator.method!r}, which does not reach all "
-                'levels: call reg.calibrate(X_cal, y_cal) with method="conformal"'
-            )
-        if isinstance(calibrator, GroupCalibrator):
-            raise ValueError(
-                "reg is calibrated by groups: calibrate without them, or use one AdaptiveIntervals "
-                "for the rows of each group"
+                f"reg is calibrated by {how}, which does not reach all levels for each row: call "
+                'reg.calibrate(X_cal, y_cal) with method="conformal" and without groups'
             )
         self.reg, self._calibrator = reg, calibrator
         self.coverage = between("coverage", coverage, 0, 1)
         self.rate = between("rate", rate, 0, 1, closed=True)
-        self.window = None if window is None else whole("window", window)
+        self.window = window
         self._scores = calibrator.scores
-        if self.window is not None:
-            if self.window > len(self._scores):
-                raise ValueError(
-                    f"window must be at most the number of calibration rows, {len(self._scores)}, "
-                    f"got {window}"
-                )
+        if window is not None:
+            n_calibrated = len(self._scores)
+            self.window = whole("window", window, 1, n_calibrated)
             self._scores = self._scores.take(slice(-self.window, None))
         self.n_rows = self.n_missed = 0
 

@@ -3,7 +3,7 @@ r"""From a coverage to the alpha-plane that has it, without training again.
 A trained system offers one interval per plane, and the intervals are nested:
 the lower alpha, the wider. The share of a calibration set that a plane covers
 is therefore a falling step function of alpha, and calibration inverts it:
-given a level, find the plane. Four calibrators do so behind one interface, `Calibration`:
+given a level, find the plane. Four methods do so behind one interface, `Calibration`:
 
 =========== ====================================================================
 `table`     the paper's Method 1: tabulate the coverage, interpolate
@@ -32,10 +32,10 @@ Metrics of intervals on new data are in `gt2lite.metrics`, training in `gt2lite.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
+from importlib.util import find_spec
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -62,20 +62,6 @@ HALVINGS = 40
 """Bisections for a critical plane: its kappa is known to about 2**-40, below 1e-12."""
 
 
-class _kept:
-    """A property that is computed once.
-
-    That of `functools` holds a lock in Python 3.11, and a child forked meanwhile would hang.
-    """
-
-    def __init__(self, compute: Callable[[Any], Any]) -> None:
-        self.compute = compute
-
-    def __get__(self, owner: Any, kind: Any) -> Any:
-        value = owner.__dict__[self.compute.__name__] = self.compute(owner)
-        return value
-
-
 class Cut(NamedTuple):
     """One member of a nested family, or one for each of N samples.
 
@@ -90,26 +76,22 @@ def cut_ends(interval: Interval, cuts: Sequence[tuple[Cut, Cut]]) -> Array:
     """Return the ends (2, L, N) of L intervals, each given by the cuts of its two ends."""
     lowest = getattr(interval, "alpha_min", ALPHA_0)
     planes = [np.where(np.isnan(c.alpha), lowest, c.alpha) for pair in cuts for c in pair]
-    if all(lower is upper for lower, upper in cuts):  # one plane for both ends
-        ends = _evaluate(interval, planes[::2])
-    else:
-        found = _evaluate(interval, planes)  # (2, 2 L, N)
-        ends = np.stack([found[0, ::2], found[1, 1::2]])
-    for i, (lower, upper) in enumerate(cuts):
-        ends[0, i] -= lower.margin
-        ends[1, i] += upper.margin
-    return ends
-
-
-def _evaluate(interval: Interval, planes: Sequence[Array]) -> Array:
-    """Return the ends (2, K, N) of K planes, each a number or one for each row (N,)."""
+    lower, upper = planes[::2], planes[1::2]
+    shared = all(map(np.array_equal, lower, upper))  # one plane for both ends
+    if shared:
+        planes = lower
     several: Callable[[Array], Array] | None = getattr(interval, "ends", None)
     if several is not None:
-        return several(np.array(np.broadcast_arrays(*planes)))
-    found = [interval(plane if plane.ndim else float(plane)) for plane in planes]
-    ends = np.stack([np.stack(pair) for pair in found], axis=1)
-    rows = ends.shape[2:]
-    return nest(ends, np.stack([np.broadcast_to(-plane, rows) for plane in planes]))
+        ends = several(np.array(np.broadcast_arrays(*planes)))
+    else:
+        ends = np.stack([interval(p if p.ndim else float(p)) for p in planes], axis=1)
+        ends = nest(ends, np.stack([np.broadcast_to(-p, ends.shape[2:]) for p in planes]))
+    if not shared:
+        ends = np.stack([ends[0, ::2], ends[1, 1::2]])
+    for i, (below, above) in enumerate(cuts):
+        ends[0, i] -= below.margin
+        ends[1, i] += above.margin
+    return ends
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +113,8 @@ class Scores:
 
     def cut(self, k: int) -> Cut:
         """Return the smallest cut that covers at least `k` samples: the k-th score."""
-        i = self._order[k - 1]
+        score = np.where(self.alpha > 0, -self.alpha, self.margin)  # first planes, then margins
+        i = np.argpartition(score, k - 1)[k - 1]
         alpha = float(self.alpha[i])
         return Cut(alpha if alpha > 0 else math.nan, float(self.margin[i]))
 
@@ -150,7 +133,7 @@ class Scores:
         """Return the scores of some samples."""
         return Scores(self.alpha[rows], self.margin[rows], self.side[rows], self.alpha_min)
 
-    @_kept
+    @property
     def lower(self) -> Scores:
         """The scores of the lower end alone: where it first lies at or below the target.
 
@@ -159,7 +142,7 @@ class Scores:
         """
         return self._tail(-1)
 
-    @_kept
+    @property
     def upper(self) -> Scores:
         """The scores of the upper end alone: where it first lies at or above the target."""
         return self._tail(1)
@@ -172,24 +155,6 @@ class Scores:
             np.where(beyond, self.side, 0.0),
             self.alpha_min,
         )
-
-    @_kept
-    def _order(self) -> NDArray[np.intp]:
-        return np.lexsort((self.margin, -self.alpha))  # by plane, then by margin
-
-    @property
-    def keys(self) -> Array:
-        """Three numbers (Q, 3) that order samples from far below their estimate to far above it.
-
-        Side, plane and margin, each rising with the target: the signed position of
-        `gt2lite.distribution`. Rows compare like words in a dictionary.
-        """
-        return np.stack([self.side, -self.side * self.alpha, self.side * self.margin], axis=1)
-
-    @_kept
-    def rising(self) -> NDArray[np.intp]:
-        """The samples (Q,) in rising order of their keys."""
-        return np.lexsort(self.keys.T[::-1])
 
     def arrays(self) -> dict[str, Array]:
         """Return the scores as arrays to be stored."""
@@ -246,11 +211,8 @@ def critical_scores(interval: Interval, y: ArrayLike, lowest: float | None = Non
 
 def join_scores(found: Sequence[Scores]) -> Scores:
     """Return the scores of several sets of samples, of one family, as those of one set."""
-    alpha, margin, side = (
-        np.concatenate([getattr(scores, name) for scores in found])
-        for name in ("alpha", "margin", "side")
-    )
-    return Scores(alpha, margin, side, found[0].alpha_min)
+    columns = zip(*((one.alpha, one.margin, one.side) for one in found), strict=True)
+    return Scores(*map(np.concatenate, columns), found[0].alpha_min)
 
 
 def critical_alpha(interval: Interval, y: ArrayLike) -> Array:
@@ -377,8 +339,8 @@ class MarginFamily:
 
     def __call__(self, alpha: float | Array) -> tuple[Array, Array]:
         """Return lower and upper ends (N,) of one member, or of one for each row (N,)."""
-        margin = np.asarray(kappa_of(alpha)) * self.half
-        return self.centre - margin, self.centre + margin
+        lower, upper = self.ends(np.array([alpha]))[:, 0]
+        return lower, upper
 
     def ends(self, alphas: Sequence[float] | Array) -> Array:
         """Return the ends (2, K, N) of the members `alphas` (K,), or (K, N) if rows differ."""
@@ -424,533 +386,6 @@ def highest_level(n: int, out_of: int) -> float:
     return n * 10**4 // out_of / 10**4
 
 
-# ------------------------------------------------------------------------------------ the interface
-
-FEW_SAMPLES = 100
-
-DEFAULT_COVERAGE = 0.9
-"""The coverage of `predict_interval` if none is given."""
-
-
-class SmallCalibrationWarning(UserWarning):
-    """The calibration set, or a group of it, is so small that its coverage is known roughly."""
-
-
-Label = str | int  # of a group
-Labels = list[Label] | None  # the group of each sample, if there are groups
-Sizes = dict[Label | None, int]  # the number of samples of each group, or {None: Q} without
-State = tuple[dict[str, Any], dict[str, Array]]  # values for a JSON header, and arrays
-Meta = Mapping[str, Any]
-Arrays = Mapping[str, ArrayLike]
-
-
-class ReportRow(NamedTuple):
-    """Planes, margins and coverage at a level, of a group or of all samples (group None)."""
-
-    group: Label | None
-    n_samples: int
-    calibrated_on: str  # "all", "group", "pool" of all groups, or "nothing" for a group too small
-    alpha: float | Array  # a number, or (2,) if lower and upper bound have planes of their own
-    margin: float | Array  # likewise
-    reached: float  # the share of its calibration samples that is covered
-
-
-class Calibration(ABC):
-    """A calibration set turned into intervals at any level; base of all calibrators.
-
-    Subclasses are dataclasses, and their fields are their options. A level that is out of reach
-    raises a `CoverageError`; fewer than 100 samples get a `SmallCalibrationWarning`.
-    """
-
-    kind: ClassVar[str]  # names the class in a stored state
-    by_group: ClassVar[bool] = False  # whether each group of samples has planes of its own
-    sides: str = "both"  # one cut for both bounds, or one for "each"
-    interval: Interval | None = None  # of the calibration set, if new levels may evaluate it again
-    _lowest = ALPHA_0  # the lowest plane that can be asked for
-    _sizes: Sizes  # once `fit` is done
-
-    def fit(self, interval: Interval, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
-        """Learn the relation of plane and coverage from a calibration set.
-
-        Args:
-            interval: the intervals of the Q calibration samples as a function of alpha.
-            y: their targets (Q,).
-            groups: the group of each (Q,), by name or number, for a `GroupCalibrator` only.
-        """
-        y = vector("y", y)
-        labels = self._labels(groups, y.size)
-        self._sizes = {}  # a fit that fails leaves nothing half done
-        self._sizes = self._learn(interval, y, labels)
-        small = [label for label, n in self._sizes.items() if n < FEW_SAMPLES]
-        if small and self.by_group:
-            warn(
-                f"{len(small)} of {len(self._sizes)} groups have fewer than {FEW_SAMPLES} "
-                f"calibration samples: {self._named(small)}; the coverage of a group is known "
-                "in steps of one sample",
-                SmallCalibrationWarning,
-            )
-        elif small:
-            warn(
-                f"only {y.size} calibration samples, fewer than {FEW_SAMPLES}: coverage is known "
-                f"in steps of 1/{y.size} = {1 / y.size:.2g}",
-                SmallCalibrationWarning,
-            )
-        return self
-
-    def intervals(
-        self,
-        interval: Interval,
-        coverage: float | Sequence[float] | Array,
-        groups: ArrayLike | None = None,
-    ) -> tuple[Array, Array]:
-        """Return the lower and upper bounds of new samples at a level.
-
-        Args:
-            interval: the intervals of the N new samples as a function of alpha.
-            coverage: the level, or L of them.
-            groups: the group of each new sample (N,), if the calibration is by groups.
-
-        Returns:
-            Two arrays (N,), or (N, L) for a sequence of levels.
-        """
-        levels, single = self._levels(coverage)
-        labels, rows = self._places(groups)
-        cuts = [_cuts_of_rows(self._all_cuts(level, labels), rows) for level in levels]
-        lower, upper = cut_ends(interval, cuts)  # (L, N) each
-        return (lower[0], upper[0]) if single else (lower.T, upper.T)
-
-    def alpha(self, coverage: Any, group: Label | None = None) -> Any:
-        """Return the plane for a level; NaN if no plane covers enough and there is a `margin`.
-
-        Args:
-            coverage: the level, or L of them.
-            group: which group, if the calibration is by groups.
-
-        Returns:
-            A number, or (L,) for several levels; with planes of their own for lower and upper
-            bound (2,) or (2, L).
-        """
-        return self._read_cuts(coverage, group, 0)
-
-    def margin(self, coverage: Any, group: Label | None = None) -> Any:
-        """Return the margin added to the lowest plane for a level, 0 if a plane covers enough.
-
-        It has the units of the intervals; arguments and shapes are those of `alpha`.
-        """
-        return self._read_cuts(coverage, group, 1)
-
-    def reached(self, coverage: float) -> float:
-        """Return the share of the calibration set that the intervals for a level cover."""
-        self._check_fitted()
-        (label,), _ = self._places(None)
-        return self._row(coverage, label).reached
-
-    def coverage(self, alpha: float) -> float:
-        """Return the share of the calibration set that the plane `alpha` covers."""
-        n_samples = self.n_samples
-        cut = Cut(between("alpha", alpha, self._lowest, 1, closed=True))
-        return self._n_covered((cut, cut)) / n_samples
-
-    @property
-    def max_coverage(self) -> float:
-        """The coverage of the envelope, the plane alpha_0."""
-        return self.coverage(ALPHA_0)
-
-    def report(self, coverage: float) -> list[ReportRow]:
-        """Return size, plane, margin and coverage at a level, one row for each group.
-
-        A group too small for the level has "nothing" in `calibrated_on`.
-        """
-        self._check_fitted()
-        return [self._row(coverage, label) for label in self._sizes]
-
-    @property
-    def n_samples(self) -> int:
-        """The size Q of the calibration set."""
-        self._check_fitted()
-        return sum(self._sizes.values())
-
-    @property
-    @abstractmethod
-    def n_evaluations(self) -> int:
-        """How often the system was evaluated on the whole calibration set so far."""
-
-    def get_state(self) -> State:
-        """Return all that `from_state` needs: values for a JSON header, and arrays."""
-        self._check_fitted()
-        meta, arrays = self._state()
-        return {"kind": self.kind, "options": asdict(self)} | meta, arrays  # type: ignore[call-overload]
-
-    @classmethod
-    def from_state(cls, meta: Meta, arrays: Arrays, interval: Interval | None = None) -> Self:
-        """Return the calibrator that `get_state` described.
-
-        Args:
-            meta: the values, with the options of the calibrator.
-            arrays: the arrays.
-            interval: the intervals of the calibration set. `table` needs them for the
-                coverage of a new plane, `search` for a new level, the others never.
-        """
-        try:
-            if meta["kind"] != cls.kind:
-                raise ValueError(f"kind is {meta['kind']!r}")
-            self = cls(**meta["options"])
-            self._sizes = self._restore(meta, arrays, interval)
-            for given, known in zip((meta, arrays), self.get_state(), strict=True):
-                if unknown := given.keys() - known.keys():
-                    raise ValueError(f"unknown entries {', '.join(sorted(unknown))}")
-        except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"not the state of a {cls.kind} calibrator: {error}") from error
-        return self
-
-    def _levels(self, coverage: Any) -> tuple[Sequence[Any], bool]:
-        """Return levels as a sequence, and whether it was a single number."""
-        self._check_fitted()
-        if n_axes("coverage", coverage) == 0:
-            return [coverage], True
-        vector("coverage", coverage)
-        return list(np.ravel(coverage)), False  # single precision, too: see `plain_fraction`
-
-    def _read_cuts(self, coverage: Any, group: Label | None, part: int) -> Any:
-        """Return alpha (part 0) or margin (part 1) of the cuts for levels, see `alpha`."""
-        levels, single = self._levels(coverage)
-        labels, _ = self._places(None if group is None else [group])
-        found = [self._value(self._all_cuts(level, labels)[0], part) for level in levels]
-        return found[0] if single else np.array(found).T
-
-    def _value(self, cuts: tuple[Cut, Cut], part: int) -> Any:
-        """Return alpha or margin of two cuts: a number if they are one, else (2,)."""
-        lower, upper = cuts
-        return lower[part] if self.sides == "both" else np.array([lower[part], upper[part]])
-
-    def _labels(self, groups: ArrayLike | None, n: int | None = None) -> Labels:
-        """Return the group of each of `n` rows; None if the calibration is not by groups."""
-        if self.by_group:
-            return read_groups(groups, n)
-        if groups is not None:
-            raise ValueError("groups must be None, because this calibration is not by groups")
-        return None
-
-    def _places(self, groups: ArrayLike | None) -> tuple[Sequence[Label | None], Any]:
-        """Return the groups that are present, each once, and the place (N,) of each row's.
-
-        Without groups: one that is None, and 0 for all rows.
-        """
-        labels = self._labels(groups)
-        if labels is None:
-            return [None], 0
-        place = {label: i for i, label in enumerate(dict.fromkeys(labels))}
-        if unseen := [repr(label) for label in place if label not in self._sizes]:
-            raise ValueError(
-                f"groups must be among those of the calibration set, got {_few(unseen)}; "
-                f"it has {_few(map(repr, self._sizes))}"
-            )
-        return list(place), np.array([place[label] for label in labels])
-
-    def _all_cuts(self, coverage: Any, labels: Sequence[Any]) -> list[tuple[Cut, Cut]]:
-        """Return the cuts of groups at a level, and warn if some are those of all samples."""
-        found = [self._find(coverage, label) for label in labels]
-        pooled = [g for g, (_, source) in zip(labels, found, strict=True) if source == "pool"]
-        if pooled:
-            warn(
-                f"too small for coverage {coverage}: {self._named(pooled)}. They take the plane of "
-                f"all {self.n_samples} calibration samples, which keeps its level on average over "
-                "all groups and guarantees nothing for these",
-                SmallCalibrationWarning,
-            )
-        return [cuts for cuts, _ in found]
-
-    def _row(self, coverage: float, label: Label | None) -> ReportRow:
-        n = self._sizes[label]
-        try:
-            cuts, source = self._find(coverage, label)
-        except CoverageError:
-            if label is None:
-                raise
-            return ReportRow(label, n, "nothing", np.nan, np.nan, np.nan)
-        alpha, margin = self._value(cuts, 0), self._value(cuts, 1)
-        return ReportRow(label, n, source, alpha, margin, self._n_covered(cuts, label) / n)
-
-    def _named(self, labels: Sequence[Label | None]) -> str:
-        return _few(f"{label!r} ({self._sizes[label]} samples)" for label in labels)
-
-    def _check_fitted(self) -> None:
-        if not getattr(self, "_sizes", None):
-            raise RuntimeError(f"{type(self).__name__} has no calibration set yet: call fit first")
-
-    @abstractmethod
-    def _learn(self, interval: Interval, y: Array, labels: Labels) -> Sizes:
-        """Learn from samples and their groups, if any, and return the sizes of the groups."""
-
-    @abstractmethod
-    def _find(self, coverage: Any, label: Label | None) -> tuple[tuple[Cut, Cut], str]:
-        """Return where both bounds of a group are cut, and on what that is `calibrated_on`."""
-
-    @abstractmethod
-    def _n_covered(self, cuts: tuple[Cut, Cut], label: Label | None = None) -> int:
-        """Return how many samples, of a group or of all, lie between two bounds."""
-
-    @abstractmethod
-    def _state(self) -> State:
-        """Return what was learned, for `get_state`."""
-
-    @abstractmethod
-    def _restore(self, meta: Meta, arrays: Arrays, interval: Interval | None) -> Sizes:
-        """Undo `_state`, and return the sizes of the groups."""
-
-
-def _cuts_of_rows(cuts: Sequence[tuple[Cut, Cut]], rows: Any) -> tuple[Cut, Cut]:
-    """Return the cuts of rows from those of groups and the places of the rows, or 0."""
-    if np.ndim(rows) == 0:
-        return cuts[rows]
-    table = np.array(cuts)[rows]  # (N, lower and upper, alpha and margin)
-    lower, upper = (Cut(table[:, i, 0], table[:, i, 1]) for i in (0, 1))
-    return lower, lower if all(low is up for low, up in cuts) else upper
-
-
-# ------------------------------------------------------------------------------ the paper's methods
-
-FINEST_STEP = 1e-3
-"""The smallest distance of the planes in a table: a thousand of them."""
-
-
-class _PlaneCalibrator(Calibration):
-    """A calibrator that evaluates whole planes, each of them only once."""
-
-    def _learn(self, interval: Interval, y: Array, labels: Labels) -> Sizes:
-        self.interval = interval
-        self._y = y.copy()
-        self._seen: dict[float, int] = {}  # alpha: number of samples covered
-        for alpha in self._planes():
-            self._count(alpha)
-        return {None: y.size}
-
-    def _planes(self) -> list[float]:
-        """Return the planes that `fit` evaluates."""
-        return [ALPHA_0]
-
-    def _count(self, alpha: float) -> int:
-        """Return how many samples a plane covers."""
-        if alpha not in self._seen:
-            if self.interval is None:
-                raise RuntimeError(
-                    f"the plane {alpha} was not evaluated before this calibrator was stored: "
-                    "restore it with the intervals of its calibration set"
-                )
-            self._seen[alpha] = int(covers(self._y, *self.interval(alpha)).sum())
-        return self._seen[alpha]
-
-    def _n_covered(self, cuts: tuple[Cut, Cut], label: Label | None = None) -> int:
-        return self._count(float(cuts[0].alpha))
-
-    def _phi(self, alpha: float) -> float:
-        return self._count(alpha) / self._y.size
-
-    def _find(self, coverage: Any, label: Label | None) -> tuple[tuple[Cut, Cut], str]:
-        cut = Cut(self._plane(self._level(coverage)))
-        return (cut, cut), "all"
-
-    def _level(self, coverage: Any) -> float:
-        """Return the level if it is one, and in reach."""
-        n_samples, level = self.n_samples, between("coverage", coverage, 0, 1)
-        n_covered = self._count(ALPHA_0)
-        if rank(level, n_samples) > n_covered:
-            raise CoverageError(
-                f"coverage {level} is out of reach: on these {n_samples} calibration samples the "
-                f"widest plane, alpha {ALPHA_0}, answers levels up to "
-                f"{highest_level(n_covered, n_samples)}; use a lower level, train with a higher "
-                'coverage, or calibrate by "exact" or "conformal", which go beyond that plane'
-            )
-        return level
-
-    @abstractmethod
-    def _plane(self, level: float) -> float:
-        """Return the plane for a level that is in reach."""
-
-    @property
-    def n_evaluations(self) -> int:
-        """How many planes were evaluated so far; one that was seen before costs nothing."""
-        self._check_fitted()
-        return len(self._seen)
-
-    def _state(self) -> State:
-        seen = np.array(list(self._seen.items()), dtype=float)  # (planes, 2)
-        return {}, {"y": self._y, "alpha": seen[:, 0], "n_covered": seen[:, 1]}
-
-    def _restore(self, meta: Meta, arrays: Arrays, interval: Interval | None) -> Sizes:
-        alpha = vector("alpha", arrays["alpha"])
-        n_covered = vector("n_covered", arrays["n_covered"], alpha.size)
-        self.interval, self._y = interval, vector("y", arrays["y"])
-        order = np.argsort(alpha)
-        planes, counts = alpha[order], n_covered[order]
-        if planes[0] != ALPHA_0 or planes[-1] > 1 or not (np.diff(planes) > 0).all():
-            raise ValueError(f"alpha must hold planes from {ALPHA_0} to 1, each once")
-        possible = (counts == np.rint(counts)) & (counts >= 0) & (counts <= self._y.size)
-        if not possible.all() or (np.diff(counts) > 0).any():
-            raise ValueError(f"n_covered must hold falling counts of {self._y.size} samples")
-        self._seen = dict(zip(alpha.tolist(), map(int, n_covered), strict=True))
-        return {None: self._y.size}
-
-
-@dataclass(eq=False)
-class TableCalibrator(_PlaneCalibrator):
-    """Method 1, Algorithm 3: tabulate coverage against alpha, and interpolate.
-
-    A level below the coverage of the narrowest plane gets that plane, alpha 1.
-
-    Args:
-        step: distance of the planes: alpha_0, step, 2 * step, ..., 1.
-        interpolation: "linear", or "pchip" for a monotone cubic (needs SciPy).
-
-    >>> y = np.linspace(-1, 1, 201)
-    >>> interval = MarginFamily(np.zeros(201), np.ones(201))  # plane alpha: from -kappa to kappa
-    >>> table = TableCalibrator(step=0.5).fit(interval, y)
-    >>> table.table.round(3)  # coverage, alpha
-    array([[0.005, 1.   ],
-           [0.383, 0.5  ],
-           [1.   , 0.01 ]])
-    >>> round(table.alpha(0.9), 3), round(table.reached(0.9), 3)
-    (0.089, 0.721)
-    """
-
-    kind = method = "table"
-    step: float = 0.1
-    interpolation: str = "linear"
-
-    def __post_init__(self) -> None:
-        self.step = between("step", self.step, FINEST_STEP, 1, closed=True)
-        one_of("interpolation", self.interpolation, ("linear", "pchip"))
-
-    @property
-    def table(self) -> Array:
-        """The pairs (coverage, alpha) in rising order of coverage, (planes, 2).
-
-        Planes of equal coverage are one entry, with the largest alpha of them:
-        the narrowest interval that does the same.
-        """
-        self._check_fitted()
-        pairs = {self._phi(alpha): alpha for alpha in self._planes()}  # alpha rises: the last wins
-        return np.array(sorted(pairs.items()))
-
-    def _planes(self) -> list[float]:
-        inner = (_tidy(k * self.step) for k in range(1, math.ceil(1 / self.step)))
-        return [ALPHA_0, *(alpha for alpha in inner if ALPHA_0 < alpha < 1), 1.0]
-
-    def _learn(self, interval: Interval, y: Array, labels: Labels) -> Sizes:
-        if self.interpolation == "pchip":
-            _pchip()  # fail now rather than at the first level
-        return super()._learn(interval, y, labels)
-
-    def _plane(self, level: float) -> float:
-        phi, alpha = self.table.T
-        if self.interpolation == "linear" or phi.size == 1:
-            plane = np.interp(level, phi, alpha)
-        else:
-            plane = _pchip()(phi, alpha)(np.clip(level, phi[0], phi[-1]))
-        return float(np.clip(plane, ALPHA_0, 1))  # rounding must not leave the range
-
-
-# A step that begins at 1 and is shrunk by no less than a tenth falls below the smallest `min_step`
-# after 132 times, so that every search ends: it makes at most Q moves (see `path`), and each move
-# and each shrinking looks at two planes.
-_SEARCH_RANGES = {
-    "step": (1e-6, 1.0),
-    "shrink": (0.01, 0.9),
-    "tolerance": (0.0, 1.0),
-    "min_step": (1e-6, 1.0),
-}
-
-
-@dataclass(eq=False)
-class SearchCalibrator(_PlaneCalibrator):
-    """Method 2, Algorithm 4: walk to the plane whose coverage is nearest to the level, Eq. (19).
-
-    From `start` the search looks one step to either side, moves where coverage
-    comes nearer to the level, and shrinks the step where neither side helps.
-    Coverage is flat between two samples, so the search can *stall* on a plateau
-    wider than its step although a better plane lies beyond. That belongs to the
-    method; `converged` and `reached` report it.
-
-    The paper gives no values for the settings. The defaults are those of the authors' public
-    code (`Calibration_Example.m`, `derivative_free_search_algorithm.m`), the exit at a small
-    step included.
-
-    Args:
-        start: the first plane.
-        step: the first step in alpha.
-        shrink: factor for the step where neither side is better.
-        tolerance: distance of coverage from the level at which the search ends.
-        min_step: step below which the search ends without success.
-
-    >>> y = np.linspace(-1, 1, 201)
-    >>> interval = MarginFamily(np.zeros(201), np.ones(201))  # plane alpha: from -kappa to kappa
-    >>> search = SearchCalibrator(tolerance=0.005).fit(interval, y)
-    >>> [(alpha, round(phi, 3)) for alpha, phi in search.path(0.6)]
-    [(0.4, 0.443), (0.3, 0.512), (0.2, 0.592), (0.1875, 0.602)]
-    >>> search.alpha(0.6), search.converged(0.6)
-    (0.1875, True)
-    """
-
-    kind = method = "search"
-    start: float = 0.40
-    step: float = 0.1
-    shrink: float = 0.5
-    tolerance: float = 0.0005
-    min_step: float = 1e-4
-
-    def __post_init__(self) -> None:
-        self.start = between("start", self.start, ALPHA_0, 1, closed=True)
-        for name, (low, high) in _SEARCH_RANGES.items():
-            setattr(self, name, between(name, getattr(self, name), low, high, closed=True))
-
-    def path(self, coverage: float) -> list[tuple[float, float]]:
-        """Return the (alpha, coverage) that the search for a level stood on, the answer last."""
-        level = self._level(coverage)
-        # Deviation: Algorithm 4 never sets alpha* to alpha_init before it uses it; we do.
-        alpha, step = self.start, self.step
-        phi = self._phi(alpha)
-        path = [(alpha, phi)]
-        # Deviation: as printed the loop ends only within the tolerance, which a step function
-        # of Q samples may never reach. The authors' code also leaves it at a small step. So it
-        # ends in any case: a move brings phi strictly nearer to the level, phi has at most Q + 1
-        # values, and a step can be shrunk only so often.
-        while abs(phi - level) >= self.tolerance and step >= self.min_step:
-            sides = [_tidy(max(alpha - step, ALPHA_0)), _tidy(min(alpha + step, 1.0))]
-            nearest = min(sides, key=lambda side: abs(self._phi(side) - level))  # a tie goes down
-            if abs(self._phi(nearest) - level) < abs(phi - level):
-                alpha, phi = nearest, self._phi(nearest)
-                path.append((alpha, phi))
-            else:
-                step *= self.shrink
-        return path
-
-    def converged(self, coverage: float) -> bool:
-        """Return whether the search for a level ended within its tolerance."""
-        _, phi = self.path(coverage)[-1]
-        return abs(phi - coverage) < self.tolerance
-
-    def _plane(self, level: float) -> float:
-        return self.path(level)[-1][0]
-
-
-def _tidy(alpha: float) -> float:
-    """Return 0.3 for 0.30000000000000004, so that a plane met twice is the same plane."""
-    return round(alpha, 12)
-
-
-def _pchip() -> Any:
-    try:
-        from scipy.interpolate import PchipInterpolator
-    except ImportError as error:
-        raise ImportError(
-            'interpolation="pchip" needs SciPy, which is not installed: '
-            'install it with "pip install scipy" or use interpolation="linear"'
-        ) from error
-    return PchipInterpolator
-
-
-# ------------------------------------------------------------------------------ calibration by rank
-
 RANKED = ("exact", "conformal")
 """The methods that calibrate by rank."""
 
@@ -959,9 +394,6 @@ SIDES = ("both", "each")
 
 EQUAL_TAILS = (0.5, 0.5)
 """The lower and the upper bound may miss equally often."""
-
-ONE_SIDE = {"lower": (1.0, 0.0), "upper": (0.0, 1.0)}
-"""The tails of intervals with a lower, or an upper, bound only."""
 
 _OPEN = Cut(math.nan, math.inf)  # the open bound of a one-sided interval is infinite
 
@@ -1041,29 +473,67 @@ def _fewest(phi: Fraction, tail: Fraction) -> int:
     return math.ceil(1 / (tail * (1 - phi))) - 1
 
 
-def tails_of(sides: str, tails: Any = None) -> tuple[float, float] | None:
+def tails_of(sides: str, tails: Any = None) -> Any:
     """Return the shares of the misses below and above; None for one plane for both bounds.
 
     >>> tails_of("upper"), tails_of("each"), tails_of("each", (0.2, 0.8)), tails_of("both")
     ((0.0, 1.0), (0.5, 0.5), (0.2, 0.8), None)
     """
-    one_of("sides", sides, (*SIDES, *ONE_SIDE))
-    if tails is None:
-        return EQUAL_TAILS if sides == "each" else ONE_SIDE.get(sides)
-    if sides != "each":
+    usual = {"both": None, "each": EQUAL_TAILS, "lower": (1.0, 0.0), "upper": (0.0, 1.0)}
+    one_of("sides", sides, usual)
+    if tails is not None and sides != "each":
         raise ValueError(f"tails must be None unless sides='each', got sides={sides!r}")
-    below, above = read_tails(tails)
-    return float(below), float(above)
+    return usual[sides] if tails is None else tails
 
 
-class RankedCalibration(Calibration):
-    """A calibration that has for each sample where in the nested family it is first covered."""
+# ------------------------------------------------------------------------------ calibration by rank
 
-    method: str  # "exact" or "conformal"
+FEW_SAMPLES = 100
+
+DEFAULT_COVERAGE = 0.9
+"""The coverage of `predict_interval` if none is given."""
+
+
+class SmallCalibrationWarning(UserWarning):
+    """The calibration set, or a group of it, is so small that its coverage is known roughly."""
+
+
+Label = str | int  # of a group
+Labels = list[Label] | None  # the group of each sample, if there are groups
+Cuts = tuple[Cut, Cut]  # of the lower and of the upper bound
+Meta = Mapping[str, Any]
+Arrays = Mapping[str, ArrayLike]
+
+
+class ReportRow(NamedTuple):
+    """Planes, margins and coverage at a level, of a group or of all samples (group None)."""
+
+    group: Label | None
+    n_samples: int
+    calibrated_on: str  # "all", "group", "pool" of all groups, or "nothing" for a group too small
+    alpha: float | Array  # a number, or (2,) if lower and upper bound have planes of their own
+    margin: float | Array  # likewise
+    reached: float  # the share of its calibration samples that is covered
+
+
+class Calibration:
+    """A calibration set turned into intervals at any level, by rank; base of all calibrators.
+
+    It keeps where in the nested family each sample is first covered, for one set of samples or for
+    several groups of them. Subclasses are dataclasses, and their fields are their options. A level
+    that is out of reach raises a `CoverageError`; fewer than 100 samples get a
+    `SmallCalibrationWarning`.
+    """
+
+    kind: ClassVar[str]  # names the class in a stored state
+    by_group: ClassVar[bool] = False  # whether each group of samples has planes of its own
+    method: str  # "exact" or "conformal"; "table" or "search" for those of the paper
+    sides: str = "both"  # one cut for both bounds, or one for "each"
     tails: tuple[float, float] = EQUAL_TAILS  # of the misses, with sides="each"
     small_groups: str = "raise"  # or "pool", see `GroupCalibrator`
-    _codes: IntArray  # the group of each sample, by its place among the groups
-    _sets: dict[Label | None, Scores]  # of all samples, None, and of each group
+    interval: Interval | None = None  # of the calibration set, if new levels may evaluate it again
+    _groups: dict[Label | None, IntArray]  # once `fit` is done: the samples of each group
+    _scores: Scores  # of all samples
 
     def __post_init__(self) -> None:
         one_of("method", self.method, RANKED)
@@ -1074,17 +544,121 @@ class RankedCalibration(Calibration):
         if self.sides == "both" and self.tails != EQUAL_TAILS:
             raise ValueError(f"tails must be {EQUAL_TAILS} if sides='both', got {self.tails}")
 
+    def fit(self, interval: Interval, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
+        """Learn the relation of plane and coverage from a calibration set.
+
+        Args:
+            interval: the intervals of the Q calibration samples as a function of alpha.
+            y: their targets (Q,).
+            groups: the group of each (Q,), by name or number, for a `GroupCalibrator` only.
+        """
+        y = vector("y", y)
+        labels = self._labels(groups, y.size)
+        self._groups = {}  # a fit that fails leaves nothing half done
+        self._learn(interval, y)
+        self._groups = _rows_by_group(labels, y.size)
+        small = [label for label, rows in self._groups.items() if len(rows) < FEW_SAMPLES]
+        message = (
+            f"only {y.size} calibration samples, fewer than {FEW_SAMPLES}: coverage is known "
+            f"in steps of 1/{y.size} = {1 / y.size:.2g}"
+        )
+        if self.by_group:
+            message = (
+                f"{len(small)} of {len(self._groups)} groups have fewer than {FEW_SAMPLES} "
+                f"calibration samples: {self._named(small)}; the coverage of a group is known "
+                "in steps of one sample"
+            )
+        if small:
+            warn(message, SmallCalibrationWarning)
+        return self
+
+    def intervals(
+        self,
+        interval: Interval,
+        coverage: float | Sequence[float] | Array,
+        groups: ArrayLike | None = None,
+    ) -> tuple[Array, Array]:
+        """Return the lower and upper bounds of new samples at a level.
+
+        Args:
+            interval: the intervals of the N new samples as a function of alpha.
+            coverage: the level, or L of them.
+            groups: the group of each new sample (N,), if the calibration is by groups.
+
+        Returns:
+            Two arrays (N,), or (N, L) for a sequence of levels.
+        """
+        levels, single = self._levels(coverage)
+        labels, rows = self._places(groups)
+        pairs = []
+        for level in levels:
+            cuts = self._cuts(level, labels)
+            table = np.array(cuts)[rows]  # (lower and upper, alpha and margin), or (N, 2, 2)
+            pairs.append((Cut(*table[..., 0, :].T), Cut(*table[..., 1, :].T)))
+        lower, upper = cut_ends(interval, pairs)  # (L, N) each
+        return (lower[0], upper[0]) if single else (lower.T, upper.T)
+
+    def alpha(self, coverage: Any, group: Label | None = None) -> Any:
+        """Return the plane for a level; NaN if no plane covers enough and there is a `margin`.
+
+        Args:
+            coverage: the level, or L of them.
+            group: which group, if the calibration is by groups.
+
+        Returns:
+            A number, or (L,) for several levels; with planes of their own for lower and upper
+            bound (2,) or (2, L).
+        """
+        return self._read_cuts(coverage, group, 0)
+
+    def margin(self, coverage: Any, group: Label | None = None) -> Any:
+        """Return the margin added to the lowest plane for a level, 0 if a plane covers enough.
+
+        It has the units of the intervals; arguments and shapes are those of `alpha`.
+        """
+        return self._read_cuts(coverage, group, 1)
+
+    def reached(self, coverage: float) -> float:
+        """Return the share of the calibration set that the intervals for a level cover."""
+        self._check_fitted()
+        (label,), _ = self._places(None)
+        return self._row(coverage, label).reached
+
+    def coverage(self, alpha: float) -> float:
+        """Return the share of the calibration set that the plane `alpha` covers."""
+        cut = Cut(between("alpha", alpha, self.scores.alpha_min, 1, closed=True))
+        return float(self.scores.covered(cut).mean())
+
+    @property
+    def max_coverage(self) -> float:
+        """The coverage of the envelope, the plane alpha_0."""
+        return self.coverage(ALPHA_0)
+
+    def report(self, coverage: float) -> list[ReportRow]:
+        """Return size, plane, margin and coverage at a level, one row for each group.
+
+        A group too small for the level has "nothing" in `calibrated_on`.
+        """
+        self._check_fitted()
+        return [self._row(coverage, label) for label in self._groups]
+
+    @property
+    def n_samples(self) -> int:
+        """The size Q of the calibration set."""
+        self._check_fitted()
+        return sum(map(len, self._groups.values()))
+
+    @property
+    def n_evaluations(self) -> int:
+        """How often the system was evaluated on the whole calibration set so far."""
+        self._check_fitted()
+        return HALVINGS + 1  # once for all levels, whatever they are
+
     @property
     def scores(self) -> Scores:
         """Where in the nested family each sample is first covered."""
         self._check_fitted()
-        return self._sets[None]
-
-    @property
-    def n_evaluations(self) -> int:
-        """How often the system was evaluated: once for all levels, whatever they are."""
-        self._check_fitted()
-        return HALVINGS + 1
+        return self._scores
 
     def sets_of(self, groups: ArrayLike | None) -> tuple[list[Scores], Any]:
         """Return the scores that new rows are compared with, and which of them each row has.
@@ -1093,12 +667,110 @@ class RankedCalibration(Calibration):
         """
         self._check_fitted()
         labels, rows = self._places(groups)
-        return [self._sets[label] for label in labels], rows
+        return [self._of(label) for label in labels], rows
 
-    def _find(self, coverage: Any, label: Label | None) -> tuple[tuple[Cut, Cut], str]:
+    def get_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Return all that `restore` needs: values for a JSON header, and arrays."""
+        self._check_fitted()
+        meta = {"kind": self.kind, "options": asdict(self)}  # type: ignore[call-overload]
+        arrays = self._arrays()
+        if self.by_group:
+            meta["labels"], codes = list(self._groups), np.empty(self.n_samples)
+            for i, rows in enumerate(self._groups.values()):
+                codes[rows] = i
+            arrays["group"] = codes
+        return meta, arrays
+
+    def _levels(self, coverage: Any) -> tuple[Sequence[Any], bool]:
+        """Return levels as a sequence, and whether it was a single number."""
+        self._check_fitted()
+        if n_axes("coverage", coverage) == 0:
+            return [coverage], True
+        vector("coverage", coverage)
+        return list(np.ravel(coverage)), False  # single precision, too: see `plain_fraction`
+
+    def _read_cuts(self, coverage: Any, group: Label | None, part: int) -> Any:
+        """Return alpha (part 0) or margin (part 1) of the cuts for levels, see `alpha`."""
+        levels, single = self._levels(coverage)
+        labels, _ = self._places(None if group is None else [group])
+        found = [self._value(self._cuts(level, labels)[0], part) for level in levels]
+        return found[0] if single else np.array(found).T
+
+    def _value(self, cuts: Cuts, part: int) -> Any:
+        """Return alpha or margin of two cuts: a number if they are one, else (2,)."""
+        lower, upper = cuts
+        return lower[part] if self.sides == "both" else np.array([lower[part], upper[part]])
+
+    def _labels(self, groups: ArrayLike | None, n: int | None = None) -> Labels:
+        """Return the group of each of `n` rows; None if the calibration is not by groups."""
+        if self.by_group:
+            return read_groups(groups, n)
+        if groups is not None:
+            raise ValueError("groups must be None, because this calibration is not by groups")
+        return None
+
+    def _places(self, groups: ArrayLike | None) -> tuple[Sequence[Label | None], Any]:
+        """Return the groups that are present, each once, and the place (N,) of each row's.
+
+        Without groups: one that is None, and 0 for all rows.
+        """
+        labels = self._labels(groups)
+        if labels is None:
+            return [None], 0
+        place = {label: i for i, label in enumerate(dict.fromkeys(labels))}
+        if unseen := [repr(label) for label in place if label not in self._groups]:
+            raise ValueError(
+                f"groups must be among those of the calibration set, got {_few(unseen)}; "
+                f"it has {_few(map(repr, self._groups))}"
+            )
+        return list(place), np.array([place[label] for label in labels])
+
+    def _cuts(self, coverage: Any, labels: Sequence[Any]) -> list[Cuts]:
+        """Return the cuts of groups at a level, and warn if some are those of all samples."""
+        found = [self._find(coverage, label) for label in labels]
+        pooled = [g for g, (_, source) in zip(labels, found, strict=True) if source == "pool"]
+        if pooled:
+            warn(
+                f"too small for coverage {coverage}: {self._named(pooled)}. They take the plane of "
+                f"all {self.n_samples} calibration samples, which keeps its level on average over "
+                "all groups and guarantees nothing for these",
+                SmallCalibrationWarning,
+            )
+        return [cuts for cuts, _ in found]
+
+    def _row(self, coverage: float, label: Label | None) -> ReportRow:
+        n = len(self._groups[label])
+        try:
+            cuts, source = self._find(coverage, label)
+        except CoverageError:
+            if label is None:
+                raise
+            return ReportRow(label, n, "nothing", np.nan, np.nan, np.nan)
+        alpha, margin = self._value(cuts, 0), self._value(cuts, 1)
+        return ReportRow(label, n, source, alpha, margin, self._n_covered(cuts, label) / n)
+
+    def _named(self, labels: Sequence[Label | None]) -> str:
+        return _few(f"{label!r} ({len(self._groups[label])} samples)" for label in labels)
+
+    def _check_fitted(self) -> None:
+        if not getattr(self, "_groups", None):
+            raise RuntimeError(f"{type(self).__name__} has no calibration set yet: call fit first")
+
+    # what the paper's methods do in another way
+
+    def _learn(self, interval: Interval, y: Array) -> None:
+        """Learn from the samples of all groups."""
+        self._scores = critical_scores(interval, y)
+
+    def _of(self, label: Label | None) -> Scores:
+        """Return the scores of a group, or of all samples for None."""
+        return self._scores if label is None else self._scores.take(self._groups[label])
+
+    def _find(self, coverage: Any, label: Label | None) -> tuple[Cuts, str]:
+        """Return where both bounds of a group are cut, and on what that is `calibrated_on`."""
         options = coverage, self.method, self.sides, self.tails
         try:
-            return find_cuts(self._sets[label], *options), "all" if label is None else "group"
+            return find_cuts(self._of(label), *options), "all" if label is None else "group"
         except CoverageError as error:
             if label is None:
                 raise
@@ -1106,51 +778,24 @@ class RankedCalibration(Calibration):
                 raise CoverageError(
                     f'group {label!r} is too small: {error}, or set small_groups="pool"'
                 ) from None
-        return find_cuts(self.scores, *options), "pool"
+        return find_cuts(self._scores, *options), "pool"
 
-    def _n_covered(self, cuts: tuple[Cut, Cut], label: Label | None = None) -> int:
-        return self._sets[label].n_between(cuts)
+    def _n_covered(self, cuts: Cuts, label: Label | None) -> int:
+        """Return how many samples of a group lie between two bounds."""
+        return self._of(label).n_between(cuts)
 
-    @property
-    def _lowest(self) -> float:  # type: ignore[override]
-        return self.scores.alpha_min
+    def _arrays(self) -> dict[str, Array]:
+        """Return what was learned."""
+        return self._scores.arrays()
 
-    def _learn(self, interval: Interval, y: Array, labels: Labels) -> Sizes:
-        return self._split(critical_scores(interval, y), labels)
-
-    def _split(self, scores: Scores, labels: Labels) -> Sizes:
-        """Keep the scores of all samples and of each group; return the sizes of the groups."""
-        self._sets = {None: scores}
-        if labels is None:
-            return {None: len(scores)}
-        names = sorted(set(labels), key=lambda label: (isinstance(label, str), label))
-        code = {name: i for i, name in enumerate(names)}
-        self._codes = np.array([code[label] for label in labels])
-        sizes = np.bincount(self._codes)
-        rows = np.split(np.argsort(self._codes, kind="stable"), np.cumsum(sizes)[:-1])
-        self._sets |= {name: scores.take(rows[i]) for name, i in code.items()}
-        return dict(zip(names, sizes.tolist(), strict=True))
-
-    def _state(self) -> State:
-        arrays = self.scores.arrays()
-        if not self.by_group:
-            return {}, arrays
-        return {"labels": list(self._sizes)}, arrays | {"group": self._codes.astype(float)}
-
-    def _restore(self, meta: Meta, arrays: Arrays, interval: Interval | None) -> Sizes:
-        scores = Scores.from_arrays(arrays)
-        if not self.by_group:
-            return self._split(scores, None)
-        labels, codes = read_groups(meta["labels"]), vector("group", arrays["group"], len(scores))
-        if len(set(labels)) != len(labels):
-            raise ValueError("labels must be different names or numbers")
-        if not np.array_equal(np.unique(codes), np.arange(len(labels))):
-            raise ValueError(f"group must hold the numbers of {len(labels)} groups")
-        return self._split(scores, [labels[int(code)] for code in codes])
+    def _read(self, arrays: Arrays, interval: Interval | None) -> int:
+        """Undo `_arrays`, and return the number of samples."""
+        self._scores = Scores.from_arrays(arrays)
+        return len(self._scores)
 
 
 @dataclass(eq=False)
-class ExactCalibrator(RankedCalibration):
+class ExactCalibrator(Calibration):
     r"""Calibration by rank: no table, no step, no search.
 
     Sample i lies in every interval from its critical plane alpha_i downwards. Hence
@@ -1205,7 +850,7 @@ class ConformalCalibrator(ExactCalibrator):
 
 
 @dataclass(eq=False)
-class TwoSidedCalibrator(RankedCalibration):
+class TwoSidedCalibrator(Calibration):
     r"""Calibration by rank with a plane of its own for each bound.
 
     With "conformal" a new target lies below the lower bound with probability of at most
@@ -1240,11 +885,8 @@ class TwoSidedCalibrator(RankedCalibration):
     tails: tuple[float, float] = EQUAL_TAILS
 
 
-# ------------------------------------------------------------------------------------------- groups
-
-
 @dataclass(eq=False)
-class GroupCalibrator(RankedCalibration):
+class GroupCalibrator(Calibration):
     """Calibration by rank within groups: each has planes of its own.
 
     With "conformal" the guarantee holds for each group: a new sample of a group is covered
@@ -1280,7 +922,7 @@ class GroupCalibrator(RankedCalibration):
     def sizes(self) -> dict[Label, int]:
         """The number of calibration samples of each group."""
         self._check_fitted()
-        return {label: n for label, n in self._sizes.items() if label is not None}
+        return {label: len(rows) for label, rows in self._groups.items() if label is not None}
 
 
 def read_groups(groups: ArrayLike | None, n: int | None = None) -> list[Label]:
@@ -1295,18 +937,28 @@ def read_groups(groups: ArrayLike | None, n: int | None = None) -> list[Label]:
     if array.ndim != 1 or array.size == 0 or (n is not None and array.size != n):
         length = "" if n is None else f" of length {n}"
         raise ValueError(f"groups must be a 1-D array{length}, got shape {array.shape}")
-    labels: list[Label] = []
-    kinds: set[type] = set()
+    labels = []
     for i, label in enumerate(array.tolist()):
         if isinstance(label, float) and label.is_integer():
             label = int(label)
         if not isinstance(label, (str, Integral)):
             raise ValueError(f"groups must hold names or whole numbers, got {label!r} at index {i}")
-        kinds.add(type(label))
-        labels.append(label if isinstance(label, str) else int(label))
+        labels.append(label)
+    kinds = set(map(type, labels))
     if bool in kinds and not kinds <= {bool, str}:
         raise ValueError("groups must not mix True and False with numbers: True would be group 1")
-    return labels
+    return [label if isinstance(label, str) else int(label) for label in labels]
+
+
+def _rows_by_group(labels: Labels, n: int) -> dict[Label | None, IntArray]:
+    """Return the rows of each group, numbers first; {None: all `n` rows} without groups."""
+    if labels is None:
+        return {None: np.arange(n)}
+    names = sorted(set(labels), key=lambda label: (isinstance(label, str), label))
+    code = {name: i for i, name in enumerate(names)}
+    codes = np.array([code[label] for label in labels])
+    rows = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
+    return dict(zip(names, rows, strict=True))
 
 
 def _few(words: Iterable[str], shown: int = 5) -> str:
@@ -1314,6 +966,236 @@ def _few(words: Iterable[str], shown: int = 5) -> str:
     words = list(words)
     more = f" and {len(words) - shown} more" if len(words) > shown else ""
     return ", ".join(words[:shown]) + more
+
+
+# ------------------------------------------------------------------------------ the paper's methods
+
+FINEST_STEP = 1e-3
+"""The smallest distance of the planes in a table: a thousand of them."""
+
+
+class _PlaneCalibrator(Calibration):
+    """A calibrator that evaluates whole planes, each of them only once."""
+
+    def coverage(self, alpha: float) -> float:
+        """Return the share of the calibration set that the plane `alpha` covers."""
+        self._check_fitted()
+        return self._phi(between("alpha", alpha, ALPHA_0, 1, closed=True))
+
+    @property
+    def n_evaluations(self) -> int:
+        """How many planes were evaluated so far; one that was seen before costs nothing."""
+        self._check_fitted()
+        return len(self._seen)
+
+    def _learn(self, interval: Interval, y: Array) -> None:
+        self.interval = interval
+        self._y = y.copy()
+        self._seen: dict[float, int] = {}  # alpha: number of samples covered
+        for alpha in self._planes():
+            self._count(alpha)
+
+    def _planes(self) -> list[float]:
+        """Return the planes that `fit` evaluates."""
+        return [ALPHA_0]
+
+    def _count(self, alpha: float) -> int:
+        """Return how many samples a plane covers."""
+        if alpha not in self._seen:
+            if self.interval is None:
+                raise RuntimeError(
+                    f"the plane {alpha} was not evaluated before this calibrator was stored: "
+                    "restore it with the intervals of its calibration set"
+                )
+            self._seen[alpha] = int(covers(self._y, *self.interval(alpha)).sum())
+        return self._seen[alpha]
+
+    def _phi(self, alpha: float) -> float:
+        return self._count(alpha) / self._y.size
+
+    def _find(self, coverage: Any, label: Label | None) -> tuple[Cuts, str]:
+        cut = Cut(self._plane(self._level(coverage)))
+        return (cut, cut), "all"
+
+    def _n_covered(self, cuts: Cuts, label: Label | None) -> int:
+        return self._count(float(cuts[0].alpha))
+
+    def _level(self, coverage: Any) -> float:
+        """Return the level if it is one, and in reach."""
+        n_samples, level = self.n_samples, between("coverage", coverage, 0, 1)
+        n_covered = self._count(ALPHA_0)
+        if rank(level, n_samples) > n_covered:
+            raise CoverageError(
+                f"coverage {level} is out of reach: on these {n_samples} calibration samples the "
+                f"widest plane, alpha {ALPHA_0}, answers levels up to "
+                f"{highest_level(n_covered, n_samples)}; use a lower level, train with a higher "
+                'coverage, or calibrate by "exact" or "conformal", which go beyond that plane'
+            )
+        return level
+
+    def _plane(self, level: float) -> float:
+        """Return the plane for a level that is in reach."""
+        raise NotImplementedError
+
+    def _arrays(self) -> dict[str, Array]:
+        seen = np.array(list(self._seen.items()), dtype=float)  # (planes, 2)
+        return {"y": self._y, "alpha": seen[:, 0], "n_covered": seen[:, 1]}
+
+    def _read(self, arrays: Arrays, interval: Interval | None) -> int:
+        alpha = vector("alpha", arrays["alpha"])
+        n_covered = vector("n_covered", arrays["n_covered"], alpha.size)
+        self.interval, self._y = interval, vector("y", arrays["y"])
+        order = np.argsort(alpha)
+        planes, counts = alpha[order], n_covered[order]
+        if planes[0] != ALPHA_0 or planes[-1] > 1 or not (np.diff(planes) > 0).all():
+            raise ValueError(f"alpha must hold planes from {ALPHA_0} to 1, each once")
+        possible = (counts == np.rint(counts)) & (counts >= 0) & (counts <= self._y.size)
+        if not possible.all() or (np.diff(counts) > 0).any():
+            raise ValueError(f"n_covered must hold falling counts of {self._y.size} samples")
+        self._seen = dict(zip(alpha.tolist(), map(int, n_covered), strict=True))
+        return self._y.size
+
+
+@dataclass(eq=False)
+class TableCalibrator(_PlaneCalibrator):
+    """Method 1, Algorithm 3: tabulate coverage against alpha, and interpolate.
+
+    A level below the coverage of the narrowest plane gets that plane, alpha 1.
+
+    Args:
+        step: distance of the planes: alpha_0, step, 2 * step, ..., 1.
+        interpolation: "linear", or "pchip" for a monotone cubic (needs SciPy).
+
+    >>> y = np.linspace(-1, 1, 201)
+    >>> interval = MarginFamily(np.zeros(201), np.ones(201))  # plane alpha: from -kappa to kappa
+    >>> table = TableCalibrator(step=0.5).fit(interval, y)
+    >>> table.table.round(3)  # coverage, alpha
+    array([[0.005, 1.   ],
+           [0.383, 0.5  ],
+           [1.   , 0.01 ]])
+    >>> round(table.alpha(0.9), 3), round(table.reached(0.9), 3)
+    (0.089, 0.721)
+    """
+
+    kind = method = "table"
+    step: float = 0.1
+    interpolation: str = "linear"
+
+    def __post_init__(self) -> None:
+        self.step = between("step", self.step, FINEST_STEP, 1, closed=True)
+        one_of("interpolation", self.interpolation, ("linear", "pchip"))
+        if self.interpolation == "pchip" and find_spec("scipy") is None:
+            raise ImportError(
+                'interpolation="pchip" needs SciPy, which is not installed: '
+                'install it with "pip install scipy" or use interpolation="linear"'
+            )
+
+    @property
+    def table(self) -> Array:
+        """The pairs (coverage, alpha) in rising order of coverage, (planes, 2).
+
+        Planes of equal coverage are one entry, with the largest alpha of them:
+        the narrowest interval that does the same.
+        """
+        self._check_fitted()
+        pairs = {self._phi(alpha): alpha for alpha in self._planes()}  # alpha rises: the last wins
+        return np.array(sorted(pairs.items()))
+
+    def _planes(self) -> list[float]:
+        inner = (_tidy(k * self.step) for k in range(1, math.ceil(1 / self.step)))
+        return [ALPHA_0, *(alpha for alpha in inner if ALPHA_0 < alpha < 1), 1.0]
+
+    def _plane(self, level: float) -> float:
+        phi, alpha = self.table.T
+        if self.interpolation == "linear" or phi.size == 1:
+            plane = np.interp(level, phi, alpha)
+        else:
+            from scipy.interpolate import PchipInterpolator
+
+            plane = PchipInterpolator(phi, alpha)(np.clip(level, phi[0], phi[-1]))
+        return float(np.clip(plane, ALPHA_0, 1))  # rounding must not leave the range
+
+
+@dataclass(eq=False)
+class SearchCalibrator(_PlaneCalibrator):
+    """Method 2, Algorithm 4: walk to the plane whose coverage is nearest to the level, Eq. (19).
+
+    From `start` the search looks one step to either side, moves where coverage
+    comes nearer to the level, and shrinks the step where neither side helps.
+    Coverage is flat between two samples, so the search can *stall* on a plateau
+    wider than its step although a better plane lies beyond. That belongs to the
+    method; `converged` and `reached` report it.
+
+    The paper gives no values for the settings. The defaults are those of the authors' public
+    code (`Calibration_Example.m`, `derivative_free_search_algorithm.m`), the exit at a small
+    step included.
+
+    Args:
+        start: the first plane.
+        step: the first step in alpha.
+        shrink: factor for the step where neither side is better.
+        tolerance: distance of coverage from the level at which the search ends.
+        min_step: step below which the search ends without success.
+
+    >>> y = np.linspace(-1, 1, 201)
+    >>> interval = MarginFamily(np.zeros(201), np.ones(201))  # plane alpha: from -kappa to kappa
+    >>> search = SearchCalibrator(tolerance=0.005).fit(interval, y)
+    >>> [(alpha, round(phi, 3)) for alpha, phi in search.path(0.6)]
+    [(0.4, 0.443), (0.3, 0.512), (0.2, 0.592), (0.1875, 0.602)]
+    >>> search.alpha(0.6), search.converged(0.6)
+    (0.1875, True)
+    """
+
+    kind = method = "search"
+    start: float = 0.40
+    step: float = 0.1
+    shrink: float = 0.5
+    tolerance: float = 0.0005
+    min_step: float = 1e-4
+
+    def __post_init__(self) -> None:
+        # A step that begins at 1 and is shrunk by no less than a tenth falls below the smallest
+        # `min_step` after 132 times, so that every search ends: it makes at most Q moves (see
+        # `path`), and each move and each shrinking looks at two planes.
+        self.start = between("start", self.start, ALPHA_0, 1, closed=True)
+        self.step = between("step", self.step, 1e-6, 1, closed=True)
+        self.shrink = between("shrink", self.shrink, 0.01, 0.9, closed=True)
+        self.tolerance = between("tolerance", self.tolerance, 0, 1, closed=True)
+        self.min_step = between("min_step", self.min_step, 1e-6, 1, closed=True)
+
+    def path(self, coverage: float) -> list[tuple[float, float]]:
+        """Return the (alpha, coverage) that the search for a level stood on, the answer last."""
+        level = self._level(coverage)
+        # Deviation: Algorithm 4 never sets alpha* to alpha_init before it uses it; we do.
+        alpha, step = self.start, self.step
+        phi = self._phi(alpha)
+        path = [(alpha, phi)]
+        # Deviation: as printed the loop ends only within the tolerance, which a step function
+        # of Q samples may never reach. The authors' code also leaves it at a small step. So it
+        # ends in any case: a move brings phi strictly nearer to the level, phi has at most Q + 1
+        # values, and a step can be shrunk only so often.
+        while abs(phi - level) >= self.tolerance and step >= self.min_step:
+            sides = [_tidy(max(alpha - step, ALPHA_0)), _tidy(min(alpha + step, 1.0))]
+            nearest = min(sides, key=lambda side: abs(self._phi(side) - level))  # a tie goes down
+            if abs(self._phi(nearest) - level) < abs(phi - level):
+                alpha, phi = nearest, self._phi(nearest)
+                path.append((alpha, phi))
+            else:
+                step *= self.shrink
+        return path
+
+    def converged(self, coverage: float) -> bool:
+        """Return whether the search for a level ended within its tolerance."""
+        _, phi = self.path(coverage)[-1]
+        return abs(phi - coverage) < self.tolerance
+
+    def _plane(self, level: float) -> float:
+        return self.path(level)[-1][0]
+
+
+def _tidy(alpha: float) -> float:
+    """Return 0.3 for 0.30000000000000004, so that a plane met twice is the same plane."""
+    return round(alpha, 12)
 
 
 # -------------------------------------------------------------------------------------- all of them
@@ -1325,8 +1207,6 @@ CALIBRATORS: dict[str, type[Calibration]] = {
     "conformal": ConformalCalibrator,
 }
 """The calibrators by the name of their method."""
-
-_OTHERS: dict[str, type[Calibration]] = {"two-sided": TwoSidedCalibrator, "group": GroupCalibrator}
 
 
 def make_calibrator(
@@ -1344,11 +1224,11 @@ def make_calibrator(
     TwoSidedCalibrator(method='exact', tails=(0.0, 1.0))
     """
     one_of("method", method, CALIBRATORS)
-    tails = tails_of(sides, options.get("tails"))
+    options = dict(options)
+    tails = tails_of(sides, options.pop("tails", None))
     if method not in RANKED and (tails is not None or grouped):
         what = "groups" if grouped else f"sides={sides!r}"
         raise ValueError(f'{what} needs method="exact" or "conformal", got method={method!r}')
-    options = {name: value for name, value in options.items() if name != "tails"}
     if tails is not None:
         options["tails"] = tails
     if grouped:
@@ -1359,6 +1239,28 @@ def make_calibrator(
 
 
 def restore(meta: Meta, arrays: Arrays, interval: Interval | None = None) -> Calibration:
-    """Return the calibration that `get_state` described, of whatever kind; see `from_state`."""
-    kinds = CALIBRATORS | _OTHERS
-    return kinds[one_of("kind", meta["kind"], kinds)].from_state(meta, arrays, interval)
+    """Return the calibration that `get_state` described.
+
+    Args:
+        meta: the values, with kind and options of the calibrator.
+        arrays: the arrays.
+        interval: the intervals of the calibration set. `table` needs them for the
+            coverage of a new plane, `search` for a new level, the others never.
+    """
+    kinds = CALIBRATORS | {"two-sided": TwoSidedCalibrator, "group": GroupCalibrator}
+    kind = one_of("kind", meta["kind"], kinds)
+    try:
+        found, labels = kinds[kind](**meta["options"]), None
+        n = found._read(arrays, interval)
+        if found.by_group:
+            names = read_groups(meta["labels"])
+            labels = [names[int(code)] for code in vector("group", arrays["group"], n)]
+        found._groups = _rows_by_group(labels, n)
+        known, same = found.get_state()
+        if unknown := (meta.keys() - known.keys()) | (arrays.keys() - same.keys()):
+            raise ValueError(f"unknown entries {', '.join(sorted(unknown))}")
+        if found.by_group and not np.array_equal(arrays["group"], same["group"]):
+            raise ValueError("group must hold the places of groups in labels, which rise")
+    except (IndexError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"not the state of a {kind} calibrator: {error}") from error
+    return found

@@ -12,10 +12,11 @@ signed position: any calibration by rank can answer, whatever its `sides`, and a
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,10 +24,9 @@ from numpy.typing import ArrayLike
 from gt2lite._validation import Array, between, n_axes, vector, warn, whole
 from gt2lite.calibration import (
     HALVINGS,
+    RANKED,
     Calibration,
     Cut,
-    Interval,
-    RankedCalibration,
     Scores,
     SmallCalibrationWarning,
     critical_scores,
@@ -44,41 +44,48 @@ if TYPE_CHECKING:
 POINTS = 199
 """The largest number of points that stand for a distribution in samples, mean and CRPS."""
 
-
-class SignedCut(NamedTuple):
-    """A member of the signed family: a plane (NaN for the lowest), a margin, and which bound."""
-
-    alpha: float
-    margin: float
-    is_upper: bool
+HALF = Fraction(1, 2)
 
 
-def signed_cut(scores: Scores, k: int, high: bool) -> SignedCut:
-    """Return the member of the signed family at the k-th smallest signed position.
+def signed_keys(scores: Scores) -> Array:
+    """Return three numbers (Q, 3) that order samples by their signed position.
 
-    A target is known to lie between two members of the family, 2**-40 of its extent apart. The
-    upper one is returned if `high`, else the lower one, so that rounding and ties only move
-    quantiles outward. Ranks below 1 and above Q give the infinite members.
+    Side, plane and margin, each rising with the target. Rows compare like words in a dictionary.
+    """
+    side = scores.side
+    return np.stack([side, -side * scores.alpha, side * scores.margin], axis=1)
+
+
+def signed_cuts(scores: Scores, ranks: Sequence[int], levels: Sequence[Fraction]) -> Array:
+    """Return the members of the signed family at some ranks of the signed positions, (L, 3).
+
+    Each is a plane (NaN for the lowest), a margin, and 1 for its upper or 0 for its lower bound.
+    A target is known to lie between two members of the family, 2**-40 of its extent apart. From
+    the median up the upper one is returned, else the lower one, so that rounding and ties only
+    move quantiles outward. Ranks below 1 and above Q give the infinite members.
 
     Args:
         scores: those of Q calibration samples.
-        k: the rank, from below.
-        high: whether the quantile must not be too low; otherwise it must not be too high.
+        ranks: from below.
+        levels: the quantiles that the ranks stand for.
     """
-    if not 1 <= k <= len(scores):
-        return SignedCut(math.nan, math.inf, k > 0)
-    i = scores.rising[k - 1]
-    alpha, margin, side = (float(v[i]) for v in (scores.alpha, scores.margin, scores.side))
-    if side == 0:  # the plane alpha = 1 covers it
-        return SignedCut(1.0, 0.0, high)
-    if high != (side > 0):  # the stored member lies on the other side of the target
-        if alpha > 0:
-            step = kappa_of(scores.alpha_min) * 2.0 ** (2 - HALVINGS)
-            inner = alpha_of(max(kappa_of(alpha) - step, 0.0)) * (1 + 2.0**-50)
-            alpha = min(max(inner, alpha), 1.0)
-        else:  # margins are known to 2**-40 of the largest target, which is not stored
-            margin = max(margin - float(scores.margin.max()) * 2.0**-30, 0.0)
-    return SignedCut(alpha if alpha > 0 else math.nan, margin, side > 0)
+    rising = np.lexsort(signed_keys(scores).T[::-1])
+    step = kappa_of(scores.alpha_min) * 2.0 ** (2 - HALVINGS)
+    cuts = []
+    for k, q in zip(ranks, levels, strict=True):
+        if not 1 <= k <= len(scores):
+            cuts.append((math.nan, math.inf, k > 0))
+            continue
+        i, high = rising[k - 1], q >= HALF
+        alpha, margin, side = (float(v[i]) for v in (scores.alpha, scores.margin, scores.side))
+        if side and high != (side > 0):  # the stored member lies on the other side of the target
+            if alpha > 0:
+                inner = alpha_of(max(kappa_of(alpha) - step, 0.0)) * (1 + 2.0**-50)
+                alpha = min(max(inner, alpha), 1.0)
+            else:  # margins are known to 2**-40 of the largest target, which is not stored
+                margin = max(margin - float(scores.margin.max()) * 2.0**-30, 0.0)
+        cuts.append((alpha or math.nan, margin, side > 0 if side else high))
+    return np.array(cuts)
 
 
 def quantile_rank(q: Fraction, n: int, method: str) -> int:
@@ -93,22 +100,7 @@ def quantile_rank(q: Fraction, n: int, method: str) -> int:
     (3, 7)
     """
     m = n + (method == "conformal")
-    return rank(q, m) if q >= Fraction(1, 2) else n + 1 - rank(1 - q, m)
-
-
-def signed_bounds(interval: Interval, rows: Sequence[Sequence[SignedCut]], which: Any) -> Array:
-    """Return the bounds (L, N) of L members of the signed family at N rows.
-
-    Args:
-        interval: the nested family at the N rows.
-        rows: for each of the L members one cut per set of scores.
-        which: the set of scores of each row (N,), or 0 for all rows.
-    """
-    table = np.array(rows, dtype=float)[:, which]  # (L, 3) or (L, N, 3)
-    cuts = [Cut(one[..., 0], one[..., 1]) for one in table]
-    lower, upper = cut_ends(interval, [(cut, cut) for cut in cuts])
-    is_upper = table[..., 2] > 0
-    return np.where(is_upper if is_upper.ndim == 2 else is_upper[:, None], upper, lower)
+    return rank(q, m) if q >= HALF else n + 1 - rank(1 - q, m)
 
 
 class Distribution:
@@ -119,21 +111,16 @@ class Distribution:
     """
 
     def __init__(
-        self,
-        calibrator: Calibration,
-        interval: Any,
-        scaler: Scaler,
-        groups: Any = None,
-        shift: float | Array = 0.0,
+        self, calibrator: Calibration, interval: Any, scaler: Scaler, groups: Any = None
     ) -> None:
-        if not isinstance(calibrator, RankedCalibration):
-            method = getattr(calibrator, "method", None)
+        if calibrator.method not in RANKED:
             raise ValueError(
-                f"quantiles and distributions need a calibration by rank, got method={method!r}: "
+                "quantiles and distributions need a calibration by rank, got "
+                f"method={calibrator.method!r}: "
                 'call calibrate(X_cal, y_cal) with method="conformal" or method="exact"'
             )
         self.calibrator, self.interval, self.scaler = calibrator, interval, scaler
-        self.shift: Any = np.asarray(shift, dtype=float)  # of an IntervalHead: what the base says
+        self.shift: Any = np.zeros(1)  # of an IntervalHead: what the base says
         self._sets, self._which = calibrator.sets_of(groups)
         self._points: Array | None = None
 
@@ -142,8 +129,8 @@ class Distribution:
 
     def shifted(self, shift: Array) -> Distribution:
         """Return the distributions of targets that are larger by `shift` (N,)."""
-        new = object.__new__(Distribution)
-        new.__dict__ = self.__dict__ | {"shift": self.shift + shift, "_points": None}
+        new = copy.copy(self)
+        new.shift, new._points = self.shift + shift, None
         return new
 
     def quantile(self, q: float | Sequence[float] | Array) -> Array:
@@ -157,18 +144,22 @@ class Distribution:
         levels = [between("quantiles", level, 0, 1) for level in given]
         if not levels:
             raise ValueError("quantiles must not be empty: pass a number in (0, 1), or several")
-        rows = [[self._cut(level, scores) for scores in self._sets] for level in levels]
-        open_rows = [any(math.isinf(cut.margin) for cut in row) for row in rows]
-        missed = [f"{level:g}" for level, is_open in zip(levels, open_rows, strict=True) if is_open]
-        if missed:
+        q = [plain_fraction(level) for level in levels]
+        cuts = np.stack([self._quantile_cuts(q, scores) for scores in self._sets], axis=1)
+        if self.calibrator.small_groups == "pool":
+            pool = self._quantile_cuts(q, self.calibrator.scores)[:, None]
+            cuts = np.where(np.isinf(cuts[..., 1:2]), pool, cuts)
+        is_open = np.isinf(cuts[..., 1]).any(axis=1)
+        if is_open.any():
             n = min(map(len, self._sets))
+            missed = ", ".join(f"{levels[i]:g}" for i in np.flatnonzero(is_open))
             warn(
-                f"quantiles {', '.join(missed)} are out of reach and "
+                f"quantiles {missed} are out of reach and "
                 f"infinite: {n} calibration samples answer quantiles from "
                 f"{1 - highest_level(n, n + 1):.4g} to {highest_level(n, n + 1):g}",
                 SmallCalibrationWarning,
             )
-        found = self._in_units(signed_bounds(self.interval, rows, self._which))
+        found = self._bounds(cuts)
         return found[:, 0] if single else found
 
     def cdf(self, y: ArrayLike) -> Array:
@@ -184,7 +175,7 @@ class Distribution:
         found, which = np.empty(len(y)), np.broadcast_to(self._which, len(y))
         for g, scores in enumerate(self._sets):
             rows = which == g
-            both = np.concatenate([scores.keys, new.take(rows).keys])
+            both = np.concatenate([signed_keys(scores), signed_keys(new.take(rows))])
             _, place = np.unique(both, axis=0, return_inverse=True)
             known, asked = np.sort(place[: len(scores)]), place[len(scores) :]
             less, up_to = (np.searchsorted(known, asked, side) for side in ("left", "right"))
@@ -205,11 +196,8 @@ class Distribution:
         if self._points is None:
             K = min(max(map(len, self._sets)), POINTS)
             levels = [Fraction(2 * j + 1, 2 * K) for j in range(K)]
-            rows = [
-                [signed_cut(s, rank(q, len(s)), q >= Fraction(1, 2)) for s in self._sets]
-                for q in levels
-            ]
-            self._points = self._in_units(signed_bounds(self.interval, rows, self._which))
+            cuts = [signed_cuts(s, [rank(q, len(s)) for q in levels], levels) for s in self._sets]
+            self._points = self._bounds(np.stack(cuts, axis=1))
         return self._points
 
     @property
@@ -240,14 +228,16 @@ class Distribution:
         ax.step(points, heights, where="post", **style)
         return ax
 
-    def _cut(self, level: float, scores: Scores) -> SignedCut:
-        q = plain_fraction(level)
-        k = quantile_rank(q, len(scores), self.calibrator.method)
-        if not 1 <= k <= len(scores) and getattr(self.calibrator, "small_groups", "") == "pool":
-            scores = self.calibrator.scores
-            k = quantile_rank(q, len(scores), self.calibrator.method)
-        return signed_cut(scores, k, q >= Fraction(1, 2))
+    def _quantile_cuts(self, levels: Sequence[Fraction], scores: Scores) -> Array:
+        method = self.calibrator.method
+        ranks = [quantile_rank(q, len(scores), method) for q in levels]
+        return signed_cuts(scores, ranks, levels)
 
-    def _in_units(self, bounds: Array) -> Array:
-        """Return bounds (L, N) of scaled targets as (N, L) in units of y."""
-        return self.scaler.inverse_bounds(bounds).T + self.shift[..., None]
+    def _bounds(self, cuts: Array) -> Array:
+        """Return the bounds (N, L) of members (L, sets of scores, 3), in units of y."""
+        table = cuts[:, self._which]  # (L, 3), or (L, N, 3) with groups
+        pairs = [(Cut(one[..., 0], one[..., 1]),) * 2 for one in table]
+        lower, upper = cut_ends(self.interval, pairs)  # (L, N) each
+        is_upper = table[..., 2].reshape(len(table), -1) > 0
+        bounds = self.scaler.inverse_bounds(np.where(is_upper, upper, lower))
+        return bounds.T + self.shift[:, None]

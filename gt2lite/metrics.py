@@ -41,7 +41,8 @@ def covers(y: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> NDArray[np.bool_
     >>> covers([0.0, 1.0, 2.0], lower=[0.0, 0.0, 0.0], upper=[1.0, 1.0, 1.0])
     array([ True,  True, False])
     """
-    return _inside(*_rows(y, lower, upper))
+    y, lower, upper = _rows(y, lower, upper)
+    return (lower <= y) & (y <= upper)
 
 
 def picp(y: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> float:
@@ -63,7 +64,11 @@ def pinaw(y: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> float:
     >>> pinaw([0.0, 2.0, 4.0], lower=[0.0, 1.0, 2.0], upper=[1.0, 3.0, 5.0])  # 2 of 4
     0.5
     """
-    return _relative_width(*_rows(y, lower, upper))
+    y, lower, upper = _rows(y, lower, upper)
+    extent = float(np.ptp(y))
+    if extent == 0:
+        raise ValueError(f"y must vary, because widths are relative to its range: all are {y[0]}")
+    return float(np.mean(upper - lower)) / extent
 
 
 def interval_score(y: ArrayLike, lower: ArrayLike, upper: ArrayLike, coverage: float) -> float:
@@ -80,7 +85,10 @@ def interval_score(y: ArrayLike, lower: ArrayLike, upper: ArrayLike, coverage: f
     >>> interval_score(y, lower, upper, coverage=0.5)  # (1 + (1 + 4 * 1) + (1 + 4 * 2)) / 3
     5.0
     """
-    return _score(*_rows(y, lower, upper), coverage)
+    y, lower, upper = _rows(y, lower, upper)
+    penalty = 2 / (1 - between("coverage", coverage, 0, 1))
+    outside = np.maximum(lower - y, 0) + np.maximum(y - upper, 0)  # (N,)
+    return float(np.mean(upper - lower + penalty * outside))
 
 
 def interval_quality(y: ArrayLike, lower: ArrayLike, upper: ArrayLike, coverage: float) -> Quality:
@@ -95,28 +103,11 @@ def interval_quality(y: ArrayLike, lower: ArrayLike, upper: ArrayLike, coverage:
     >>> interval_quality([0.0, 2.0, 4.0], [0.0, 1.0, 2.0], [1.0, 3.0, 5.0], coverage=0.9)
     Quality(picp=1.0, pinaw=0.5, interval_score=2.0)
     """
-    rows = _rows(y, lower, upper)
-    return Quality(float(np.mean(_inside(*rows))), _relative_width(*rows), _score(*rows, coverage))
+    rows = y, lower, upper
+    return Quality(picp(*rows), pinaw(*rows), interval_score(*rows, coverage))
 
 
 def _rows(y: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> tuple[Array, Array, Array]:
     """Return the three as checked arrays of one length (N,)."""
     y = vector("y", y)
     return y, vector("lower", lower, y.size), vector("upper", upper, y.size)
-
-
-def _inside(y: Array, lower: Array, upper: Array) -> NDArray[np.bool_]:
-    return (lower <= y) & (y <= upper)
-
-
-def _relative_width(y: Array, lower: Array, upper: Array) -> float:
-    extent = float(np.ptp(y))
-    if extent == 0:
-        raise ValueError(f"y must vary, because widths are relative to its range: all are {y[0]}")
-    return float(np.mean(upper - lower)) / extent
-
-
-def _score(y: Array, lower: Array, upper: Array, coverage: float) -> float:
-    penalty = 2 / (1 - between("coverage", coverage, 0, 1))
-    outside = np.maximum(lower - y, 0) + np.maximum(y - upper, 0)  # (N,)
-    return float(np.mean(upper - lower + penalty * outside))

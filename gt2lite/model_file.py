@@ -66,7 +66,7 @@ from gt2lite._validation import (
     whole,
 )
 from gt2lite._version import __version__
-from gt2lite.calibration import Calibration, GroupCalibrator, Margins, RankedCalibration, restore
+from gt2lite.calibration import RANKED, Calibration, GroupCalibrator, Margins, restore
 from gt2lite.datasets import Scaler
 from gt2lite.rules import RuleGroups
 from gt2lite.selection import INPUTS, Candidate, Fitted, Ranks, System
@@ -475,7 +475,7 @@ def _unpack_calibrator(content: Any, rows: Array | None, fitted: Fitted) -> Cali
     arrays = {name: finite(name, numbers(name, v)) for name, v in arrays.items()}
     interval = None if rows is None else fitted.family(fitted.planes(rows))
     calibrator = restore(state, arrays, interval)
-    if isinstance(calibrator, RankedCalibration) != (rows is None):
+    if (calibrator.method in RANKED) != (rows is None):
         raise ValueError('calibration_X belongs to the methods "table" and "search"')
     if rows is not None and len(rows) != calibrator.n_samples:
         raise ValueError(f"{len(rows)} rows for {calibrator.n_samples} calibration samples")

@@ -9,11 +9,12 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from families import Bands, Steps, cone, each_method, of_the_paper
+from families import Steps, bands, cone, each_method
 
 from gt2lite.calibration import (
     CALIBRATORS,
     HALVINGS,
+    RANKED,
     CoverageError,
     GroupCalibrator,
     SearchCalibrator,
@@ -40,11 +41,12 @@ def fitted(kind, family, y):
     return EVERY[kind]().fit(family, y, *groups), groups
 
 
-@of_the_paper
+@pytest.mark.parametrize("method", ["search", "table"])
 def test_a_level_above_the_envelope_names_a_level_in_reach(method):
     family = Steps(np.r_[np.linspace(0.02, 1, 91), np.zeros(12)])  # 91 of 103
     calibrator = CALIBRATORS[method]().fit(family, family.y)
     assert calibrator.max_coverage == 91 / 103
+    assert calibrator.margin([0.2, 0.3]).tolist() == [0, 0]
     with pytest.raises(CoverageError, match=r"coverage 0\.95") as caught:
         calibrator.alpha([0.5, 0.95])
     (highest,) = re.findall(r"levels up to ([\d.]+);", str(caught.value))
@@ -53,25 +55,25 @@ def test_a_level_above_the_envelope_names_a_level_in_reach(method):
         calibrator.alpha(float(highest) + 0.0001)
 
 
-@each_method
-def test_few_samples_get_a_warning_with_the_resolution(method):
+def test_few_samples_get_a_warning_with_the_resolution():
     family = Steps(np.linspace(0.02, 1, 99))
     with pytest.warns(SmallCalibrationWarning, match=r"1/99 = 0\.01"):
-        CALIBRATORS[method]().fit(family, family.y)
+        CALIBRATORS["exact"]().fit(family, family.y)
     family = Steps(np.linspace(0.02, 1, 100))
-    CALIBRATORS[method]().fit(family, family.y)  # a warning would be an error here
+    CALIBRATORS["exact"]().fit(family, family.y)  # a warning would be an error here
 
 
 @every_kind
 def test_before_fit_every_method_is_an_error(kind):
     calibrator = EVERY[kind]()
-    asked = ["n_samples", "n_evaluations"]
     for question in (
         lambda: calibrator.intervals(cone(3)[0], 0.9, ["a"] * 3),
         lambda: calibrator.alpha(0.9),
         lambda: calibrator.report(0.9),
         lambda: calibrator.get_state(),
-        *(lambda name=name: getattr(calibrator, name) for name in asked),
+        lambda: calibrator.coverage(0.5),
+        lambda: calibrator.n_samples,
+        lambda: calibrator.n_evaluations,
     ):
         with pytest.raises(RuntimeError, match="call fit first"):
             question()
@@ -88,35 +90,21 @@ def test_a_fit_that_fails_leaves_no_calibrator_behind(method):
 
 
 @each_method
-def test_invalid_levels_and_planes_are_refused(method):
-    family = Steps(np.linspace(0.02, 1, 100))
-    calibrator = CALIBRATORS[method]().fit(family, family.y)
+def test_planes_and_coverages_of_levels(method):
+    family, y = bands(200)
+    calibrator = CALIBRATORS[method]().fit(family, y)
+    one, many = calibrator.alpha(0.9), calibrator.alpha([0.5, 0.9])
+    assert type(one) is type(calibrator.coverage(0.5)) is type(calibrator.reached(0.9)) is float
+    assert many.shape == (2,) and many[1] == one < many[0]
+    assert calibrator.n_samples == 200
+    for alpha in (ALPHA_0, 0.123, 0.5, 1.0):  # counted, not interpolated
+        assert calibrator.coverage(alpha) == covers(y, *family(alpha)).mean()
     for level in (0, 1, -0.1, 90, np.nan, "0.9", True, None):
         with pytest.raises(ValueError, match="coverage must"):
             calibrator.alpha(level)
     for alpha in (0, 0.005, 1.1):
         with pytest.raises(ValueError, match="alpha must"):
             calibrator.coverage(alpha)
-
-
-@each_method
-def test_one_level_gives_a_number_and_many_give_an_array(method):
-    family = Bands(200, spread=0.3)
-    calibrator = CALIBRATORS[method]().fit(family, family.y)
-    one, many = calibrator.alpha(0.9), calibrator.alpha([0.5, 0.9])
-    assert type(one) is float
-    assert many.shape == (2,)
-    assert many[1] == one < many[0]
-    assert type(calibrator.coverage(0.5)) is type(calibrator.reached(0.9)) is float
-    assert calibrator.n_samples == 200
-
-
-@each_method
-def test_coverage_is_counted_not_interpolated(method):
-    family = Bands(200, spread=0.3)
-    calibrator = CALIBRATORS[method]().fit(family, family.y)
-    for alpha in (ALPHA_0, 0.123, 0.5, 1.0):
-        assert calibrator.coverage(alpha) == covers(family.y, *family(alpha)).mean()
 
 
 @each_method
@@ -129,22 +117,22 @@ def test_every_evaluation_is_counted_once(method):
         calibrator.alpha(level)
         calibrator.reached(level)
         assert calibrator.n_evaluations == len(family.calls)
-    if method in ("table", "search"):
-        assert set(Counter(family.calls).values()) == {1}  # no plane twice
-    else:
+    if method in RANKED:
         assert calibrator.n_evaluations == HALVINGS + 1  # further levels are free
+    else:
+        assert set(Counter(family.calls).values()) == {1}  # no plane twice
 
 
 @pytest.mark.parametrize(
     ("calibrator", "option", "value"),
     [
-        *((TableCalibrator, "step", v) for v in (0, 1e-9, 5e-324, 1.5)),
+        *((TableCalibrator, "step", v) for v in (0, 1e-9, 1.5)),
         (TableCalibrator, "interpolation", "cubic"),
-        *((SearchCalibrator, "start", v) for v in (0.0, 0.001)),
+        (SearchCalibrator, "start", 0.001),
         *((SearchCalibrator, "step", v) for v in (1e-9, 1.1)),
-        *((SearchCalibrator, "shrink", v) for v in (0.0, 0.91, 1 - 1e-12, 1.0)),
+        *((SearchCalibrator, "shrink", v) for v in (0.0, 0.91)),
         *((SearchCalibrator, "tolerance", v) for v in (-1, float("nan"))),
-        *((SearchCalibrator, "min_step", v) for v in (0, 5e-324)),
+        (SearchCalibrator, "min_step", 0),
         (TwoSidedCalibrator, "method", "search"),
         (GroupCalibrator, "method", "table"),
         (GroupCalibrator, "sides", "left"),
@@ -159,16 +147,15 @@ def test_invalid_options_are_refused(calibrator, option, value):
 
 def stored(calibrator, interval=None):
     meta, arrays = calibrator.get_state()
-    return restore(
-        json.loads(json.dumps(meta)), {k: v.tolist() for k, v in arrays.items()}, interval
-    )
+    arrays = {name: values.tolist() for name, values in arrays.items()}
+    return restore(json.loads(json.dumps(meta)), arrays, interval)
 
 
 @every_kind
 @pytest.mark.parametrize("copied", [stored, lambda c: pickle.loads(pickle.dumps(c))])
 def test_a_stored_or_pickled_calibrator_gives_the_same_answers(kind, copied):
-    family = Bands(200, spread=0.3)
-    calibrator, groups = fitted(kind, family, family.y)
+    family, y = bands(200)
+    calibrator, groups = fitted(kind, family, y)
     before = [calibrator.intervals(family, phi, *groups) for phi in (0.5, 0.9)]
     report = repr(calibrator.report(0.9))
     again = copied(calibrator)
@@ -177,13 +164,15 @@ def test_a_stored_or_pickled_calibrator_gives_the_same_answers(kind, copied):
     for phi, ends in zip((0.5, 0.9), before, strict=True):
         np.testing.assert_array_equal(again.intervals(family, phi, *groups), ends)
     assert repr(again.report(0.9)) == report
-    assert again.n_evaluations == calibrator.n_evaluations
-    assert again.n_samples == 200
+    assert (again.n_evaluations, again.n_samples) == (calibrator.n_evaluations, 200)
 
 
-def test_a_restored_search_needs_the_system_for_a_new_level():
-    family = Bands(200, spread=0.3)
-    search = SearchCalibrator().fit(family, family.y)
+def test_a_search_keeps_its_targets_and_needs_the_system_for_a_new_level():
+    family, y = bands(200)
+    given = y.copy()
+    search = SearchCalibrator().fit(family, given)
+    given[:] = 99.0  # changes nothing
+    assert search.coverage(0.5) == covers(y, *family(0.5)).mean()
     search.alpha(0.9)
     with pytest.raises(RuntimeError, match="restore it with the intervals"):
         stored(search).alpha(0.123)
@@ -192,8 +181,8 @@ def test_a_restored_search_needs_the_system_for_a_new_level():
 
 @every_kind
 def test_an_invalid_state_is_refused(kind):
-    family = Bands(200)
-    calibrator, _ = fitted(kind, family, family.y)
+    family, y = bands(200)
+    calibrator, _ = fitted(kind, family, y)
     meta, arrays = calibrator.get_state()
     bad = [
         ({"kind": kind}, arrays),
@@ -204,29 +193,20 @@ def test_an_invalid_state_is_refused(kind):
         (meta, {name: values[:, None] for name, values in arrays.items()}),
         (meta, {name: values * np.nan for name, values in arrays.items()}),
     ]
-    if kind not in ("table", "search"):
-        bad += [
-            (meta, {**arrays, "margin": -1 - arrays["margin"]}),
-            (meta, {**arrays, "critical_alpha": arrays["critical_alpha"] + 1}),
-            (meta, {**arrays, "alpha_min": np.array([0.5])}),
-        ]
+    if kind in ("table", "search"):
+        bad.append((meta, {**arrays, "n_covered": arrays["n_covered"] + 0.5}))
+        bad.append((meta, {**arrays, "alpha": arrays["alpha"] + 0.01}))
+    else:
+        bad.append((meta, {**arrays, "margin": -1 - arrays["margin"]}))
+        bad.append((meta, {**arrays, "critical_alpha": arrays["critical_alpha"] + 1}))
+        bad.append((meta, {**arrays, "alpha_min": np.array([0.5])}))
     if kind == "group":
-        bad += [
-            (meta, {**arrays, "group": arrays["group"] + 1}),
-            (meta, {**arrays, "group": arrays["group"][1:]}),
-            ({**meta, "labels": ["a", None]}, arrays),
-            ({**meta, "options": {"method": "search"}}, arrays),
-        ]
+        bad.extend((meta, {**arrays, "group": arrays["group"] + d}) for d in (-1, 0.5, 1))
+        bad.append((meta, {**arrays, "group": arrays["group"][1:]}))
+        bad.extend(({**meta, "labels": v}, arrays) for v in (["a", None], ["a", "a"], ["b", "a"]))
+        bad.append(({**meta, "options": {"method": "search"}}, arrays))
     for state in bad:
         with pytest.raises(ValueError, match=f"not the state of a {kind} calibrator"):
             restore(*state)
     with pytest.raises(ValueError, match="kind must be one of"):
         restore({**meta, "kind": "other"}, arrays)
-
-
-def test_a_target_changed_after_fit_changes_nothing():
-    family = Bands(200, spread=0.3)
-    y = family.y.copy()
-    search = SearchCalibrator().fit(family, y)
-    y[:] = 99.0
-    assert search.coverage(0.5) == covers(family.y, *family(0.5)).mean()

@@ -3,7 +3,9 @@
 With the k-th smallest of n scores as the threshold, and no ties, the number of m new
 exchangeable scores at or below it is Beta-binomial, BetaBin(m, k, n + 1 - k): every arrangement of
 the n + m scores is equally likely, wherever they come from. That holds for draws without
-replacement from a finite pool, too, so that one pool serves for all of them.
+replacement from a finite pool, too, so that one pool serves for all of them. A row lies in its
+interval if and only if the cut reaches its score, which a test shows with intervals in full; so
+scores suffice for the redraws.
 """
 
 from __future__ import annotations
@@ -12,197 +14,146 @@ import numpy as np
 import pytest
 
 from gt2lite import load_dataset
-from gt2lite.calibration import (
-    ConformalCalibrator,
-    ExactCalibrator,
-    GroupCalibrator,
-    TwoSidedCalibrator,
-    critical_scores,
-    rank,
-)
+from gt2lite.calibration import Cut, critical_scores, rank, restore
 from gt2lite.datasets import Scaler
 from gt2lite.system import Planes
 from gt2lite.training import Recipe, train
 
 stats = pytest.importorskip("scipy.stats", reason="needs SciPy")
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.filterwarnings("ignore::gt2lite.calibration.SmallCalibrationWarning"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore::gt2lite.calibration.SmallCalibrationWarning")
 
-REDRAWS = 1000
+REDRAWS, N_TEST, PHI = 300, 100, 0.9
 # Draws are seeded: what holds today holds tomorrow. Should the draws ever change, a true law
 # is rejected once in ten thousand times, and each test shows that the law of the next rank,
-# one sample away, is rejected clearly.
+# one sample away, is rejected clearly: with few calibration rows a rank is a large step.
 REJECT, CLEARLY = 1e-4, 1e-8
 
 
-def p_value(counts, m, k, n):
-    """Return the p-value of a chi-square test of counts out of m against their law."""
-    law = len(counts) * stats.betabinom.pmf(np.arange(m + 1), m, k, n + 1 - k)
-    seen = np.bincount(counts, minlength=m + 1)
-    # neighbours are put together until each cell expects ten
-    cell = np.minimum(np.cumsum(law) // 10, sum(law) // 10 - 1).astype(int)
-    expected, observed = np.bincount(cell, law), np.bincount(cell, seen)
-    full = expected > 0
-    return stats.chisquare(observed[full], expected[full]).pvalue
-
-
-class Pool:
-    """A trained system, the rows that it has not seen, and where each is first covered."""
-
-    def __init__(self, name, n_train, seed=0):
-        data = load_dataset(name)
-        table = np.unique(np.column_stack([data.X, data.y]), axis=0)  # no row twice: no ties
-        table = table[np.random.default_rng(seed).permutation(len(table))]
-        scaler = Scaler.fit(table[:n_train, :-1], table[:n_train, -1])
-        X, y = scaler.transform_X(table[:, :-1]), scaler.transform_y(table[:, -1])
-        recipe = Recipe(n_rules=4, epochs=30, learning_rate=0.01)
-        self.params, _ = train(X[:n_train], y[:n_train], recipe, seed=seed, progress=False)
-        self.X, self.y = X[n_train:], y[n_train:]
-
-    def planes(self, rows):
-        return Planes(self.params, self.X[rows])
-
-    def covered(self, calibrator, test, level, groups=None):
-        """Return which test rows lie in their intervals, which are computed in full."""
-        lower, upper = calibrator.intervals(self.planes(test), level, groups)
-        return (lower <= self.y[test]) & (self.y[test] <= upper)
-
-
-def known(kind, scores, rows):
-    """Return a calibrator for some rows of the pool, whose scores need not be found again."""
-    return kind.from_state({"kind": kind.kind, "options": {}}, scores.take(rows).arrays())
+def check_law(counts, k, n):
+    """Assert by chi-square tests that counts follow the law of rank k, and not that of k - 1."""
+    counts = np.array(counts)
+    for rank_, follows in ((k, True), (k - 1, False)):
+        law = stats.betabinom.pmf(np.arange(N_TEST + 1), N_TEST, rank_, n + 1 - rank_)
+        law, seen = len(counts) * law, np.bincount(counts, minlength=N_TEST + 1)
+        # neighbours are put together until each cell expects ten
+        cell = np.minimum(np.cumsum(law) // 10, sum(law) // 10 - 1).astype(int)
+        expected, observed = np.bincount(cell, law), np.bincount(cell, seen)
+        full = expected > 0
+        p = stats.chisquare(observed[full], expected[full]).pvalue
+        assert p > REJECT if follows else p < CLEARLY
 
 
 @pytest.fixture(scope="module")
 def pool():
-    return Pool("pp", 2000)
+    """A trained system, rows that it has not seen, their targets and their scores."""
+    data = load_dataset("pp")
+    table = np.unique(np.column_stack([data.X, data.y]), axis=0)  # no row twice: no ties
+    table = table[np.random.default_rng(0).permutation(len(table))[:5000]]
+    scaler = Scaler.fit(table[:1000, :-1], table[:1000, -1])
+    X, y = scaler.transform_X(table[:, :-1]), scaler.transform_y(table[:, -1])
+    recipe = Recipe(n_rules=4, epochs=30, learning_rate=0.01)
+    params, _ = train(X[:1000], y[:1000], recipe, seed=0, progress=False)
+    X, y = X[1000:], y[1000:]
+    return params, X, y, critical_scores(Planes(params, X), y)
 
 
-@pytest.fixture(scope="module")
-def scores(pool):
-    return critical_scores(pool.planes(slice(None)), pool.y)
+def calibrator(kind, scores, **options):
+    """Return a calibrator of some rows, whose scores need not be found again."""
+    return restore({"kind": kind, "options": options}, scores.arrays())
 
 
-def draws(n, m, size, seed=0):
+def draws(n, *parts, seed=0):
+    """Yield calibration and test rows, of each of several parts as many."""
     rng = np.random.default_rng(seed)
     for _ in range(REDRAWS):
-        rows = rng.choice(size, n + m, replace=False)
-        yield rows[:n], rows[n:]
+        rows = np.stack([rng.choice(part, n + N_TEST, replace=False) for part in parts])
+        yield rows[:, :n], rows[:, n:]
 
 
-@pytest.mark.parametrize(("n", "phi"), [(49, 0.9), (40, 0.07)])
-def test_synthetic_scores_cover_by_the_law(n, phi):
-    m, rng = 80, np.random.default_rng(n)
-    k = rank(phi, n + 1)
-    counts = []
-    for _ in range(REDRAWS):
-        y = rng.standard_t(2, size=n + m)  # from -kappa to kappa, then a margin: |y| is the score
-
-        def interval(alpha, n=n):
-            kappa = np.sqrt(np.log(alpha) / np.log(0.01)) * np.ones(n)
-            return -kappa, kappa
-
-        conformal = ConformalCalibrator().fit(interval, y[:n])
-        _, upper = conformal.intervals(lambda alpha: interval(alpha, m), phi)
-        counts.append((np.abs(y[n:]) <= upper).sum())
-    counts = np.array(counts)
-    assert p_value(counts, m, k, n) > REJECT
-    assert p_value(counts, m, k - 1, n) < CLEARLY
+def n_covered(found, scores, phi, group=None):
+    cut = Cut(found.alpha(phi, group), found.margin(phi, group))
+    return int(scores.covered(cut).sum())
 
 
-@pytest.mark.parametrize(("n", "phi"), [(49, 0.9), (199, 0.995)])
-def test_a_trained_system_covers_by_the_law(pool, scores, n, phi):
-    m = 100
-    k = rank(phi, n + 1)
+@pytest.mark.parametrize("kind", ["exact", "conformal", "two-sided"])
+def test_a_row_lies_in_its_interval_if_the_cut_reaches_its_score(pool, kind):
+    params, X, y, scores = pool
+    (cal,), (test,) = next(draws(199, len(y)))
+    options = {"method": "conformal"} if kind == "two-sided" else {}
+    known = calibrator(kind, scores.take(cal), **options)
+    for phi in (0.3, 0.9, 0.99):
+        lower, upper = known.intervals(Planes(params, X[test]), phi)
+        inside = (lower <= y[test]) & (y[test] <= upper)
+        low, high = (Cut(a, m) for a, m in np.broadcast_to(
+            np.transpose([known.alpha(phi), known.margin(phi)]), (2, 2)))  # fmt: skip
+        new = scores.take(test)
+        np.testing.assert_array_equal(inside, new.lower.covered(low) & new.upper.covered(high))
+
+
+@pytest.mark.parametrize(("n", "phi"), [(19, 0.9), (99, 0.99)])
+def test_a_trained_system_covers_by_the_law(pool, n, phi):
+    scores = pool[-1]
     counts, beyond = [], 0
-    for cal, test in draws(n, m, len(pool.y)):
-        conformal = known(ConformalCalibrator, scores, cal)
+    for (cal,), (test,) in draws(n, len(scores)):
+        conformal = calibrator("conformal", scores.take(cal))
         beyond += np.isnan(conformal.alpha(phi))
-        counts.append(pool.covered(conformal, test, phi).sum())
-    counts = np.array(counts)
-    assert p_value(counts, m, k, n) > REJECT
-    assert p_value(counts, m, k - 1, n) < CLEARLY
-    assert (beyond > REDRAWS / 10) == (phi == 0.995)  # the last level needs a margin
+        counts.append(n_covered(conformal, scores.take(test), phi))
+    check_law(counts, rank(phi, n + 1), n)
+    assert (beyond > REDRAWS / 10) == (phi == 0.99)  # the last level needs a margin
     # the guarantee: on average, and not more than one rank above
-    mean, error = counts.mean() / m, counts.std() / m / np.sqrt(REDRAWS)
+    mean, error = np.mean(counts) / N_TEST, np.std(counts) / N_TEST / np.sqrt(REDRAWS)
     assert phi - 3 * error < mean < phi + 1 / (n + 1) + 3 * error
 
 
-def test_known_scores_are_those_of_a_fit(pool, scores):
-    rows = np.arange(0, 3000, 7)
-    for kind in (ExactCalibrator, ConformalCalibrator):
-        fitted = kind().fit(pool.planes(rows), pool.y[rows])
-        np.testing.assert_allclose(
-            known(kind, scores, rows).critical_alpha, fitted.critical_alpha, rtol=1e-9
-        )
-
-
-def test_exact_calibration_follows_the_law_of_its_own_rank_and_falls_short(pool, scores):
-    n, m, phi = 100, 100, 0.9
-    counts = np.array(
-        [
-            pool.covered(known(ExactCalibrator, scores, cal), test, phi).sum()
-            for cal, test in draws(n, m, len(pool.y))
-        ]
-    )
-    assert p_value(counts, m, 90, n) > REJECT  # 90 of 101 on average, less than 0.9
-    assert counts.mean() / m < phi
+def test_exact_calibration_follows_the_law_of_its_own_rank_and_falls_short(pool):
+    scores = pool[-1]
+    counts = [
+        n_covered(calibrator("exact", scores.take(cal)), scores.take(test), PHI)
+        for (cal,), (test,) in draws(20, len(scores))
+    ]
+    check_law(counts, 18, 20)  # 18 of 21 on average, less than 0.9
+    assert np.mean(counts) / N_TEST < PHI
 
 
 def test_tied_scores_cover_more_and_never_less(pool):
-    # Inputs that are high or low, and targets rounded to standard deviations: rows repeat.
-    n, m, phi = 99, 100, 0.9
-    X, y = np.sign(pool.X), np.round(pool.y)
-    scores = critical_scores(Planes(pool.params, X), y)
+    # Inputs that are high or low, and targets rounded to two standard deviations: rows repeat.
+    params, X, y, _ = pool
+    scores = critical_scores(Planes(params, np.sign(X)), np.round(y / 2))
     assert len(np.unique(scores.alpha)) < 100
-    counts = []
-    for cal, test in draws(n, m, len(y)):
-        conformal = known(ConformalCalibrator, scores, cal)
-        lower, upper = conformal.intervals(Planes(pool.params, X[test]), phi)
-        counts.append(((lower <= y[test]) & (y[test] <= upper)).sum())
-    counts = np.array(counts)
-    law = stats.betabinom(m, 90, 10)
+    counts = np.array(
+        [
+            n_covered(calibrator("conformal", scores.take(cal)), scores.take(test), PHI)
+            for (cal,), (test,) in draws(19, len(scores))
+        ]
+    )
+    law = stats.betabinom(N_TEST, 18, 2)
     # of the counts, at most as many lie below any number as the law has there, except by chance
-    for c in range(70, 100):
+    for c in range(50, 100):
         share, error = law.cdf(c), np.sqrt(law.cdf(c) * law.sf(c) / REDRAWS)
         assert (counts <= c).mean() <= share + 4 * error
     assert counts.mean() > law.mean() + 3 * law.std() / np.sqrt(REDRAWS)
 
 
-def test_each_tail_and_each_group_follow_laws_of_their_own(pool, scores):
-    n, m, phi = 59, 100, 0.9
-    warm = pool.X[:, 0] > 0
-    parts = np.flatnonzero(warm), np.flatnonzero(~warm)
-    below, above, hits = [], [], {True: [], False: []}
-    rng = np.random.default_rng(1)
-    for _ in range(REDRAWS):
-        rows = np.concatenate([rng.choice(part, n + m, replace=False) for part in parts])
-        both = rows.reshape(2, n + m)
-        cal, test = both[:, :n].ravel(), both[:, n:].ravel()
-        groups = GroupCalibrator.from_state(
+def test_each_tail_and_each_group_follow_laws_of_their_own(pool):
+    _, X, _, scores = pool
+    n, warm = 19, X[:, 0] > 0
+    below, above, hits = [], [], ([], [])
+    for cal, test in draws(n, np.flatnonzero(~warm), np.flatnonzero(warm), seed=1):
+        groups = restore(
             {"kind": "group", "options": {"method": "conformal"}, "labels": ["cold", "warm"]},
-            {**scores.take(cal).arrays(), "group": warm[cal].astype(float)},
+            {**scores.take(cal.ravel()).arrays(), "group": np.repeat([0.0, 1.0], n)},
         )
-        names = np.where(warm[test], "warm", "cold")
-        inside = pool.covered(groups, test, phi, names)
-        for label in (True, False):
-            hits[label].append(inside[warm[test] == label].sum())
+        for i, label in enumerate(("cold", "warm")):
+            hits[i].append(n_covered(groups, scores.take(test[i]), PHI, label))
         # the two tails, in one of the groups
-        cal, test = both[0, :n], both[0, n:]
-        two = TwoSidedCalibrator.from_state(
-            {"kind": "two-sided", "options": {"method": "conformal"}}, scores.take(cal).arrays()
-        )
-        lower, upper = two.intervals(pool.planes(test), phi)
-        below.append((pool.y[test] >= lower).sum())
-        above.append((pool.y[test] <= upper).sum())
-    for counts in hits.values():
-        assert p_value(np.array(counts), m, rank(phi, n + 1), n) > REJECT
-        assert p_value(np.array(counts), m, rank(phi, n + 1) - 1, n) < CLEARLY
+        two = calibrator("two-sided", scores.take(cal[0]), method="conformal")
+        low, high = (Cut(a, m) for a, m in zip(two.alpha(PHI), two.margin(PHI), strict=True))
+        new = scores.take(test[0])
+        below.append(int(new.lower.covered(low).sum()))
+        above.append(int(new.upper.covered(high).sum()))
+    for counts in hits:
+        check_law(counts, rank(PHI, n + 1), n)
     for counts in (below, above):
-        assert p_value(np.array(counts), m, rank(0.95, n + 1), n) > REJECT
-        assert p_value(np.array(counts), m, rank(0.95, n + 1) - 1, n) < CLEARLY
-    inside = np.array(below) + np.array(above) - m
-    assert inside.mean() / m > phi  # the union bound
+        check_law(counts, rank(0.95, n + 1), n)
+    assert (np.mean(below) + np.mean(above)) / N_TEST - 1 > PHI  # the union bound

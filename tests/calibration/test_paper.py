@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import sys
-from itertools import pairwise
 
 import numpy as np
 import pytest
-from families import BY_HAND, Bands, Steps, edges, facts, few, levels
+from families import BY_HAND, Steps, bands, facts, few
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gt2lite.calibration import (
-    ExactCalibrator,
-    SearchCalibrator,
-    TableCalibrator,
-)
+from gt2lite.calibration import ExactCalibrator, SearchCalibrator, TableCalibrator
 from gt2lite.memberships import ALPHA_0
 
 # ---------------------------------------------------------------------- Method 1
@@ -27,16 +22,9 @@ def test_method_1_by_hand():
     table = TableCalibrator(step=0.1).fit(family, family.y)
     # .9 is reached by three planes (.2, .1, .01): the largest stays.
     assert table.table.tolist() == [
-        [0.1, 1.0],
-        [0.2, 0.9],
-        [0.3, 0.8],
-        [0.4, 0.7],
-        [0.5, 0.6],
-        [0.6, 0.5],
-        [0.7, 0.4],
-        [0.8, 0.3],
-        [0.9, 0.2],
-    ]
+        [0.1, 1.0], [0.2, 0.9], [0.3, 0.8], [0.4, 0.7], [0.5, 0.6],
+        [0.6, 0.5], [0.7, 0.4], [0.8, 0.3], [0.9, 0.2],
+    ]  # fmt: skip
     assert table.alpha(0.9) == 0.2
     # .73 lies three tenths of the way from (.7, .4) to (.8, .3): .4 - .03.
     assert table.alpha(0.73) == pytest.approx(0.37)
@@ -51,10 +39,8 @@ def test_method_1_by_hand():
     ("step", "planes"),
     [
         (0.1, [0.01, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]),
-        (0.3, [0.01, 0.3, 0.6, 0.9, 1.0]),
         (0.7, [0.01, 0.7, 1.0]),
-        (0.01, [k / 100 for k in range(1, 101)]),  # alpha_0 is there once
-        (0.005, [k / 200 for k in range(2, 201)]),  # nothing below alpha_0
+        (0.005, [k / 200 for k in range(2, 201)]),  # nothing below alpha_0, and that once
     ],
 )
 def test_the_table_has_alpha_0_the_multiples_of_its_step_and_1(step, planes):
@@ -63,15 +49,9 @@ def test_the_table_has_alpha_0_the_multiples_of_its_step_and_1(step, planes):
     assert sorted(family.calls) == planes  # to the bit: no 0.30000000000000004
 
 
-def test_equal_coverages_collapse_to_the_largest_alpha():
-    family = Steps(np.full(100, 0.5))  # all or nothing
-    table = TableCalibrator().fit(family, family.y)
-    assert table.table.tolist() == [[0.0, 1.0], [1.0, 0.5]]
-
-
 def test_a_table_of_one_entry_answers_every_level_with_it():
-    family = Steps(np.ones(100))  # the narrowest plane covers all
     pytest.importorskip("scipy")
+    family = Steps(np.ones(100))  # the narrowest plane covers all
     for interpolation in ("linear", "pchip"):
         table = TableCalibrator(interpolation=interpolation).fit(family, family.y)
         assert table.table.tolist() == [[1.0, 1.0]]
@@ -79,37 +59,31 @@ def test_a_table_of_one_entry_answers_every_level_with_it():
 
 
 def test_table_and_exact_lie_in_the_same_gap_of_the_table():
-    family = Bands(500)
-    exact = ExactCalibrator().fit(family, family.y)
+    family, y = bands(500, spread=0.5)
+    exact = ExactCalibrator().fit(family, y)
     levels = np.linspace(0.05, 0.95, 37)
     errors = []
     for step in (0.1, 0.02, 0.004):
-        table = TableCalibrator(step=step).fit(family, family.y)
-        gaps = np.abs(table.alpha(levels) - exact.alpha(levels))
-        assert gaps.max() <= step
-        errors.append(gaps.max())
+        table = TableCalibrator(step=step).fit(family, y)
+        errors.append(np.abs(table.alpha(levels) - exact.alpha(levels)).max())
+        assert errors[-1] <= step
     assert errors[0] > errors[1] > errors[2]
 
 
-def test_pchip_goes_through_the_table_and_falls_in_between():
+def test_pchip_goes_through_the_table_and_falls_in_between(monkeypatch):
     pytest.importorskip("scipy")
-    family = Bands(200, spread=0.3)
-    family.y[:20] = 0.0  # a tenth is covered by every plane
-    curved = TableCalibrator(step=0.3, interpolation="pchip").fit(family, family.y)
-    straight = TableCalibrator(step=0.3).fit(family, family.y)
+    family, y = bands(200)
+    y[:20] = 0.0  # a tenth is covered by every plane
+    curved = TableCalibrator(step=0.3, interpolation="pchip").fit(family, y)
+    straight = TableCalibrator(step=0.3).fit(family, y)
     phi, alpha = curved.table.T
     np.testing.assert_allclose(curved.alpha(phi), alpha, rtol=1e-12)
     assert (np.diff(curved.alpha(np.linspace(0.01, 0.99, 200))) <= 0).all()
     assert abs(curved.alpha(0.9) - straight.alpha(0.9)) > 0.01  # the choice matters
     assert curved.alpha(0.05) == 1.0
-
-
-def test_pchip_without_scipy_says_what_to_do(monkeypatch):
-    monkeypatch.setitem(sys.modules, "scipy.interpolate", None)
-    family = Steps(np.linspace(0.01, 1, 100))
+    monkeypatch.setitem(sys.modules, "scipy", None)
     with pytest.raises(ImportError, match=r"needs SciPy.*pip install scipy.*linear"):
-        TableCalibrator(interpolation="pchip").fit(family, family.y)
-    assert not family.calls  # it is said before the work
+        TableCalibrator(interpolation="pchip")
 
 
 # ---------------------------------------------------------------------- Method 2
@@ -133,6 +107,8 @@ def test_method_2_by_hand():
     assert not search.converged(0.62)
     # New planes: .6, then two for each of the steps .1 / 2**k that are at least 1e-4, k = 1 to 9.
     assert search.n_evaluations == 5 + 1 + 2 * 9
+    # Ten samples have coverages 0, .1, ..., 1: as printed, the search for .62 does not end.
+    assert printed_search(family.coverage, 0.62, 0.4, 0.0005, max_rounds=2000) is None
 
 
 @few
@@ -148,7 +124,7 @@ def test_where_both_sides_are_equally_better_the_search_goes_down():
     assert search.path(0.5) == [(0.4, 0.25), (0.3, 0.5)]
 
 
-def printed_search(phi_of, level, alpha, step, shrink, tolerance, max_rounds):
+def printed_search(phi_of, level, alpha, tolerance, max_rounds, step=0.1, shrink=0.5):
     """Algorithm 4 line by line, with alpha_init put in and a limit; None where it had not ended."""
     phi = phi_of(alpha)
     for _ in range(max_rounds):
@@ -173,50 +149,18 @@ def printed_search(phi_of, level, alpha, step, shrink, tolerance, max_rounds):
 
 
 @few
-def test_as_printed_the_search_need_not_end_and_ours_does():
-    family = Steps(BY_HAND)
-    # Ten samples have coverages 0, .1, ..., 1: none is within .0005 of .62.
-    assert printed_search(family.coverage, 0.62, 0.4, 0.1, 0.5, 0.0005, max_rounds=10_000) is None
-    search = SearchCalibrator().fit(family, family.y)
-    assert search.alpha(0.62) == 0.5
-    assert not search.converged(0.62)
-
-
-planes = st.floats(ALPHA_0, 1)
-
-
-@few
 @facts
 @given(
-    edges=edges,
-    level=levels,
-    start=planes,
-    step=st.floats(0.001, 0.9),
-    shrink=st.floats(0.01, 0.9),
+    edges=st.lists(st.floats(0.001, 1), min_size=1, max_size=40),
+    level=st.floats(0.001, 0.999),
+    start=st.floats(ALPHA_0, 1),
 )
-def test_the_search_ends_on_every_input(edges, level, start, step, shrink):
-    family = Steps(edges)
-    search = SearchCalibrator(start, step, shrink).fit(family, family.y)
-    if level > search.max_coverage:
-        return
-    path = search.path(level)
-    gaps = [abs(phi - level) for _, phi in path]
-    assert all(nearer < gap for gap, nearer in pairwise(gaps))
-    assert len(path) <= len(edges) + 2  # coverage has one value more than there are samples
-    assert all(phi == family.coverage(alpha) for alpha, phi in path)
-    assert all(ALPHA_0 <= alpha <= 1 for alpha, _ in path)
-    assert search.converged(level) == (gaps[-1] < search.tolerance)
-
-
-@few
-@facts
-@given(edges=edges, level=levels, start=planes)
 def test_the_search_is_the_printed_one_wherever_that_ends(edges, level, start):
     family = Steps(edges)
     search = SearchCalibrator(start, tolerance=0.02).fit(family, family.y)
     if level > search.max_coverage:
         return
-    printed = printed_search(family.coverage, level, start, 0.1, 0.5, 0.02, max_rounds=60)
+    printed = printed_search(family.coverage, level, start, 0.02, max_rounds=60)
     if search.converged(level):
         assert printed == search.alpha(level)
 
@@ -232,18 +176,3 @@ def test_the_search_stalls_on_a_plateau_and_says_so():
     exact = ExactCalibrator().fit(family, family.y)  # though there is a plane
     assert exact.reached(0.9) == 1.0
     assert exact.alpha(0.9) == pytest.approx(0.05)
-
-
-def test_no_search_looks_at_more_planes_than_its_bound():
-    rng = np.random.default_rng(1)
-    for seed in range(100):
-        family = Bands(int(rng.integers(100, 130)), seed)
-        search = SearchCalibrator(
-            start=rng.uniform(0.01, 1),
-            step=10 ** rng.uniform(-6, 0),
-            shrink=rng.uniform(0.01, 0.9),
-            tolerance=rng.choice([0.0, 1e-9, 0.01]),
-            min_step=10 ** rng.uniform(-6, 0),
-        ).fit(family, family.y)
-        search.alpha(rng.uniform(0.05, search.max_coverage))
-        assert search.n_evaluations <= 2 + 2 * (family.y.size + 132)

@@ -143,40 +143,32 @@ def check_refused(act):
         act()
 
 
-@given(families_and_levels(), methods)
-def test_one_plane_for_both_sides_has_the_rank_of_its_level(drawn, method):
+def tail_shares(tails, level):
+    """Return the share of samples that each bound, or both together, may miss."""
+    return [Fraction(str(tail)) * (1 - exactly(level)) for tail in tails or (1,)]
+
+
+@given(families_and_levels(), methods, st.sampled_from([None, (0.5, 0.5), (0.2, 0.8)]))
+def test_each_plane_has_the_rank_of_its_tail(drawn, method, tails):
     family, levels = drawn
-    calibrator = CALIBRATORS[method]().fit(family, family.y)
-    kappas, margins = (part.max(axis=0) for part in family.needed())
+    two = TwoSidedCalibrator(method, tails) if tails else CALIBRATORS[method]()
+    calibrator = two.fit(family, family.y)
+    kappas, margins = family.needed()  # (2, Q)
+    if tails is None:
+        kappas, margins = kappas.max(axis=0)[None], margins.max(axis=0)[None]
     n, answered = len(family.y), []
     for level in levels:
-        k = rank(exactly(level), n, method)
-        if k > n:
+        ranks = [rank(1 - share, n, method) for share in tail_shares(tails, level)]
+        if max(ranks) > n:
             check_refused(lambda level=level: calibrator.alpha(level))
             continue
         answered.append(level)
-        check_cut(family, (calibrator.alpha(level), calibrator.margin(level)), kappas, margins, k)
-        assert calibrator.reached(level) >= k / n
-        assert family.n_covered(calibrator.intervals(family, level)) >= k
-    check_intervals(calibrator, family, answered)
-
-
-@given(families_and_levels(), methods)
-def test_a_plane_for_each_side_has_the_rank_of_its_tail(drawn, method):
-    family, levels = drawn
-    calibrator = TwoSidedCalibrator(method).fit(family, family.y)
-    kappas, margins = family.needed()
-    n, answered = len(family.y), []
-    for level in levels:
-        k = rank((1 + exactly(level)) / 2, n, method)
-        if k > n:
-            check_refused(lambda level=level: calibrator.alpha(level))
-            continue
-        answered.append(level)
-        for side in range(2):
-            cut = calibrator.alpha(level)[side], calibrator.margin(level)[side]
-            check_cut(family, cut, kappas[side], margins[side], k)
-        assert family.n_covered(calibrator.intervals(family, level)) >= 2 * k - n
+        cuts = np.ravel(calibrator.alpha(level)), np.ravel(calibrator.margin(level))
+        for side, k in enumerate(ranks):
+            check_cut(family, (cuts[0][side], cuts[1][side]), kappas[side], margins[side], k)
+        n_covered = family.n_covered(calibrator.intervals(family, level))
+        assert calibrator.reached(level) == n_covered / n
+        assert n_covered >= sum(ranks) - (len(ranks) - 1) * n
     check_intervals(calibrator, family, answered)
 
 
@@ -244,7 +236,7 @@ def test_the_lookup_table_counts_and_interpolates_between_neighbours(drawn, step
         }
     ),
 )
-def test_the_search_ends_within_its_bound_and_every_step_comes_nearer(drawn, options):
+def test_no_search_looks_at_more_planes_than_its_bound(drawn, options):
     family, levels = drawn
     calibrator = SearchCalibrator(**options).fit(family, family.y)
     for level in within_envelope(calibrator, family, levels):
