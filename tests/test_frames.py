@@ -57,12 +57,6 @@ def test_columns_must_have_the_same_names_in_the_same_order(frame, y):
         reg.predict(frame.to_numpy())
 
 
-def with_missing(missing):
-    column = np.ones(400).astype(object)
-    column[[3, 4]] = missing
-    return column
-
-
 BAD_COLUMNS = {
     "text": (["female", "male"] * 200, "text .*'female' in row 0"),
     "categories": (pd.Categorical(["a", "b"] * 200), "text .*'a' in row 0"),
@@ -71,10 +65,7 @@ BAD_COLUMNS = {
     "spans": (pd.to_timedelta(range(400), unit="h"), "time spans"),
     "lists": ([[1, 2]] * 400, r"\[1, 2\] in row 0"),
     "infinity": ([1.0] * 399 + [np.inf], "1 infinite value.*row 399"),
-    "None": (with_missing(None), "2 missing values.*row 3"),
-    "NaN": (with_missing(np.nan), "2 missing values.*row 3"),
-    "NA": (with_missing(pd.NA), "2 missing values.*row 3"),
-    "NaT": (with_missing(pd.NaT), "2 missing values.*row 3"),
+    "gaps": ([1, 2, 3, None, pd.NA, np.nan, pd.NaT] + [1] * 393, "4 missing values.*row 3"),
     "integers with gaps": (pd.array([1] * 399 + [pd.NA], dtype="Int64"), "1 missing value"),
 }
 
@@ -89,14 +80,11 @@ def test_a_column_that_holds_other_things_than_numbers_is_named(frame, y, kind):
 def test_columns_are_named_by_any_name_and_others_as_well(frame, y):
     reg = GT2Regressor(n_rules=2, epochs=1)
     reg.fit(frame.round().astype("Int64"), y)  # nullable integers without gaps are numbers
-    bad = frame.assign(**dict.fromkeys("cdefghi", "x"))
     with pytest.raises(ValueError, match=r"column 'c'.*'d', 'e', 'f', 'g', 'h', \.\.\."):
-        reg.fit(bad, y)
-    with pytest.raises(ValueError, match="column 1 has 400 missing"):
-        reg.fit(pd.DataFrame({0: frame["a"], 1: np.nan}), y)
-    same = frame.set_axis(["same", "same"], axis=1)
+        reg.fit(frame.assign(**dict.fromkeys("cdefghi", "x")), y)
+    same = frame.set_axis([1, 1], axis=1)
     same.iloc[4, 1] = np.nan
-    with pytest.raises(ValueError, match=r"column 'same' has 1 missing value.*row 4"):
+    with pytest.raises(ValueError, match=r"column 1 has 1 missing value.*row 4"):
         reg.fit(same, y)
 
 
@@ -104,8 +92,6 @@ def test_targets_arrays_and_lazy_frames_are_checked_the_same_way(frame, y):
     reg = GT2Regressor(n_rules=2, epochs=1)
     with pytest.raises(ValueError, match=r"^y holds text .*'cheap' in row 0"):
         reg.fit(frame, pd.Series(["cheap", "dear"] * 200))
-    with pytest.raises(ValueError, match=r"^y has 1 missing value.*row 5"):
-        reg.fit(frame, y.where(y != y.iloc[5]))
     X = frame.to_numpy(copy=True)
     X[7, 1] = np.nan
     with pytest.raises(ValueError, match=r"X contains NaN at index \(7, 1\)"):
@@ -185,27 +171,14 @@ def with_intervals(part, reg):
     return part.assign(prediction=reg.predict(part), **reg.predict_interval(part, as_frame=True))
 
 
-@pytest.fixture(scope="module")
-def whole(frame, reg):
-    return with_intervals(frame, reg)
-
-
-def assert_same(found, whole):
-    assert list(found.columns) == list(whole.columns)
-    np.testing.assert_allclose(found.to_numpy(), whole.to_numpy(), rtol=0, atol=1e-9)
-
-
-def test_chunks_of_a_file_give_what_all_rows_give(frame, reg, whole, tmp_path):
-    source, target = tmp_path / "rows.csv", tmp_path / "intervals.csv"
-    frame.to_csv(source, index=False)
-    for i, chunk in enumerate(pd.read_csv(source, chunksize=137)):
-        with_intervals(chunk, reg).to_csv(target, mode="a", header=i == 0, index=False)
-    assert_same(pd.read_csv(target), whole)
-
-
-def test_partitions_of_a_frame_give_the_same_with_dask(frame, reg, whole):
-    pytest.importorskip("pyarrow")  # data frames of Dask need it
-    dd = pytest.importorskip("dask.dataframe")
-    table = dd.from_pandas(frame, npartitions=4, sort=False)
-    meta = with_intervals(frame.head(1), reg).head(0)
-    assert_same(table.map_partitions(with_intervals, reg, meta=meta).compute(), whole)
+@pytest.mark.parametrize("library", ["pandas", "dask.dataframe"])
+def test_chunks_and_partitions_give_what_all_rows_give(frame, reg, library):
+    whole = with_intervals(frame, reg)
+    if library == "pandas":
+        parts = [with_intervals(frame[start : start + 137], reg) for start in range(0, 400, 137)]
+        found = pd.concat(parts)
+    else:
+        pytest.importorskip("pyarrow")  # data frames of Dask need it
+        table = pytest.importorskip(library).from_pandas(frame, npartitions=4, sort=False)
+        found = table.map_partitions(with_intervals, reg, meta=whole.head(0)).compute()
+    pd.testing.assert_frame_equal(found, whole, rtol=0, atol=1e-9)
