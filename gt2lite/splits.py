@@ -112,12 +112,15 @@ def draw_split(
     chosen = []
     for label, rows in groups.items():
         n = max(round(share * len(rows)), 1)
-        if n < needed and not (pool and label is not None):
-            raise ValueError(_too_few(label, len(rows), n, needed, share))
+        if n < needed and labels is not None and not pool:
+            raise ValueError(
+                _too_few(f"group {label!r} has", len(rows), n, needed, share)
+                + ', join small groups, or set small_groups="pool"'
+            )
         chosen.append(rng.permutation(rows)[:n])
     found: IntArray = np.sort(np.concatenate(chosen))
-    if found.size < needed:  # even all groups together have too few
-        raise ValueError(_too_few(None, n_rows, found.size, needed, share))
+    if found.size < needed:
+        raise ValueError(_too_few("there are", n_rows, found.size, needed, share))
     n_trained = n_rows - found.size
     if n_trained < FEWEST_TRAINED:
         raise ValueError(
@@ -133,17 +136,12 @@ def draw_split(
     return HoldOut(np.delete(np.arange(n_rows), found), found, of_found, words)
 
 
-def _too_few(label: str | int | None, n_rows: int, n: int, needed: int, share: float) -> str:
-    subject = "there are" if label is None else f"group {label!r} has"
-    text = (
+def _too_few(subject: str, n_rows: int, n: int, needed: int, share: float) -> str:
+    return (
         f"{subject} {n_rows} rows, of which share={share:g} leaves {n} to calibrate on, and at "
-        f"least {needed} are needed: use at least {math.ceil(needed / share)} rows"
+        f"least {needed} are needed: use a larger share or at least "
+        f"{math.ceil(needed / share)} rows"
     )
-    if needed < n_rows - FEWEST_TRAINED:
-        text += f", a share of {math.ceil(100 * needed / n_rows) / 100:g}"
-    if label is not None:
-        text += ', join small groups, or set small_groups="pool"'
-    return text + ". Or choose the rows yourself and call fit and calibrate"
 
 
 def read_folds(cv: Any, X: Any, y: Array, seed: int) -> list[tuple[IntArray, IntArray]]:
