@@ -18,6 +18,7 @@ from gt2lite._validation import (
     Array,
     IntArray,
     Names,
+    between,
     match_table,
     n_rows_of,
     one_of,
@@ -68,12 +69,15 @@ from gt2lite.selection import (
     MeanPlanes,
     fit_systems,
 )
-from gt2lite.splits import HoldOut, draw_split, mark_rows, warn_if_seen
+from gt2lite.splits import mark_rows, warn_if_seen
 from gt2lite.system import Planes
 from gt2lite.training import STRONG, Callback, Recipe
 
 EPOCHS, MIN_STEPS = 100, 3000
 """Epochs if none are set, and the fewest steps that they should make."""
+
+FEWEST_TRAINED = 10
+"""Fewest rows that `fit_calibrate` trains on."""
 
 FAR = 0.5
 """Share of the training range; inputs farther outside it are reported."""
@@ -965,6 +969,15 @@ def encode_training(table: Any) -> tuple[Array, Any]:
     return columns.encode(table).inputs.to_numpy(), columns
 
 
+class HoldOut(NamedTuple):
+    """Rows to train on and rows to calibrate on, both in rising order, and a description."""
+
+    trained: IntArray
+    calibrated: IntArray
+    labels: list[str | int] | None  # the group of each row to calibrate on
+    words: str
+
+
 def split_rows(
     n_rows: int,
     share: float,
@@ -977,12 +990,49 @@ def split_rows(
     """Return the split of `fit_calibrate`, refused if too few rows remain for a level.
 
     Arguments as in `fit_calibrate`; `options` are those of the calibrator.
+
+    >>> split_rows(40, 0.25, 0, None, "both", {}).words
+    '40 rows: 30 to train on, 10 to calibrate on (share=0.25, random_state=0)'
     """
-    by_label = groups is not None and not isinstance(groups, ByRule)
-    labels = read_groups(groups, n_rows) if by_label else None
+    grouped = groups is not None and not isinstance(groups, ByRule)
+    labels = read_groups(groups, n_rows) if grouped else None
+    seed, share = read_seed(random_state), between("share", share, 0, 1)
+    rng = np.random.default_rng([1, seed] if isinstance(seed, int) else seed)
     needed = fewest_samples(level, sides, options.get("tails"))
-    pool = options.get("small_groups") == "pool"
-    return draw_split(n_rows, share, random_state, labels, needed=needed, pool=pool)
+    enough = (
+        f"at least {needed} are needed: use a larger share or at least "
+        f"{math.ceil(needed / share)} rows"
+    )
+    rows_of: dict[Any, list[int]] = {}
+    for i, label in enumerate(labels or [None] * n_rows):
+        rows_of.setdefault(label, []).append(i)
+    chosen = []
+    for label, rows in rows_of.items():
+        n = max(round(share * len(rows)), 1)
+        if n < needed and grouped and options.get("small_groups") != "pool":
+            raise ValueError(
+                f"group {label!r} has {len(rows)} rows, of which share={share:g} leaves {n} to "
+                f'calibrate on, and {enough}, join small groups, or set small_groups="pool"'
+            )
+        chosen.append(rng.permutation(rows)[:n])
+    found = np.sort(np.concatenate(chosen))
+    n_trained = n_rows - found.size
+    if found.size < needed:
+        raise ValueError(
+            f"share={share:g} of {n_rows} rows leaves {found.size} to calibrate on, and {enough}"
+        )
+    if n_trained < FEWEST_TRAINED:
+        raise ValueError(
+            f"share={share:g} of {n_rows} rows leaves {n_trained} to train on, and "
+            f"at least {FEWEST_TRAINED} are needed: use a smaller share or more rows"
+        )
+    by = f", from each of {len(rows_of)} groups" if grouped else ""
+    words = (
+        f"{n_rows} rows: {n_trained} to train on, {found.size} to calibrate on{by} "
+        f"(share={share:g}, random_state={random_state!r})"
+    )
+    of_found = None if labels is None else [labels[i] for i in found]
+    return HoldOut(np.delete(np.arange(n_rows), found), found, of_found, words)
 
 
 # -------------------------------------------------------------------------- warnings
@@ -1026,22 +1076,18 @@ def _warn_if_missed(calibrator: Any, level: float) -> None:
 def _warn_if_clipped(X: Array, limits: Array, names: Sequence[str]) -> None:
     """Warn if a row lies outside the range of training by more than half of it (`FAR`).
 
-    Values just outside are common, and clipping hardly changes them. The count is of all rows
-    that are clipped.
+    Values just outside are common, and clipping hardly changes them.
     """
     low, high = limits
     reach = FAR * (high - low)
-    far = ((low - reach > X) | (high + reach < X)).any(axis=0)
-    if not far.any():
-        return
-    n_rows = int(((low > X) | (high < X)).any(axis=1).sum())
-    columns = ", ".join(str(names[m]) for m in np.flatnonzero(far)[:5])
-    more = f" and {far.sum() - 5} more" if far.sum() > 5 else ""
-    warn(
-        f"{n_rows} of {len(X)} rows have inputs outside the range seen in training; they are "
-        f"clipped to it. Columns with values far outside: {columns}{more}",
-        ClippedInputsWarning,
-    )
+    far = (low - reach > X) | (high + reach < X)
+    if far.any():
+        columns = ", ".join(str(names[m]) for m in np.flatnonzero(far.any(axis=0))[:5])
+        warn(
+            f"{far.any(axis=1).sum()} of {len(X)} rows have inputs far outside the range seen in "
+            f"training; they are clipped to it. Such columns (at most 5 are listed): {columns}",
+            ClippedInputsWarning,
+        )
 
 
 def _warn_if_narrow(calibrator: Any, trained_for: float) -> None:
@@ -1094,18 +1140,13 @@ def interval_frame(
     >>> list(frame.columns), frame.shape
     (['lower_97.5', 'upper_97.5'], (2, 2))
     """
-    if alpha is not None:
-        columns = {"lower": lower, "upper": upper}
-    else:
-        levels = np.ravel(DEFAULT_COVERAGE if coverage is None else coverage)
-        columns = {}
-        for level, *bounds in zip(
-            levels, np.atleast_2d(lower.T), np.atleast_2d(upper.T), strict=True
-        ):
-            names = bound_names(level)
-            if names[0] in columns:
-                raise ValueError(f"coverage must not name a level twice, got {coverage}")
-            columns |= dict(zip(names, bounds, strict=True))
+    levels = np.ravel(DEFAULT_COVERAGE if coverage is None else coverage)
+    names = [("lower", "upper")] if alpha is not None else [bound_names(level) for level in levels]
+    if len(set(names)) < len(names):
+        raise ValueError(f"coverage must not name a level twice, got {coverage}")
+    columns = {}
+    for pair, *bounds in zip(names, np.atleast_2d(lower.T), np.atleast_2d(upper.T), strict=True):
+        columns |= dict(zip(pair, bounds, strict=True))
     if hasattr(X, "columns") and not hasattr(X, "iloc"):  # polars: frames without an index
         return type(X)(columns)
     return frame_of(columns, index=X.index if hasattr(X, "iloc") else None)

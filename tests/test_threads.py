@@ -20,7 +20,7 @@ import gt2lite.training
 from gt2lite import _threads
 from gt2lite._threads import one_blas_thread
 from gt2lite.system import Planes
-from gt2lite.training import InterruptedTrainingWarning, Recipe, init_params, train
+from gt2lite.training import InterruptedTrainingWarning, Recipe, train
 
 THREADS = """
 import hashlib
@@ -72,26 +72,24 @@ def test_a_context_ended_by_the_collector_does_not_wait_for_the_lock(two_threads
 
 
 def test_planes_and_start_values_are_computed_by_one_thread(two_threads, monkeypatch):
-    seen = []
+    seen = {}
 
     def watch(module, name):
         original = getattr(module, name)
 
         def watched(*args, **kwargs):
-            seen.append(blas_threads())
+            seen[name] = blas_threads()
             return original(*args, **kwargs)
 
         monkeypatch.setattr(module, name, watched)
 
-    X, y = a_table()
-    params = init_params(X, 3, np.random.default_rng(0))
     watch(gt2lite.training, "_batches")
-    train(X, y, Recipe(n_rules=2, epochs=1), progress=False)
     watch(gt2lite.system, "reduce_planes")
-    Planes(params, X)(0.5)
     watch(np, "argmin")
-    init_params(X, 3, np.random.default_rng(0), start="joint")
-    assert len(seen) > 2 and all(threads == {1} for threads in seen)
+    X, y = a_table()
+    params = train(X, y, Recipe(n_rules=2, epochs=1, start="joint"), progress=False).params
+    Planes(params, X)(0.5)
+    assert seen == {"argmin": {1}, "_batches": {1}, "reduce_planes": {1}}
     assert blas_threads() == {2}
 
 
