@@ -6,9 +6,12 @@ import contextlib
 import functools
 import os
 import threading
-import weakref
 from collections.abc import Iterator
 from typing import Any
+
+_lock = threading.RLock()  # one that the garbage collector can enter again to end a context
+_inside = 0  # contexts of all threads
+_limit: Any = None
 
 
 @contextlib.contextmanager
@@ -22,64 +25,34 @@ def one_blas_thread() -> Iterator[None]:
     The limit holds for the whole process. The first context sets it and the last one lifts it, so
     that it holds as long as any thread of Python is inside one.
     """
-    token = _enter()
+    _count(1)
     try:
         yield
     finally:
-        _leave(token)
+        _count(-1)
 
 
-class _Token:
-    """Stands for one context; it vanishes with the context even if that is never left."""
-
-    def __init__(self) -> None:
-        self.thread = threading.get_ident()
-
-
-# Ctrl-C may leave a context to the garbage collector. It may run while the lock is held (hence a
-# lock that can be entered again), and it removes the token of a context that cannot be left.
-_lock = threading.RLock()
-_inside: weakref.WeakSet[_Token] = weakref.WeakSet()
-_limits: list[Any] = []  # lifted by the last context
-
-
-def _enter() -> _Token:
-    token = _Token()
+def _count(change: int) -> None:
+    global _inside, _limit
+    controller = _controller()
+    if controller is None:
+        return
     with _lock:
-        if not _inside:
-            _lift()  # a limit left over by Ctrl-C
-            controller = _controller()
-            if controller is not None:
-                _limits.append(controller.limit(limits=1))
-        _inside.add(token)
-    return token
+        if _inside == 0:
+            _limit = controller.limit(limits=1)
+        _inside += change
+        if _inside == 0:
+            _limit.restore_original_limits()
 
 
-def _leave(token: _Token) -> None:
-    with _lock:
-        _inside.discard(token)
-        if not _inside:
-            _lift()
+def _renew_lock() -> None:
+    global _lock
+    _lock = threading.RLock()
 
 
-def _lift() -> None:
-    while _limits:
-        _limits.pop().restore_original_limits()
-
-
-def _after_fork() -> None:
-    """Forget the contexts of threads that a forked child does not have."""
-    for token in list(_inside):
-        if token.thread != threading.get_ident():
-            _inside.discard(token)
-    _lock.release()
-
-
-# A child must not inherit a lock that one of its parent's threads holds: nobody would release it.
+# A forked child must not inherit a lock that a thread of its parent holds: none would release it.
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_after_fork
-    )
+    os.register_at_fork(after_in_child=_renew_lock)
 
 
 @functools.cache

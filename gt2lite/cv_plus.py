@@ -134,21 +134,21 @@ class CVPlusRegressor(Stateful, Regressor):  # type: ignore[misc]
     ) -> Any:
         """Return the lower and upper bounds of prediction intervals, nested from level to level.
 
-        Args:
-            X: inputs (N, M).
-            coverage: the level (0.9 if None), or several of them; see `promised`.
-            as_frame: whether to return a data frame, see `GT2Regressor.predict_interval`.
-
-        Returns:
-            Two arrays (N,), or (N, L) for a sequence of L levels.
+        Arguments and result as in `GT2Regressor.predict_interval`; see `promised` for levels.
         """
         inputs = self._inputs(X)
         coverage = DEFAULT_COVERAGE if coverage is None else coverage
         levels = vector("coverage", np.atleast_1d(coverage))
-        above = np.array([self._rank(level) for level in levels]) - 1  # of the sorted upper bounds
-        below = self.n_scored_ - 1 - above
+        n = self.n_scored_
+        above = np.array([rank(between("coverage", level, 0, 1), n + 1) for level in levels]) - 1
+        if above.max() >= n:  # of the sorted upper bounds
+            raise CoverageError(
+                f"coverage {levels.max():g} is out of reach: {n} rows were scored, which answer "
+                f"levels up to {highest_level(n, n + 1)}; use a lower level or more rows"
+            )
+        below = n - 1 - above
         lower, upper = np.empty((2, len(inputs[0]), len(levels)))
-        step = max(1, CHUNK_ELEMENTS // (2 * self.n_scored_))
+        step = max(1, CHUNK_ELEMENTS // (2 * n))
         for start in range(0, len(lower), step):
             rows = slice(start, start + step)
             bounds = self._bounds([values[rows] for values in inputs])
@@ -186,11 +186,7 @@ class CVPlusRegressor(Stateful, Regressor):  # type: ignore[misc]
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Return the regressor that `save` wrote to `path`; nothing in the file is executed.
-
-        Raises:
-            FileFormatError: the file is damaged, of another kind or of a later version.
-        """
+        """Return the regressor that `save` wrote to `path`, or raise a `FileFormatError`."""
         return model_file.load(path, "cv plus", cls._unpack)
 
     @classmethod
@@ -225,16 +221,6 @@ class CVPlusRegressor(Stateful, Regressor):  # type: ignore[misc]
         for name in ("n_features_in_", "feature_names_in_", "columns_"):
             if hasattr(systems[0], name):
                 setattr(self, name, getattr(systems[0], name))
-
-    def _rank(self, level: Any) -> int:
-        """Return the rank of the upper bound that a level requires, from below."""
-        n, level = self.n_scored_, between("coverage", level, 0, 1)
-        if (k := rank(level, n + 1)) > n:
-            raise CoverageError(
-                f"coverage {level} is out of reach: {n} rows were scored, which answer levels up "
-                f"to {highest_level(n, n + 1)}; use a lower level or more rows"
-            )
-        return k
 
     def _inputs(self, X: Any) -> list[Array]:
         """Return the rows of a table as inputs of each system."""

@@ -18,6 +18,7 @@ from gt2lite._validation import (
     Array,
     IntArray,
     Names,
+    between,
     match_table,
     n_rows_of,
     one_of,
@@ -32,8 +33,6 @@ from gt2lite.calibration import (
     RANKED,
     Calibration,
     Cut,
-    ReportRow,
-    TwoSidedCalibrator,
     fewest_samples,
     make_calibrator,
     plain_fraction,
@@ -70,12 +69,15 @@ from gt2lite.selection import (
     MeanPlanes,
     fit_systems,
 )
-from gt2lite.splits import HoldOut, draw_split, mark_rows, warn_if_seen
+from gt2lite.splits import mark_rows, warn_if_seen
 from gt2lite.system import Planes
 from gt2lite.training import STRONG, Callback, Recipe
 
 EPOCHS, MIN_STEPS = 100, 3000
 """Epochs if none are set, and the fewest steps that they should make."""
+
+FEWEST_TRAINED = 10
+"""Fewest rows that `fit_calibrate` trains on."""
 
 FAR = 0.5
 """Share of the training range; inputs farther outside it are reported."""
@@ -118,35 +120,21 @@ class GT2Regressor(Stateful, Regressor):
     training again. `GT2Regressor()` is the paper's recipe; for your own data start with
     `GT2Regressor.strong()`.
 
-    All settings are given by name. Those from `n_rules` to `precision` are those of
-    `gt2lite.Recipe`, which describes them in full, with the same defaults except for `epochs`.
+    All settings are given by name.
 
     Args:
-        n_rules: number of fuzzy rules, P.
-        coverage: what the widest plane, alpha_0, learns to cover.
-        alphas: planes that make up the output; None for the objective's own.
-        objective: "dual", the paper's loss, or "aligned": every plane learns its own coverage.
-        smf: "per_input" or "scalar" secondary memberships.
+        n_rules, coverage, alphas, objective, smf: the system and its loss. These and all settings
+            up to `precision` are those of `gt2lite.Recipe`, which describes them.
         epochs: passes over the data; None for 100, or more on small data, until there are about
             3,000 steps.
-        batch_size: rows in a step.
-        learning_rate: Adam's.
-        keep: the parameters to keep: the "last", the "best", or the best on "validation" rows.
-        bias_correction: whether Adam's bias correction counts "steps" or "epochs".
-        schedule: "constant", "cosine" or "restarts", the course of the learning rate.
-        weight_decay: share of the consequents that is taken off in a step.
-        averaging: share that a running mean of the parameters keeps of itself; 0 for no mean.
-        start: "per_input" or "joint" k-means for the centres at the start.
-        sigma_scale: width of the memberships at the start, in standard deviations.
-        validation: share of the rows that is set aside if `keep` is "validation".
-        patience: epochs in a row without an improvement after which training stops; None for all.
-        precision: "double", or "single", which trains up to twice as fast.
+        batch_size, learning_rate, keep, bias_correction, schedule, weight_decay, averaging, start:
+            the training, see `gt2lite.Recipe`.
+        sigma_scale, validation, patience, precision: likewise.
         n_systems: number of systems, trained from different starts; planes and outputs are means
             over all of them.
-        choose: whether training rows decide on the number of rules, the initial width of sets,
-            weight decay, the schedule, the form of the inputs, the length of training and the
-            family of intervals. Candidates are scored on folds of the rows; the best one or two
-            are then trained on all rows. Settings that differ from those of `strong` stay as given.
+        choose: whether training rows decide on rules, initial widths, weight decay, schedule,
+            inputs, length of training and family of intervals, see `gt2lite.selection`. Settings
+            that differ from those of `strong` stay as given.
         inputs: "scaled", or "ranks", for inputs with long tails.
         margins: None for intervals that are planes; or a power in [0, 1], for intervals
             ``y_hat -+ t * w ** margins`` with the width w of the widest plane: 0 is the same
@@ -156,25 +144,20 @@ class GT2Regressor(Stateful, Regressor):
             exponential does, so levels and guarantee carry over. The prediction is closer to the
             median of y than to its mean; rules are about log(y).
         clip_inputs: whether inputs outside the range of the training rows are moved to its edge.
-            Consequents are linear, so far outside that range a system may predict anything.
-        columns: None for tables of numbers; gaps, text and dates are refused. "auto", the default
-            of `strong`, encodes those of a data frame as `gt2lite.columns` describes: gaps are
-            filled, and categories become columns of 0 and 1. All of it is learned from training
-            rows, so the guarantee is the same. Tables of complete numbers are taken as they are.
+        columns: None for tables of numbers; gaps, text and dates are refused. "auto" encodes those
+            of a data frame as `gt2lite.columns` describes, learned from training rows only.
         n_jobs: processes that train; None for one, -1 for one per system. Needs joblib.
-        verbose: whether to show a progress bar (needs tqdm); None shows one on a terminal.
+        verbose: whether to show a progress bar, which needs tqdm; None shows one on a terminal.
         random_state: the seed of start values, row order, folds and splits; None for another
             one at each fit.
 
     Attributes:
-        systems_: the trained systems, each with `params`, `recipe`, `history` and `inputs`.
-        params_, recipe_, history_: those of the first system: a dict of arrays in scaled units,
-            the settings of its training, and the mean loss of each epoch.
-        chosen_: the candidates of a selection, best first, each with `settings`, `n_folds`,
-            `epochs`, `score` and `kept`; empty if `choose` is False.
+        systems_: the trained systems, see `gt2lite.selection.System`.
+        params_, recipe_, history_: those of the first system, in scaled units.
+        chosen_: each `gt2lite.selection.Candidate`, best first; empty if `choose` is False.
         margins_: power and usual width of the margins; None if intervals are planes.
-        sides_: "each" if a selection found that each bound had better be calibrated on its own,
-            because noise leans to one side; else "both".
+        sides_: "each" if a selection found that noise leans to one side, so that each bound had
+            better be calibrated on its own; else "both".
         limits_: (2, M) the range, in scaled units, to which inputs are clipped; None for no limits.
         ranks_: the quantiles of the inputs, if a system learns from ranks; else None.
         scaler_: mean and standard deviation of the training data.
@@ -274,12 +257,10 @@ class GT2Regressor(Stateful, Regressor):
 
     @classmethod
     def strong(cls, **overrides: Any) -> Self:
-        """Return a regressor for practice: several systems, their settings chosen by the data.
+        """Return a regressor for practice: five systems, their settings chosen by the data.
 
-        Every plane learns a coverage, as in `gt2lite.training.STRONG`. The number of rules, the
-        form of the inputs, the length of training and more are chosen inside the training set,
-        and five systems with the best settings are trained on all of it. Inputs are clipped to
-        the range seen in training. `n_jobs=-1` uses all cores.
+        It starts from `gt2lite.training.STRONG`, clips inputs and encodes data frames.
+        `n_jobs=-1` uses all cores.
 
         Args:
             overrides: settings that differ, by name. What is given is not chosen:
@@ -299,17 +280,12 @@ class GT2Regressor(Stateful, Regressor):
     def fit(self, X: Any, y: Any, *, callback: Callback | None = None) -> Self:
         """Train on inputs `X` (N, M), an array or a data frame, and targets `y` (N,).
 
-        Args:
-            X: inputs.
-            y: targets.
-            callback: called after each epoch with its number, its loss and the parameters;
-                training ends if it returns True, see `gt2lite.training.train`. Not available with
-                `choose`, nor if several processes train.
+        `callback`, see `gt2lite.training.train`, is called after each epoch and may end training.
+        It is not available with `choose`, nor if several processes train.
 
         Ctrl-C ends training after the last complete epoch (of several systems, with the complete
         ones) and an `InterruptedTrainingWarning`. If nothing is complete yet, and in a selection,
-        it raises KeyboardInterrupt and the previous model stays. In a loop of fits, such as a
-        search, it ends one of them.
+        it raises KeyboardInterrupt and the previous model stays.
 
         Training, calibration and prediction keep BLAS to one thread, the fastest for matrices of
         this size, if threadpoolctl is installed (scikit-learn requires it). Without it set
@@ -354,10 +330,8 @@ class GT2Regressor(Stateful, Regressor):
         a rule leads, for each rule. Which rule leads was fixed in training, so new rows need no
         groups. A rule shares a group with others if, by its share of the training rows, fewer than
         `min_rows` calibration rows are expected; deciding by the calibration rows themselves would
-        void the guarantee. It is a mean over calibration sets, from which a small group may be
-        far in a single one. Nothing is promised for rows weighted by a rule: memberships overlap,
-        and the groups are disjoint (Gibbs, Cherian and Candès, arXiv 2305.12616, treat overlapping
-        ones).
+        void the guarantee. Nothing is promised for rows weighted by a rule: memberships overlap,
+        and the groups are disjoint.
 
         Groups and `sides` other than "both" need the method "conformal" or "exact". A
         `NarrowEnvelopeWarning` reports a trained envelope that covers far fewer of these rows
@@ -365,8 +339,7 @@ class GT2Regressor(Stateful, Regressor):
         """
         values = match_table(X, self)
         groups, options = read_by_rule(groups, options)
-        sides = self._sides(sides, method, groups, options, len(values))
-        calibrator = make_calibrator(method, sides, groups is not None, options)
+        calibrator = self._calibrator(method, sides, groups, options, len(values))
         target = read_target(y, len(values))
         scaled = self.scaler_.transform_X(values)
         new = self._calibrated_by(calibrator, scaled, target, groups)
@@ -387,20 +360,10 @@ class GT2Regressor(Stateful, Regressor):
     ) -> Self:
         """Train on one part of the rows and calibrate on the rest, split at random.
 
-        `random_state` is the seed of the split, too. No calibration row is used in training, not
-        even for its mean; `calibration_rows_` has their indices and `split_` describes the split.
-
-        Args:
-            X: inputs (N, M).
-            y: targets (N,).
-            share: the share of the rows that calibrates.
-            groups: a name or whole number for each row (N,): each group gives its share, and
-                is calibrated on its own. "rules" groups the calibration rows by their leading
-                rule, see `calibrate`.
-            method: see `calibrate`, as for `sides` and `options`.
-            sides: likewise.
-            callback: see `fit`.
-            options: see `calibrate`.
+        `share` of the rows, or of each group, calibrates; other arguments as in `fit` and
+        `calibrate`. `random_state` is the seed of the split, too. No calibration row is used in
+        training, not even for its mean; `calibration_rows_` has their indices and `split_`
+        describes the split.
 
         Split the rows yourself if they are ordered in time or belong together: the guarantee
         holds for new rows that are exchangeable with the calibration rows.
@@ -422,8 +385,7 @@ class GT2Regressor(Stateful, Regressor):
         if hasattr(new, "columns_"):
             rest = new.columns_.encode(rest).inputs.to_numpy()
         scaled = new.scaler_.transform_X(rest)
-        sides = new._sides(sides, method, groups, options, len(scaled))
-        calibrator = make_calibrator(method, sides, groups is not None, options)
+        calibrator = new._calibrator(method, sides, groups, options, len(scaled))
         labels = groups if isinstance(groups, ByRule) else split.labels
         new = new._calibrated_by(calibrator, scaled, target[split.calibrated], labels)
         new.calibration_rows_, new.split_ = split.calibrated, split.words
@@ -485,12 +447,8 @@ class GT2Regressor(Stateful, Regressor):
     def predict_distribution(self, X: Any, *, groups: Any = None) -> Distribution:
         """Return the predictive distributions of rows `X` (N, M), in units of y.
 
-        The result has `quantile(q)`, `cdf(y)`, `mean`, `sample(rng, size)`, `crps(y)` and
-        `plot(ax, row)`; see `predict_quantile` for its guarantee.
-
-        Args:
-            X: inputs (N, M).
-            groups: the group of each row (N,), if the calibration was by groups.
+        See `gt2lite.distribution.Distribution` for what they can do, `predict_quantile` for their
+        guarantee and `predict_interval` for `groups`.
         """
         check_fitted(self)
         calibrator, planes = self._calibrated(), self._planes(X, keep=True)
@@ -511,7 +469,7 @@ class GT2Regressor(Stateful, Regressor):
             X: inputs (N, M).
             quantiles: a number in (0, 1), or L of them. Below 1 / (Q + 1) and above Q / (Q + 1),
                 with Q calibration rows, they are infinite, with a `SmallCalibrationWarning`.
-            groups: the group of each row (N,), if the calibration was by groups.
+            groups: as in `predict_interval`.
         """
         return self.predict_distribution(X, groups=groups).quantile(quantiles)
 
@@ -540,7 +498,11 @@ class GT2Regressor(Stateful, Regressor):
             for level in np.ravel(coverage)
         }
         if as_frame:
-            return _report_frame(reports)
+            rows = [{"coverage": level} | r._asdict() for level in reports for r in reports[level]]
+            for row in rows:
+                for name in ("alpha", "margin"):
+                    row[f"lower_{name}"], row[f"upper_{name}"] = np.broadcast_to(row.pop(name), 2)
+            return frame_of(rows)
         return reports if np.ndim(coverage) else next(iter(reports.values()))
 
     # ---------------------------------------------------------------------- rules
@@ -559,9 +521,7 @@ class GT2Regressor(Stateful, Regressor):
         """Return the heaviest rules, in the units and names of the data.
 
         A printed rule has the inputs it is about ("temperature about 12 to 19"), the target there
-        as a formula, the uncertainty of its sets and, if rows are given, how often it leads. The
-        legend below the rules says which inputs are left out. `readable` makes one small system
-        of several large ones.
+        as a formula, the uncertainty of its sets and, if rows are given, how often it leads.
 
         Args:
             X: rows (N, M) to weigh the rules on, such as the training rows. Without them it is
@@ -578,15 +538,7 @@ class GT2Regressor(Stateful, Regressor):
             target: name of the target.
 
         Returns:
-            A sequence of rules, each with the attributes of `gt2lite.rules.Rule`; `table()` and
-            `to_frame()` have every number.
-
-        >>> from gt2lite import GT2Regressor
-        >>> x = np.linspace(0, 10, 200)[:, None]
-        >>> reg = GT2Regressor(n_rules=2, epochs=5, random_state=0).fit(x, abs(x[:, 0] - 5))
-        >>> rules = reg.rules(x)
-        >>> len(rules), round(sum(rule.share for rule in rules), 10)
-        (2, 1.0)
+            A sequence of `gt2lite.rules.Rule`; `table()` and `to_frame()` have every number.
         """
         check_fitted(self)
         options = {"coverage": coverage, "top": top, "system": system, "groups": groups}
@@ -617,13 +569,9 @@ class GT2Regressor(Stateful, Regressor):
         return read_rules(self._fitted(), units, rows, system=system, **options)
 
     def rule_weights(self, X: Any, *, system: int = 0) -> Array:
-        """Return the weight of each rule in each output, (N, P); every row adds up to 1.
+        """Return the weight of each rule in each output at rows `X` (N, M).
 
-        Column p belongs to rule p + 1 of `rules`.
-
-        Args:
-            X: inputs (N, M).
-            system: index of the system, if there are several.
+        These are (N, P), and every row adds up to 1. Column p belongs to rule p + 1 of `rules`.
         """
         scaled = self._scaled(X)
         return rule_weights(self._fitted(), scaled, system=system)
@@ -758,16 +706,6 @@ class GT2Regressor(Stateful, Regressor):
         Returns:
             An explanation with `prediction`, `lower` and `upper` that prints, also in notebooks;
             `table()` and `to_frame()` have every number.
-
-        >>> from gt2lite import GT2Regressor
-        >>> x = np.linspace(0, 10, 200)[:, None]
-        >>> reg = GT2Regressor(n_rules=3, epochs=5, random_state=0).fit(x, abs(x[:, 0] - 5))
-        >>> why = reg.explain([2.0], alpha=0.01)
-        >>> bool(np.isclose(why.estimate.weights @ why.consequents, reg.predict([[2.0]])[0]))
-        True
-        >>> why = reg.explain([2.0], alpha=0.01, background=x)
-        >>> bool(np.isclose(why.baseline + why.contributions.sum(), why.prediction))
-        True
         """
         options = {"coverage": coverage, "alpha": alpha, "group": group, "system": system}
         row = one_row(x, self)
@@ -841,13 +779,6 @@ class GT2Regressor(Stateful, Regressor):
             at 90% (0.1 is 10% worse), and `n_rows`. This estimator may have seen these rows; then
             the loss is overstated, and the small system needs `calibrate` with new rows for the
             guarantee.
-
-        >>> from gt2lite import GT2Regressor, load_dataset
-        >>> data = load_dataset("pp")
-        >>> reg = GT2Regressor(n_systems=2, epochs=5).fit_calibrate(data.X[:900], data.y[:900])
-        >>> small = reg.readable(data.X[:900], data.y[:900], n_rules=3)
-        >>> len(small.rules()), small.fidelity_.n_rows
-        (3, 180)
         """
         rng, N = np.random.default_rng(0), n_rows_of(X)
         if N < 100:
@@ -916,7 +847,6 @@ class GT2Regressor(Stateful, Regressor):
         """Return a copy of this estimator, trained anew and not calibrated."""
         values, columns = encode_training(table)
         recipe, settings = self._recipe(len(values)), self._ensemble_settings()
-        settings.check_callback(callback)
         scaler = Scaler.fit(values, target, self.target_transform)
         X, y = scaler.transform_X(values), scaler.transform_y(target)
         fitted = fit_systems(X, y, recipe, settings, read_seed(self.random_state), callback)
@@ -980,13 +910,14 @@ class GT2Regressor(Stateful, Regressor):
             self.systems_, self.ranks_, self.margins_, self.chosen_, self.sides_, self.limits_
         )
 
-    def _sides(
-        self, sides: str | None, method: str, groups: Any, options: Mapping[str, Any], n_rows: int
-    ) -> str:
-        """Return the sides to calibrate: those asked for, or those that a selection found best."""
+    def _calibrator(
+        self, method: str, sides: str | None, groups: Any, options: Mapping[str, Any], n_rows: int
+    ) -> Any:
+        """Return an unfitted calibrator, of the sides asked for or those a selection found best."""
         plain = groups is None and not options and method in RANKED
         enough = n_rows >= fewest_samples(0.99, "each")
-        return sides or (self.sides_ if plain and enough else "both")
+        sides = sides or (self.sides_ if plain and enough else "both")
+        return make_calibrator(method, sides, groups is not None, options)
 
     def _use_margins(self, power: float, X: Any) -> None:
         """Calibrate margins instead of planes from now on; `X` (N, M) are the training rows."""
@@ -1038,6 +969,15 @@ def encode_training(table: Any) -> tuple[Array, Any]:
     return columns.encode(table).inputs.to_numpy(), columns
 
 
+class HoldOut(NamedTuple):
+    """Rows to train on and rows to calibrate on, both in rising order, and a description."""
+
+    trained: IntArray
+    calibrated: IntArray
+    labels: list[str | int] | None  # the group of each row to calibrate on
+    words: str
+
+
 def split_rows(
     n_rows: int,
     share: float,
@@ -1050,87 +990,104 @@ def split_rows(
     """Return the split of `fit_calibrate`, refused if too few rows remain for a level.
 
     Arguments as in `fit_calibrate`; `options` are those of the calibrator.
+
+    >>> split_rows(40, 0.25, 0, None, "both", {}).words
+    '40 rows: 30 to train on, 10 to calibrate on (share=0.25, random_state=0)'
     """
-    by_label = groups is not None and not isinstance(groups, ByRule)
-    labels = read_groups(groups, n_rows) if by_label else None
+    grouped = groups is not None and not isinstance(groups, ByRule)
+    labels = read_groups(groups, n_rows) if grouped else None
+    seed, share = read_seed(random_state), between("share", share, 0, 1)
+    rng = np.random.default_rng([1, seed] if isinstance(seed, int) else seed)
     needed = fewest_samples(level, sides, options.get("tails"))
-    pool = options.get("small_groups") == "pool"
-    return draw_split(n_rows, share, random_state, labels, needed=needed, pool=pool)
+    enough = (
+        f"at least {needed} are needed: use a larger share or at least "
+        f"{math.ceil(needed / share)} rows"
+    )
+    rows_of: dict[Any, list[int]] = {}
+    for i, label in enumerate(labels or [None] * n_rows):
+        rows_of.setdefault(label, []).append(i)
+    chosen = []
+    for label, rows in rows_of.items():
+        n = max(round(share * len(rows)), 1)
+        if n < needed and grouped and options.get("small_groups") != "pool":
+            raise ValueError(
+                f"group {label!r} has {len(rows)} rows, of which share={share:g} leaves {n} to "
+                f'calibrate on, and {enough}, join small groups, or set small_groups="pool"'
+            )
+        chosen.append(rng.permutation(rows)[:n])
+    found = np.sort(np.concatenate(chosen))
+    n_trained = n_rows - found.size
+    if found.size < needed:
+        raise ValueError(
+            f"share={share:g} of {n_rows} rows leaves {found.size} to calibrate on, and {enough}"
+        )
+    if n_trained < FEWEST_TRAINED:
+        raise ValueError(
+            f"share={share:g} of {n_rows} rows leaves {n_trained} to train on, and "
+            f"at least {FEWEST_TRAINED} are needed: use a smaller share or more rows"
+        )
+    by = f", from each of {len(rows_of)} groups" if grouped else ""
+    words = (
+        f"{n_rows} rows: {n_trained} to train on, {found.size} to calibrate on{by} "
+        f"(share={share:g}, random_state={random_state!r})"
+    )
+    of_found = None if labels is None else [labels[i] for i in found]
+    return HoldOut(np.delete(np.arange(n_rows), found), found, of_found, words)
 
 
 # -------------------------------------------------------------------------- warnings
 
 
 def _warn_if_missed(calibrator: Any, level: float) -> None:
-    """Warn if the coverage of the calibration rows, or of a group of them, is far from a level."""
-    method = calibrator.method
-    one_each = isinstance(calibrator, TwoSidedCalibrator)
-    one_each = one_each or getattr(calibrator, "sides", "both") == "each"
+    """Warn if the coverage of the calibration rows, or of a group of them, is far from a level.
+
+    Far is more than 2 points for "table" and "search", and more than 5 for "exact" and
+    "conformal", whose ranks never fall short. Four rows are never far: each bound rounds its rank.
+    """
+    ranked = calibrator.method in RANKED
     missed = [
         row
         for row in calibrator.report(level)
         if row.calibrated_on in ("all", "group")
-        and is_far(row.reached, level, row.n_samples, method, one_each)
+        and abs(row.reached - level) > max(0.05 if ranked else 0.02, 4 / row.n_samples)
     ]
     if not missed:
         return
     worst = max(missed, key=lambda row: abs(row.reached - level))
     group = "" if worst.group is None else f" of group {worst.group!r}"
     others = f" ({len(missed) - 1} more groups likewise)" if len(missed) > 1 else ""
-    if method in RANKED:
+    if ranked:
         reason = (
             "many rows are first covered by the same interval, because the target has few values "
             "or is predicted exactly. The intervals are wider than necessary"
         )
     else:
-        reason = "the search stalled" if method == "search" else "the table has few planes"
-        reason += '. method="conformal" and method="exact" come as close as the rows allow'
+        reason = (
+            "it evaluates too few planes or stalled. "
+            'method="conformal" and method="exact" come as close as the rows allow'
+        )
     warn(
-        f"coverage {level:g} was requested, but method={method!r} covers {worst.reached:.1%} of "
-        f"the {worst.n_samples} calibration rows{group}{others}: {reason}",
+        f"coverage {level:g} was requested, but method={calibrator.method!r} covers "
+        f"{worst.reached:.1%} of the {worst.n_samples} calibration rows{group}{others}: {reason}",
         MissedLevelWarning,
     )
-
-
-def is_far(
-    reached: float, level: float, n_samples: int, method: str, one_each: bool = False
-) -> bool:
-    """Return whether the coverage of the calibration rows is far from the level.
-
-    For "table" and "search": more than 2 points away, and more than two rows. For "exact" and
-    "conformal", which never fall short: more than 5 points above, and more than the rounding of
-    ranks explains, which is two rows, or four if each bound has its own rank (`one_each`).
-
-    >>> is_far(0.97, 0.9, 1000, "search"), is_far(0.91, 0.9, 1000, "search")
-    (True, False)
-    >>> is_far(0.94, 0.9, 1000, "conformal"), is_far(1.0, 0.9, 9, "conformal")
-    (False, False)
-    """
-    rounding = (4 if one_each else 2) / n_samples
-    if method in RANKED:
-        return reached - level > max(0.05, rounding)
-    return abs(reached - level) > max(0.02, rounding)
 
 
 def _warn_if_clipped(X: Array, limits: Array, names: Sequence[str]) -> None:
     """Warn if a row lies outside the range of training by more than half of it (`FAR`).
 
-    Values just outside are common, and clipping hardly changes them. The count is of all rows
-    that are clipped.
+    Values just outside are common, and clipping hardly changes them.
     """
     low, high = limits
     reach = FAR * (high - low)
-    far = ((low - reach > X) | (high + reach < X)).any(axis=0)
-    if not far.any():
-        return
-    n_rows = int(((low > X) | (high < X)).any(axis=1).sum())
-    columns = ", ".join(str(names[m]) for m in np.flatnonzero(far)[:5])
-    more = f" and {far.sum() - 5} more" if far.sum() > 5 else ""
-    warn(
-        f"{n_rows} of {len(X)} rows have inputs outside the range seen in training; they are "
-        f"clipped to it. Columns with values far outside: {columns}{more}",
-        ClippedInputsWarning,
-    )
+    far = (low - reach > X) | (high + reach < X)
+    if far.any():
+        columns = ", ".join(str(names[m]) for m in np.flatnonzero(far.any(axis=0))[:5])
+        warn(
+            f"{far.any(axis=1).sum()} of {len(X)} rows have inputs far outside the range seen in "
+            f"training; they are clipped to it. Such columns (at most 5 are listed): {columns}",
+            ClippedInputsWarning,
+        )
 
 
 def _warn_if_narrow(calibrator: Any, trained_for: float) -> None:
@@ -1155,25 +1112,17 @@ def is_narrow(n_covered: int, n_samples: int, trained_for: float) -> bool:
     """Return whether an envelope covers significantly less than it was trained for.
 
     By more than 5 points, and so little that an envelope with the coverage trained for would
-    cover as little with a probability of at most 1 in 1,000.
+    cover as little with a probability of at most 1 in 1,000, by Chernoff's bound on it.
 
     >>> is_narrow(65, 100, 0.99), is_narrow(97, 100, 0.99), is_narrow(9, 10, 0.99)
     (True, False, False)
     """
-    short = trained_for - n_covered / n_samples > 0.05
-    return short and binomial_tail(n_covered, n_samples, trained_for) <= 1e-3
-
-
-def binomial_tail(k: int, n: int, p: float) -> float:
-    """Return the probability of at most `k` successes in `n` trials.
-
-    >>> round(binomial_tail(1, 4, 0.5), 12)  # (1 + 4) / 16
-    0.3125
-    """
-    j = np.arange(1, k + 1)
-    ratios = np.log((n - j + 1) / j * (p / (1 - p)))  # of each term to the one before it
-    logs = n * math.log1p(-p) + np.append(0.0, np.cumsum(ratios))
-    return float(np.exp(logs).sum())
+    share = n_covered / n_samples
+    if not trained_for - share > 0.05:
+        return False
+    divergence = (1 - share) * math.log((1 - share) / (1 - trained_for))  # Kullback-Leibler
+    divergence += share * math.log(share / trained_for) if share else 0.0
+    return n_samples * divergence > math.log(1000)
 
 
 # ----------------------------------------------------------------------- data frames
@@ -1191,18 +1140,13 @@ def interval_frame(
     >>> list(frame.columns), frame.shape
     (['lower_97.5', 'upper_97.5'], (2, 2))
     """
-    if alpha is not None:
-        columns = {"lower": lower, "upper": upper}
-    else:
-        levels = np.ravel(DEFAULT_COVERAGE if coverage is None else coverage)
-        columns = {}
-        for level, *bounds in zip(
-            levels, np.atleast_2d(lower.T), np.atleast_2d(upper.T), strict=True
-        ):
-            names = bound_names(level)
-            if names[0] in columns:
-                raise ValueError(f"coverage must not name a level twice, got {coverage}")
-            columns |= dict(zip(names, bounds, strict=True))
+    levels = np.ravel(DEFAULT_COVERAGE if coverage is None else coverage)
+    names = [("lower", "upper")] if alpha is not None else [bound_names(level) for level in levels]
+    if len(set(names)) < len(names):
+        raise ValueError(f"coverage must not name a level twice, got {coverage}")
+    columns = {}
+    for pair, *bounds in zip(names, np.atleast_2d(lower.T), np.atleast_2d(upper.T), strict=True):
+        columns |= dict(zip(pair, bounds, strict=True))
     if hasattr(X, "columns") and not hasattr(X, "iloc"):  # polars: frames without an index
         return type(X)(columns)
     return frame_of(columns, index=X.index if hasattr(X, "iloc") else None)
@@ -1224,16 +1168,3 @@ def percent(level: float) -> str:
     ('90', '97.5', '30', '29')
     """
     return f"{float(100 * plain_fraction(level)):.10g}"
-
-
-def _report_frame(reports: Mapping[float, Sequence[ReportRow]]) -> Any:
-    """Return the rows of calibration reports as a frame; planes and margins of both bounds."""
-    rows = []
-    for level, report in reports.items():
-        for row in report:
-            plain = {"coverage": level} | row._asdict()
-            for name in ("alpha", "margin"):
-                lower, upper = np.broadcast_to(plain.pop(name), 2)
-                plain |= {f"lower_{name}": lower, f"upper_{name}": upper}
-            rows.append(plain)
-    return frame_of(rows)

@@ -21,9 +21,10 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gt2lite._progress import progress_bar
-from gt2lite._validation import Array, IntArray, between, one_of, warn, whole
+from gt2lite._validation import Array, between, one_of, warn, whole
 from gt2lite.calibration import POWERS, MarginFamily, Margins, rank
 from gt2lite.memberships import ALPHA_0, alpha_of
 from gt2lite.metrics import interval_score
@@ -39,6 +40,7 @@ from gt2lite.training import (
 )
 
 R = TypeVar("R")
+BoolArray = NDArray[np.bool_]
 
 INPUTS = ("scaled", "ranks")
 """Forms of the inputs that a system can learn from."""
@@ -108,7 +110,7 @@ PATIENCE = 2
 # --------------------------------------------------------------------------------- systems
 
 
-@dataclass(frozen=True)
+@dataclass
 class EnsembleSettings:
     """The settings of `GT2Regressor` that concern more than the training of one system, checked."""
 
@@ -121,39 +123,16 @@ class EnsembleSettings:
     clip_inputs: bool = False
 
     def __post_init__(self) -> None:
-        self._set("n_systems", whole("n_systems", self.n_systems, high=MAX_SYSTEMS))
-        for name in ("choose", "clip_inputs"):
-            value = getattr(self, name)
-            if not isinstance(value, (bool, np.bool_)):
-                raise ValueError(f"{name} must be True or False, got {value!r}")
+        self.n_systems = whole("n_systems", self.n_systems, high=MAX_SYSTEMS)
         one_of("inputs", self.inputs, INPUTS)
         if self.margins is not None:
-            self._set("margins", between("margins", self.margins, 0, 1, closed=True))
+            self.margins = between("margins", self.margins, 0, 1, closed=True)
         if self.n_jobs is not None and self.n_jobs != -1:
-            self._set("n_jobs", whole("n_jobs", self.n_jobs))
-        if self.verbose not in (None, 0, 1):  # True and False are among them
-            raise ValueError(f"verbose must be True, False or None, got {self.verbose!r}")
-        if self.verbose is not None:
-            self._set("verbose", bool(self.verbose))
-
-    def _set(self, name: str, value: Any) -> None:
-        """Replace a setting by the plain number that it stands for."""
-        object.__setattr__(self, name, value)
-
-    def check_callback(self, callback: Callback | None) -> None:
-        """Raise an error if a callback is given that could not be called."""
-        if callback is None:
-            return
-        if self.choose:
-            raise ValueError(
-                "callback must be None if choose=True, which goes through many trainings: set "
-                "verbose=True to follow them"
-            )
-        if self.n_systems > 1 and self.n_jobs not in (None, 1):
-            raise ValueError(
-                f"callback must be None if n_jobs={self.n_jobs}, because other processes would "
-                "call it: set n_jobs=None"
-            )
+            self.n_jobs = whole("n_jobs", self.n_jobs)
+        for name in ("choose", "clip_inputs", "verbose"):
+            value = getattr(self, name)
+            if value not in (True, False) and not (name == "verbose" and value is None):
+                raise ValueError(f"{name} must be True or False, got {value!r}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +143,8 @@ class Ranks:
         knots: (G, M) quantiles, from the smallest to the largest value.
 
     >>> ranks = Ranks.fit(np.array([[0.0], [1.0], [10.0], [1000.0], [2000.0]]))
-    >>> (ranks.share(np.array([[1.0], [505.0], [9999.0]])) * 100).ravel().tolist()
+    >>> Z = ranks.transform(np.array([[1.0], [505.0], [9999.0]]))
+    >>> (100 * (0.5 + SPREAD * Z)).round(9).ravel().tolist()  # in percent
     [25.0, 62.5, 100.0]
     """
 
@@ -175,10 +155,10 @@ class Ranks:
         """Compute the quantiles of inputs `X` (N, M)."""
         return cls(np.quantile(X, np.linspace(0, 1, min(MAX_KNOTS, max(len(X), 2))), axis=0))
 
-    def share(self, X: Array) -> Array:
-        """Return the ranks (N, M) of inputs, in [0, 1]; a repeated value has its middle rank.
+    def transform(self, X: Array) -> Array:
+        """Return the ranks (N, M) of inputs, with mean 0 and standard deviation 1 in training.
 
-        A column that was constant in training has rank 1/2.
+        A repeated value has its middle rank, so a column that was constant has rank 1/2.
         """
         grid = np.linspace(0, 1, len(self.knots))
         found = np.empty_like(X)
@@ -189,11 +169,7 @@ class Ranks:
             out[:] = (low + high) / 2
             if knots[0] == knots[-1]:
                 out[:] = 0.5
-        return found
-
-    def transform(self, X: Array) -> Array:
-        """Return ranks (N, M) with mean 0 and standard deviation 1, for a system to learn from."""
-        return (self.share(X) - 0.5) / SPREAD
+        return (found - 0.5) / SPREAD
 
 
 class System(NamedTuple):
@@ -207,19 +183,7 @@ class System(NamedTuple):
 
 
 class MeanPlanes:
-    """The planes of several systems at the same rows: means of their lower and upper bounds.
-
-    Args:
-        members: the planes of each system.
-
-    >>> from gt2lite.training import init_params
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(5, 2))
-    >>> members = [Planes(init_params(X, 3, rng), X) for _ in range(2)]
-    >>> both, alone = MeanPlanes(members)(0.5)[0], [planes(0.5)[0] for planes in members]
-    >>> bool(np.allclose(both, np.mean(alone, axis=0)))
-    True
-    """
+    """The planes of several systems at the same rows: means of their lower and upper bounds."""
 
     def __init__(self, members: Sequence[Planes]) -> None:
         self.members = tuple(members)
@@ -343,6 +307,12 @@ def fit_systems(
         seed: a number, or what `numpy.random.default_rng` takes.
         callback: see `gt2lite.training.train`.
     """
+    several_processes = settings.n_systems > 1 and settings.n_jobs not in (None, 1)
+    if callback is not None and (settings.choose or several_processes):
+        raise ValueError(
+            "callback must be None if choose=True, which trains many times, and if n_jobs lets "
+            "other processes train: set verbose=True to follow them"
+        )
     limits = np.stack([X.min(axis=0), X.max(axis=0)]) if settings.clip_inputs else None
     if settings.choose:
         number = seed if isinstance(seed, int) else int(np.random.default_rng(seed).integers(2**63))
@@ -431,12 +401,6 @@ class HeldOut(NamedTuple):
         """Return the rows of several folds, one after another."""
         ends, outputs, targets = zip(*parts, strict=True)
         return cls(np.concatenate(ends, axis=2), np.concatenate(outputs), np.concatenate(targets))
-
-    @classmethod
-    def mean(cls, members: Sequence[HeldOut]) -> HeldOut:
-        """Return the mean of several systems at the same rows."""
-        ends, outputs, targets = zip(*members, strict=True)
-        return cls(np.mean(ends, axis=0), np.mean(outputs, axis=0), targets[0])
 
 
 class FamilyScore(NamedTuple):
@@ -542,27 +506,24 @@ def _plane_radius(missing: Array) -> Array:
 
 
 def training_run(
-    X: Array,
-    y: Array,
-    X_score: Array,
-    y_score: Array,
-    recipe: Recipe,
-    epochs: Sequence[int],
-    seed: Any,
+    X: Array, y: Array, held: BoolArray, recipe: Recipe, epochs: Sequence[int], seed: Any
 ) -> list[HeldOut]:
-    """Train with checkpoints, until `PATIENCE` of them in a row are no better, and return them.
+    """Train without one fold, and return its rows at each checkpoint.
 
-    If training diverges, the checkpoints before it are returned.
+    Training ends after `PATIENCE` checkpoints in a row that are no better. If it diverges, the
+    checkpoints before that are returned.
 
     Args:
-        X: scaled inputs (N, M) to learn from.
+        X: scaled inputs (N, M).
         y: scaled targets (N,).
-        X_score: inputs that are scored at each checkpoint.
-        y_score: their targets.
+        held: whether each row (N,) belongs to the fold.
         recipe: how to train.
         epochs: the checkpoints, rising.
         seed: that of the training.
     """
+    rows = np.flatnonzero(held)
+    rows = rows[:: max(len(rows) // MAX_SCORED, 1)]
+    X_score, y_score = X[rows], y[rows]
     found: list[HeldOut] = []
     scores: list[float] = []
 
@@ -574,13 +535,14 @@ def training_run(
         scores.append(best_family(found[-1]).score)
         return len(scores) - 1 - int(np.argmin(scores)) >= PATIENCE
 
+    recipe = replace(recipe, epochs=epochs[-1])
     with contextlib.suppress(DivergenceError):
-        train(X, y, recipe, seed=seed, callback=look, progress=False)
+        train(X[~held], y[~held], recipe, seed=seed, callback=look, progress=False)
     return found
 
 
 @dataclass(eq=False)
-class _Trial:
+class Trial:
     """A candidate and its training runs, one for each fold so far."""
 
     index: int  # among all candidates
@@ -591,50 +553,21 @@ class _Trial:
     checkpoint: int = 0  # the one with the best score
     score: float = math.inf  # there
 
-    def at(self, fold: int, checkpoint: int) -> HeldOut:
-        """Return a fold at a checkpoint of its run, or at the last one if that ended before."""
-        run = self.runs[fold]
-        return run[min(checkpoint, len(run) - 1)]
+    def rows(self, checkpoint: int) -> HeldOut:
+        """Return the rows of all folds so far at a checkpoint, or at the end of a shorter run."""
+        return HeldOut.joined([run[min(checkpoint, len(run) - 1)] for run in self.runs])
+
+    def find_checkpoint(self, power: float | None) -> None:
+        """Set the checkpoint with the best score on the folds so far, and that score."""
+        n_checkpoints = max(len(run) for run in self.runs)
+        scores = [best_family(self.rows(i), power).score for i in range(n_checkpoints)]
+        self.checkpoint = int(np.argmin(scores))
+        self.score = scores[self.checkpoint]
 
     def epochs(self, n_rows: int) -> int:
         """Return the length of training with the best score, for a number of training rows."""
         epochs = checkpoint_epochs(n_rows, self.recipe)
         return epochs[min(self.checkpoint, len(epochs) - 1)]
-
-
-class _Folds:
-    """Training rows in folds, on which candidates are trained and scored."""
-
-    def __init__(self, X: Array, y: Array, ranks: Ranks, seed: int, power: float | None) -> None:
-        self.X = {"scaled": X, "ranks": ranks.transform(X)}
-        self.y, self.seed, self.power = y, seed, power
-        order = np.random.default_rng([2, seed]).permutation(len(y))
-        self.rows: list[IntArray] = [np.sort(order[i::FOLDS]) for i in range(FOLDS)]
-        self.scored = [rows[:: max(len(rows) // MAX_SCORED, 1)] for rows in self.rows]
-
-    def training_run(self, trial: _Trial, fold: int) -> partial[list[HeldOut]]:
-        """Return the call that trains a candidate on all folds but one."""
-        X, y, scored = self.X[trial.inputs], self.y, self.scored[fold]
-        learn = np.sort(np.concatenate([r for i, r in enumerate(self.rows) if i != fold]))
-        epochs = checkpoint_epochs(min(len(y) - len(rows) for rows in self.rows), trial.recipe)
-        recipe, seed = replace(trial.recipe, epochs=epochs[-1]), [self.seed, 1 + trial.index, fold]
-        return partial(training_run, X[learn], y[learn], X[scored], y[scored], recipe, epochs, seed)
-
-    def find_checkpoint(self, trial: _Trial) -> None:
-        """Set the checkpoint at which a candidate is best on the folds so far, and its score."""
-        n_checkpoints = max(len(run) for run in trial.runs)
-        scores = [self.score([(trial, i)]).score for i in range(n_checkpoints)]
-        trial.checkpoint = min(range(n_checkpoints), key=lambda i: scores[i])
-        trial.score = scores[trial.checkpoint]
-
-    def score(self, members: Sequence[tuple[_Trial, int]]) -> FamilyScore:
-        """Return the score of the mean of candidates, each at a checkpoint, out of fold."""
-        n_folds = min(len(trial.runs) for trial, _ in members)
-        folds = [
-            HeldOut.mean([trial.at(fold, checkpoint) for trial, checkpoint in members])
-            for fold in range(n_folds)
-        ]
-        return best_family(HeldOut.joined(folds), self.power)
 
 
 def choose_systems(
@@ -653,36 +586,55 @@ def choose_systems(
         seed: that of folds and trainings.
     """
     ranks = Ranks.fit(X)
-    folds = _Folds(X, y, ranks, seed, settings.margins)
-    everyone = _trials(recipe, settings.inputs, X.shape[1])
-    running = list(everyone)
-    sizes = [max(math.ceil(share * len(everyone)), min(2, len(everyone))) for share in FINALISTS]
+    inputs = {"scaled": X, "ranks": ranks.transform(X)}
+    fold_of = np.empty(len(y), dtype=int)
+    fold_of[np.random.default_rng([2, seed]).permutation(len(y))] = np.arange(len(y)) % FOLDS
+    n_learn = len(y) - math.ceil(len(y) / FOLDS)
+    trials = list_trials(recipe, settings.inputs, X.shape[1])
+    sizes = [max(math.ceil(share * len(trials)), min(2, len(trials))) for share in FINALISTS]
     total = sum(sizes) + settings.n_systems
     with progress_bar(total, "choosing", "training", show=settings.verbose) as done:
+        running = trials
         for fold, size in enumerate(sizes):
             running = running[:size]
-            todo = [folds.training_run(trial, fold) for trial in running]
-            for trial, run in zip(running, call_all(todo, settings.n_jobs, done), strict=True):
+            calls = [
+                partial(
+                    training_run,
+                    inputs[trial.inputs],
+                    y,
+                    fold_of == fold,
+                    trial.recipe,
+                    epochs=checkpoint_epochs(n_learn, trial.recipe),
+                    seed=[seed, 1 + trial.index, fold],
+                )
+                for trial in running
+            ]
+            for trial, run in zip(running, call_all(calls, settings.n_jobs, done), strict=True):
                 trial.runs.append(run)
             running = [trial for trial in running if trial.runs[-1]]  # those that did not diverge
             for trial in running:
-                folds.find_checkpoint(trial)
+                trial.find_checkpoint(settings.margins)
             running.sort(key=lambda trial: trial.score)
         if not running:
-            X, y, _, _, recipe, _, first = folds.training_run(everyone[0], 0).args
-            train(X, y, recipe, seed=first, progress=False)  # raises
-        kept, best = _best_mean(folds, running)
+            raise DivergenceError(
+                "training diverged for every candidate: set a smaller learning_rate than "
+                f"{recipe.learning_rate:g}",
+                {},
+                np.empty(0),
+            )
+        kept, best = best_mean(running, settings.margins)
         members = [kept[i % len(kept)] for i in range(settings.n_systems)]
         recipes = [replace(trial.recipe, epochs=trial.epochs(len(y))) for trial in members]
-        calls = []
-        for i, (trial, final) in enumerate(zip(members, recipes, strict=True)):
-            own: Any = [seed, 0, i]
-            calls.append(partial(train, folds.X[trial.inputs], y, final, seed=own, progress=False))
-        trained = list(call_all(calls, settings.n_jobs, done))
-    systems = [
+        seeds: list[Any] = [[seed, 0, i] for i in range(settings.n_systems)]
+        finals = [
+            partial(train, inputs[trial.inputs], y, final, seed=own, progress=False)
+            for trial, final, own in zip(members, recipes, seeds, strict=True)
+        ]
+        trained = list(call_all(finals, settings.n_jobs, done))
+    systems = tuple(
         System(params, final, history, trial.inputs)
         for trial, final, (params, history) in zip(members, recipes, trained, strict=True)
-    ]
+    )
     used = ranks if any(system.inputs == "ranks" for system in systems) else None
     candidates = [
         Candidate(
@@ -692,10 +644,10 @@ def choose_systems(
             trial.score,
             trial in kept,
         )
-        for trial in everyone
+        for trial in trials
     ]
     candidates.sort(key=lambda candidate: (-candidate.n_folds, candidate.score))
-    return Fitted(tuple(systems), used, best.margins, tuple(candidates), best.sides)
+    return Fitted(systems, used, best.margins, tuple(candidates), best.sides)
 
 
 def checkpoint_epochs(n_rows: int, recipe: Recipe) -> tuple[int, ...]:
@@ -715,9 +667,9 @@ def checkpoint_epochs(n_rows: int, recipe: Recipe) -> tuple[int, ...]:
     return tuple(sorted({min(max(round(n / steps), 1), recipe.epochs) for n in used}))
 
 
-def _trials(recipe: Recipe, inputs: str, M: int) -> list[_Trial]:
+def list_trials(recipe: Recipe, inputs: str, M: int) -> list[Trial]:
     """Return the candidates that differ, given what the user has set and the number of inputs."""
-    found: list[_Trial] = []
+    found: list[Trial] = []
     for settings in CANDIDATES:
         free = {
             name: value
@@ -729,20 +681,23 @@ def _trials(recipe: Recipe, inputs: str, M: int) -> list[_Trial]:
         if found and tried.n_rules * M > max(MOST_CENTRES, recipe.n_rules * M):
             continue
         if all((known.recipe, known.inputs) != (tried, form) for known in found):
-            found.append(_Trial(len(found), free, tried, form))
+            found.append(Trial(len(found), free, tried, form))
     return found
 
 
-def _best_mean(folds: _Folds, finalists: Sequence[_Trial]) -> tuple[list[_Trial], FamilyScore]:
+def best_mean(finalists: Sequence[Trial], power: float | None) -> tuple[list[Trial], FamilyScore]:
     """Return the best finalist, and the other one if it does not harm the mean.
 
     A mean varies less than its parts, and more systems are kept than are scored here, where one
     of each candidate predicts a row; so a small loss is tolerated.
     """
-    kept = [finalists[0]]
-    best = folds.score([(finalists[0], finalists[0].checkpoint)])
-    for trial in finalists[1:]:
-        found = folds.score([(one, one.checkpoint) for one in (*kept, trial)])
+    kept: list[Trial] = []
+    best = FamilyScore(math.inf, None)
+    for trial in finalists:
+        rows = [one.rows(one.checkpoint) for one in (*kept, trial)]
+        ends, outputs, targets = zip(*rows, strict=True)
+        mean = HeldOut(np.mean(ends, axis=0), np.mean(outputs, axis=0), targets[0])
+        found = best_family(mean, power)
         if found.score <= (1 + TOLERATED_LOSS) * best.score:
             kept.append(trial)
             best = found

@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gt2lite._validation import Array, IntArray, between, read_seed, warn, whole
-
-FEWEST_TRAINED = 10
-"""Fewest rows to train on."""
+from gt2lite._validation import Array, IntArray, warn, whole
 
 HARMLESS = 0.01
 """Share of calibration rows that may be training rows, such as stray duplicates."""
@@ -69,81 +66,6 @@ def group_parts(
         if least <= n_rows.max() / 2:
             break
     return [np.flatnonzero(part[group] == i) for i in range(3)]
-
-
-class HoldOut(NamedTuple):
-    """Rows to train on and rows to calibrate on, both in rising order, and a description."""
-
-    trained: IntArray
-    calibrated: IntArray
-    labels: list[str | int] | None  # the group of each row to calibrate on
-    words: str
-
-
-def draw_split(
-    n_rows: int,
-    share: float,
-    random_state: Any,
-    labels: Sequence[str | int] | None = None,
-    *,
-    needed: int = 1,
-    pool: bool = False,
-) -> HoldOut:
-    """Return a random split into rows to train on and rows to calibrate on.
-
-    Args:
-        n_rows: number of rows.
-        share: the share of them, or of each group, that calibrates.
-        random_state: the seed, as that of the estimator.
-        labels: the group of each row.
-        needed: fewest rows, of all or of each group, that the calibration can do with.
-        pool: whether a group may have fewer, because it falls back on all rows.
-
-    >>> split = draw_split(40, 0.25, 0, needed=9)
-    >>> split.trained.size, split.calibrated.size, split.words
-    (30, 10, '40 rows: 30 to train on, 10 to calibrate on (share=0.25, random_state=0)')
-    """
-    seed = read_seed(random_state)
-    rng = np.random.default_rng([1, seed] if isinstance(seed, int) else seed)
-    share = between("share", share, 0, 1)
-    groups: dict[str | int | None, list[int]] = {}
-    for i, label in enumerate([None] * n_rows if labels is None else labels):
-        groups.setdefault(label, []).append(i)
-    chosen = []
-    for label, rows in groups.items():
-        n = max(round(share * len(rows)), 1)
-        if n < needed and not (pool and label is not None):
-            raise ValueError(_too_few(label, len(rows), n, needed, share))
-        chosen.append(rng.permutation(rows)[:n])
-    found: IntArray = np.sort(np.concatenate(chosen))
-    if found.size < needed:  # even all groups together have too few
-        raise ValueError(_too_few(None, n_rows, found.size, needed, share))
-    n_trained = n_rows - found.size
-    if n_trained < FEWEST_TRAINED:
-        raise ValueError(
-            f"share={share:g} of {n_rows} rows leaves {n_trained} to train on, and "
-            f"at least {FEWEST_TRAINED} are needed: use a smaller share or more rows"
-        )
-    by = "" if labels is None else f", from each of {len(groups)} groups"
-    words = (
-        f"{n_rows} rows: {n_trained} to train on, {found.size} to calibrate on{by} "
-        f"(share={share:g}, random_state={random_state!r})"
-    )
-    of_found = None if labels is None else [labels[i] for i in found]
-    return HoldOut(np.delete(np.arange(n_rows), found), found, of_found, words)
-
-
-def _too_few(label: str | int | None, n_rows: int, n: int, needed: int, share: float) -> str:
-    subject = "there are" if label is None else f"group {label!r} has"
-    text = (
-        f"{subject} {n_rows} rows, of which share={share:g} leaves {n} to calibrate on, and at "
-        f"least {needed} are needed: use at least {math.ceil(needed / share)} rows"
-    )
-    if needed < n_rows - FEWEST_TRAINED:
-        text += f", a share of {math.ceil(100 * needed / n_rows) / 100:g}"
-    if label is not None:
-        text += ', join small groups, or set small_groups="pool"'
-    return text + ". Or choose the rows yourself and call fit and calibrate"
 
 
 def read_folds(cv: Any, X: Any, y: Array, seed: int) -> list[tuple[IntArray, IntArray]]:

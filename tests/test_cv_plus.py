@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import re
 
 import numpy as np
@@ -51,20 +50,11 @@ def test_the_interval_is_the_hull_of_the_set_in_the_definition(fitted, level):
         tried = np.linspace(low - 1, high + 1, 2001)
         missed = np.sum((tried[:, None] < bounds[:, 0]) | (tried[:, None] > bounds[:, 1]), axis=1)
         inside = tried[missed < level * (n + 1) - 1e-9]
-        assert inside.min() >= low
-        assert inside.max() <= high
+        assert low <= inside.min() and inside.max() <= high
         step = tried[1] - tried[0]
         below = np.sum(bounds[:, 0] > low - step)
         above = np.sum(bounds[:, 1] < high + step)
         assert min(below, above) >= level * (n + 1) - 1e-9  # a step further out it is too wide
-
-
-def test_a_row_lies_inside_the_bounds_that_it_contributes_at_its_own_inputs(fitted):
-    X, y = draw(42)
-    own = fitted.fold_ == 2
-    for j, (x, target) in enumerate(zip(X[own], y[own], strict=True)):
-        low, high = bounds_by_definition(fitted, x)[20 + j]
-        assert low <= target <= high
 
 
 def test_levels_are_nested_whether_asked_for_alone_together_or_in_chunks(fitted, monkeypatch):
@@ -81,23 +71,21 @@ def test_levels_are_nested_whether_asked_for_alone_together_or_in_chunks(fitted,
     np.testing.assert_allclose(fitted.predict_interval(X), (lower[:, 41], upper[:, 41]), rtol=1e-12)
 
 
-@pytest.mark.parametrize(
-    "settings", [{"target_transform": "log"}, {"n_systems": 2, "margins": 0.5}]
-)
-def test_logarithms_margins_and_several_systems(settings):
+def test_logarithms_margins_and_several_systems():
     X, y = draw(60)
+    settings = {"target_transform": "log", "n_systems": 2, "margins": 0.5}
     reg = CVPlusRegressor(GT2Regressor(**SETTINGS | settings), 3).fit(X, np.exp(y))
     lower, upper = reg.predict_interval(X, [0.8, 0.95])
-    assert np.isfinite(upper - lower).all()
-    assert "margins" in settings or (lower > 0).all()
+    assert (lower > 0).all() and np.isfinite(upper).all()
 
 
 def test_coverage_is_about_the_level_and_above_the_guarantee():
     shares = []
-    for seed in range(12):
+    system = GT2Regressor(**SETTINGS | {"n_rules": 2, "epochs": 4})
+    for seed in range(8):
         X, y = draw(40, seed=[1, seed])
-        new, target = draw(100, seed=[2, seed])
-        reg = CVPlusRegressor(SYSTEM, n_folds=4, random_state=seed).fit(X, y)
+        new, target = draw(200, seed=[2, seed])
+        reg = CVPlusRegressor(system, n_folds=4, random_state=seed).fit(X, y)
         lower, upper = reg.predict_interval(new, 0.9)
         shares.append(np.mean((lower <= target) & (target <= upper)))
     error = np.std(shares, ddof=1) / np.sqrt(len(shares))
@@ -118,18 +106,13 @@ def test_each_system_is_trained_without_its_fold_and_rows_left_over_train_all(fi
     np.testing.assert_array_equal(fitted.predict(X), found)
 
 
-def test_n_jobs_is_the_number_of_processes_that_train_the_folds(fitted, monkeypatch):
-    asked = []
+def test_n_jobs_is_the_number_of_processes_that_train_the_folds(monkeypatch):
+    def refuse(calls, n_jobs, done):
+        raise RuntimeError(f"{len(calls)} folds, {n_jobs} processes")
 
-    def call_all(calls, n_jobs, done):
-        asked.append((len(calls), n_jobs))
-        return [call() for call in calls]
-
-    monkeypatch.setattr(cv_plus, "call_all", call_all)
-    X, y = draw(42)
-    reg = CVPlusRegressor(SYSTEM, n_folds=4, n_jobs=2).fit(X, y)
-    assert asked == [(4, 2)]
-    np.testing.assert_array_equal(reg.predict(X), fitted.predict(X))
+    monkeypatch.setattr(cv_plus, "call_all", refuse)
+    with pytest.raises(RuntimeError, match="4 folds, 2 processes"):
+        CVPlusRegressor(SYSTEM, n_folds=4, n_jobs=2).fit(*draw(42))
 
 
 def test_a_frame_gives_names_and_an_index(fitted):
@@ -142,8 +125,6 @@ def test_a_frame_gives_names_and_an_index(fitted):
     assert found.columns.tolist() == ["lower_90", "upper_90"]
     assert found.index.tolist() == [5, 6, 7]
     np.testing.assert_array_equal(found.to_numpy().T, fitted.predict_interval(X[5:8]))
-    with pytest.raises(ValueError, match="b"):
-        reg.predict(frame.rename(columns={"b": "c"}))
 
 
 @pytest.mark.filterwarnings("ignore")  # gaps are filled, and said to be
@@ -187,30 +168,26 @@ def test_bad_arguments_are_named(settings, error, words):
 
 
 def test_a_level_out_of_reach_names_one_that_is_within(fitted):
-    fitted.predict_interval([[0.0, 0.0]], 40 / 41)
-    reg = copy.copy(fitted)
-    for reg.n_scored_ in range(2, 200):
-        with pytest.raises(CoverageError) as caught:
-            reg._rank(0.9999)
-        named = float(re.search(r"up to (\S+);", str(caught.value))[1])
-        assert reg._rank(named) <= reg.n_scored_
-        assert named > reg.n_scored_ / (reg.n_scored_ + 1) - 1e-4
+    with pytest.raises(CoverageError) as caught:
+        fitted.predict_interval([[0.0, 0.0]], [0.5, 0.99])
+    named = float(re.search(r"up to (\S+);", str(caught.value))[1])
+    assert 40 / 41 - 1e-4 < named <= 40 / 41
+    fitted.predict_interval([[0.0, 0.0]], named)
 
 
-@pytest.mark.parametrize("level", [0.5, 0.9])
-def test_with_one_margin_for_all_rows_it_is_the_cv_plus_of_mapie(level):
+def test_with_one_margin_for_all_rows_it_is_the_cv_plus_of_mapie():
     regression = pytest.importorskip("mapie.regression")
     model_selection = pytest.importorskip("sklearn.model_selection")
     X, y = draw(40)
     reg = CVPlusRegressor(GT2Regressor(**SETTINGS, margins=0.0), n_folds=4).fit(X, y)
     theirs = regression.CrossConformalRegressor(
         GT2Regressor(**SETTINGS),
-        confidence_level=level,
+        confidence_level=0.9,
         method="plus",
         cv=model_selection.PredefinedSplit(reg.fold_),
     ).fit_conformalize(X, y)
     new, _ = draw(25, seed=8)
     _, found = theirs.predict_interval(new)
     np.testing.assert_allclose(
-        np.array(reg.predict_interval(new, level)), found[:, :, 0].T, rtol=1e-9, atol=1e-9
+        np.array(reg.predict_interval(new, 0.9)), found[:, :, 0].T, rtol=1e-9, atol=1e-9
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -73,10 +72,10 @@ def wrong_imports(module, text):
 FILES = [path for path in (ROOT / "gt2lite").rglob("*.py") if path != ROOT / "gt2lite/__init__.py"]
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_a_module_imports_only_from_earlier_layers(path):
-    module = path.relative_to(ROOT / "gt2lite").with_suffix("").parts[0]
-    assert wrong_imports(module, path.read_text(encoding="utf-8")) == []
+def test_a_module_imports_only_from_earlier_layers():
+    for path in FILES:
+        module = path.relative_to(ROOT / "gt2lite").with_suffix("").parts[0]
+        assert wrong_imports(module, path.read_text(encoding="utf-8")) == [], path
 
 
 @pytest.mark.parametrize(
@@ -92,27 +91,10 @@ def test_a_planted_import_is_found(module, text):
     assert wrong_imports(module, text)
 
 
-def test_public_names_exist():
-    assert all(hasattr(gt2lite, name) for name in gt2lite.__all__)
-
-
 def test_the_package_imports_quickly_without_heavy_modules():
     heavy = {"sklearn", "pandas", "matplotlib", "scipy", "joblib"}
     code = f"import sys, gt2lite; print({heavy} & set(sys.modules))"
     command = [sys.executable, "-c", code]
     run = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
     assert run.stdout.strip() == "set()"
-
-
-def test_chapters_find_the_study_from_another_folder(tmp_path):
-    """An editable install puts the repository on the path, in JupyterLab and Colab as well."""
-    hidden = ("PYTHONPATH", "PYTHONHOME")
-    environment = {key: value for key, value in os.environ.items() if key not in hidden}
-    code = "import gt2lite, study.pages; print(gt2lite.__file__)"
-    command = [sys.executable, "-c", code]
-    run = subprocess.run(
-        command, capture_output=True, text=True, check=False, cwd=tmp_path, env=environment
-    )
-    if "No module named 'gt2lite'" in run.stderr:
-        pytest.skip("needs an editable install: pip install -e .")
-    assert run.returncode == 0, run.stderr
+    assert all(hasattr(gt2lite, name) for name in gt2lite.__all__)

@@ -15,11 +15,12 @@ import pytest
 
 from gt2lite import GT2Regressor
 from gt2lite.metrics import picp
-from gt2lite.splits import draw_split
+from gt2lite.regressor import split_rows
 from gt2lite.training import InterruptedTrainingWarning, Recipe
 
 ROOT = Path(__file__).resolve().parents[1]
 FAST = {"n_rules": 3, "epochs": 5, "learning_rate": 0.02}
+INNER = {0.0695: 0.95, 0.1529: 0.9, 0.7292: 0.5}  # plane: coverage by the aligned objective
 
 
 # -------------------------------------------------------------------------------- settings
@@ -36,21 +37,9 @@ def test_settings_and_defaults_are_those_of_the_recipe_and_a_few_more():
     assert {p.kind for p in parameters.values()} == {inspect.Parameter.KEYWORD_ONLY}
     types = typing.get_type_hints(GT2Regressor.__init__)
     assert types["n_rules"] is int and types["epochs"] == int | None
-    described = re.findall(r"^    (\w+): ", inspect.getdoc(GT2Regressor), flags=re.MULTILINE)
-    assert described[: len(wanted)] == list(parameters)
-
-
-def test_every_setting_reaches_the_recipe():
-    given = {
-        **{"n_rules": 2, "coverage": 0.8, "alphas": (0.01, 1.0), "objective": "aligned"},
-        **{"smf": "scalar", "epochs": 1, "batch_size": 7, "learning_rate": 0.5, "keep": "best"},
-        **{"bias_correction": "epochs", "schedule": "cosine", "weight_decay": 0.1},
-        **{"averaging": 0.5, "start": "joint", "sigma_scale": 2.0, "validation": 0.4},
-        **{"patience": 3, "precision": "single"},
-    }
-    default = asdict(Recipe())
-    assert given.keys() == default.keys() and all(given[name] != default[name] for name in given)
-    assert asdict(GT2Regressor(**given)._recipe(20)) == given
+    described, _ = inspect.getdoc(GT2Regressor).split("Attributes:")
+    described = re.findall(r"^    (\w[\w, ]*):", described, flags=re.MULTILINE)
+    assert ", ".join(described).split(", ") == list(parameters)
 
 
 def test_small_data_is_trained_for_about_three_thousand_steps():
@@ -61,13 +50,7 @@ def test_small_data_is_trained_for_about_three_thousand_steps():
 
 @pytest.mark.parametrize(
     ("setting", "value"),
-    [
-        ("smf", "none"),
-        ("patience", 2),  # keep="last" compares no epochs
-        ("choose", "yes"),
-        ("target_transform", "sqrt"),
-        ("random_state", "seed"),
-    ],
+    [("patience", 2), ("choose", "yes"), ("target_transform", "sqrt"), ("random_state", "seed")],
 )
 def test_a_bad_setting_is_named_when_fitting(data, setting, value):
     with pytest.raises(ValueError, match=setting):
@@ -82,8 +65,8 @@ def test_the_same_seed_gives_the_same_bits_and_none_other_numbers_each_time(data
     )
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, other)
-    reg = GT2Regressor(**FAST, random_state=None)
-    assert not np.array_equal(reg.fit(X, y).predict(X), reg.fit(X, y).predict(X))
+    first, again = (GT2Regressor(**FAST, random_state=None).fit(X[:200], y[:200]) for _ in "ab")
+    assert not np.array_equal(first.predict(X), again.predict(X))
 
 
 # ----------------------------------------------------------------------------- predictions
@@ -91,7 +74,7 @@ def test_the_same_seed_gives_the_same_bits_and_none_other_numbers_each_time(data
 
 def test_predictions_are_in_the_units_of_the_target(data):
     X, y = data
-    reg = GT2Regressor(n_rules=4, epochs=60, learning_rate=0.03).fit(X[:500], y[:500])
+    reg = GT2Regressor(n_rules=4, epochs=40, learning_rate=0.03).fit(X[:500], y[:500])
     assert reg.score(X[700:], y[700:]) > 0.8
     for alpha in (0, 0.009, 1.01, np.nan, "a"):
         with pytest.raises(ValueError, match="alpha must be"):
@@ -100,82 +83,61 @@ def test_predictions_are_in_the_units_of_the_target(data):
 
 def test_the_aligned_objective_gives_its_inner_planes_a_coverage(data):
     X, y = data
-
-    def distance(objective):  # of the inner planes from the levels 95, 90 and 50%
-        reg = GT2Regressor(n_rules=4, epochs=100, learning_rate=0.02, objective=objective)
-        reg.fit(X[:700], y[:700])
-        total = 0.0
-        for alpha, level in ((0.0695, 0.95), (0.1529, 0.90), (0.7292, 0.50)):
-            total += abs(picp(y[:700], *reg.predict_interval(X[:700], alpha=alpha)) - level)
-        return total
-
-    assert distance("aligned") < 0.08 < distance("dual")
+    far = {}  # distance of the inner planes from their levels
+    for objective in ("aligned", "dual"):
+        reg = GT2Regressor(n_rules=4, epochs=60, learning_rate=0.02, objective=objective).fit(X, y)
+        bounds = {level: reg.predict_interval(X, alpha=a) for a, level in INNER.items()}
+        far[objective] = sum(abs(picp(y, *bounds[level]) - level) for level in bounds)
+    assert far["aligned"] < 0.08 < far["dual"]
 
 
 # ------------------------------------------------------------ callbacks, progress, Ctrl-C
 
 
-class Watch:
-    """A callback that counts, and at some epoch returns an answer or raises an error."""
+def watch(epoch=10**6, answer=None, error=None):
+    """Return a callback that at some call returns an answer or raises an error."""
+    calls = []
 
-    def __init__(self, epoch=10**6, answer=None, error=None):
-        self.epoch, self.answer, self.error, self.epochs = epoch, answer, error, []
+    def callback(*args):
+        calls.append(args)
+        if len(calls) == epoch and error is not None:
+            raise error
+        return answer if len(calls) == epoch else None
 
-    def __call__(self, epoch, loss, params):
-        self.epochs.append(epoch)
-        if epoch == self.epoch and self.error is not None:
-            raise self.error
-        return self.answer if epoch == self.epoch else None
-
-
-@pytest.mark.parametrize("method", ["fit", "fit_calibrate"])
-def test_the_callback_can_end_training(data, method):
-    reg = getattr(GT2Regressor(**FAST), method)(*data, callback=Watch(3, answer=True))
-    assert len(reg.history_) == 3
+    return callback
 
 
-@pytest.mark.parametrize(
-    ("settings", "named"),
-    [({"n_systems": 2, "choose": True}, "choose"), ({"n_systems": 2, "n_jobs": 2}, "n_jobs")],
-)
-def test_a_callback_that_could_not_be_called_is_refused(data, settings, named):
-    with pytest.raises(ValueError, match=f"callback must be None if {named}"):
-        GT2Regressor(**FAST, **settings).fit(*data, callback=Watch())
+@pytest.mark.parametrize("settings", [{"choose": True}, {"n_systems": 2, "n_jobs": 2}])
+def test_a_callback_that_could_not_be_called_is_refused(data, settings):
+    with pytest.raises(ValueError, match="callback must be None if"):
+        GT2Regressor(**FAST, **settings).fit(*data, callback=watch())
 
 
 def test_ctrl_c_keeps_the_complete_epochs_with_a_warning(data):
     X, y = data
     reg = GT2Regressor(**FAST).fit(X, -y)
     with pytest.warns(InterruptedTrainingWarning):
-        reg.fit(X, y, callback=Watch(3, error=KeyboardInterrupt))
-    stopped = GT2Regressor(**FAST).fit(X, y, callback=Watch(3, answer=True))
+        reg.fit(X, y, callback=watch(3, error=KeyboardInterrupt))
+    stopped = GT2Regressor(**FAST).fit(X, y, callback=watch(3, answer=True))
+    assert len(stopped.history_) == 3
     np.testing.assert_array_equal(reg.predict(X), stopped.predict(X))
 
 
 def test_of_several_systems_ctrl_c_keeps_the_complete_ones(data):
     X, y = data
-
-    def strike(epoch, loss, params):
-        calls.append(epoch)
-        if len(calls) == 13:  # the third system
-            raise KeyboardInterrupt
-
-    calls = []
     reg = GT2Regressor(**FAST, n_systems=4)
     with pytest.warns(InterruptedTrainingWarning, match="2 of 4") as caught:
-        reg.fit(X, y, callback=strike)
+        reg.fit(X, y, callback=watch(13, error=KeyboardInterrupt))  # in the third system
     assert caught[0].filename == __file__
-    whole = GT2Regressor(**FAST, n_systems=4).fit(X, y)
-    assert len(reg.systems_) == 2
-    for one, other in zip(reg.systems_, whole.systems_[:2], strict=True):
-        np.testing.assert_array_equal(one.params["a"], other.params["a"])
+    whole = GT2Regressor(**FAST, n_systems=2).fit(X, y)
+    np.testing.assert_array_equal(reg.predict(X), whole.predict(X))
 
 
-@pytest.mark.parametrize("verbose", [None, True, False, 0, 1])
+@pytest.mark.parametrize("verbose", [None, True, 0])
 def test_progress_is_shown_on_request(data, verbose, capsys):
     pytest.importorskip("tqdm")
     GT2Regressor(**FAST, verbose=verbose).fit(*data)
-    assert ("training" in capsys.readouterr().err) == (verbose in (True, 1))
+    assert ("training" in capsys.readouterr().err) == (verbose is True)
 
 
 # --------------------------------------------------------------------------- fit_calibrate
@@ -190,11 +152,7 @@ def test_fit_calibrate_is_fit_on_one_part_and_calibrate_on_the_other(data):
     by_hand.calibrate(X[rows], y[rows])
     np.testing.assert_array_equal(reg.predict_interval(X), by_hand.predict_interval(X))
     np.testing.assert_array_equal(reg.scaler_.x_mean, by_hand.scaler_.x_mean)
-    assert reg.calibrator_.method == "conformal" and reg.calibrator_.n_samples == 225
-    assert (np.diff(rows) > 0).all()
-    assert reg.split_ == (
-        "900 rows: 675 to train on, 225 to calibrate on (share=0.25, random_state=3)"
-    )
+    assert reg.calibrator_.n_samples == 225 and (np.diff(rows) > 0).all()
 
 
 def test_targets_of_calibration_rows_never_reach_training(data):
@@ -209,45 +167,40 @@ def test_targets_of_calibration_rows_never_reach_training(data):
     assert (again.predict_interval(X)[1] > reg.predict_interval(X)[1] + 1e5).all()
 
 
-def test_the_split_follows_the_seed(data):
-    first, again, other = (draw_split(900, 0.25, seed).calibrated for seed in (1, 1, 2))
-    np.testing.assert_array_equal(first, again)
-    assert not np.array_equal(first, other)
+def test_the_split_follows_the_seed():
+    def rows(seed):
+        return split_rows(900, 0.25, seed, None, "both", {}).calibrated
+
+    np.testing.assert_array_equal(rows(1), rows(1))
+    assert not np.array_equal(rows(1), rows(2))
     for generator in (None, np.random.default_rng(5), np.random.RandomState(5)):
-        drawn = [draw_split(900, 0.25, generator).calibrated for _ in range(2)]
-        assert not np.array_equal(*drawn)
+        assert not np.array_equal(rows(generator), rows(generator))
 
 
+@pytest.mark.filterwarnings("ignore::gt2lite.calibration.SmallCalibrationWarning")
 def test_each_group_gives_its_share_and_is_calibrated_on_its_own(data):
     X, y = data
     groups = np.array(["rare"] * 100 + ["common"] * 800)
-    with pytest.warns(UserWarning, match="fewer than 100"):
-        reg = GT2Regressor(**FAST).fit_calibrate(X, y, groups=groups, share=0.5)
+    reg = GT2Regressor(**FAST).fit_calibrate(X, y, groups=groups, share=0.5)
     assert reg.calibrator_.sizes == {"common": 400, "rare": 50}
     rows = reg.calibration_rows_
     assert (groups[rows] == "rare").sum() == 50 and "2 groups" in reg.split_
     lower, upper = reg.predict_interval(X[rows], groups=groups[rows])
     inside = (lower <= y[rows]) & (y[rows] <= upper)
     assert all(inside[groups[rows] == name].mean() >= 0.9 for name in ("rare", "common"))
-
-
-@pytest.mark.filterwarnings("ignore::gt2lite.calibration.SmallCalibrationWarning")
-def test_small_groups_are_refused_or_pooled(data):
-    X, y = data
-    groups = [0] * 880 + [1] * 17 + [2, 2, 3]
-    with pytest.raises(ValueError, match=r"group 1 has 17 rows.*pool"):
-        GT2Regressor(**FAST).fit_calibrate(X, y, groups=groups)
-    reg = GT2Regressor(**FAST).fit_calibrate(X, y, groups=groups, small_groups="pool")
-    assert reg.calibrator_.sizes == {0: 220, 1: 4, 2: 1, 3: 1}
-    reg.predict_interval(X, groups=groups)
+    small = [0] * 865 + [1] * 32 + [2, 2, 3]  # a quarter of 32 is one too few
+    with pytest.raises(ValueError, match=r"group 1 has 32 rows.*pool"):
+        GT2Regressor(**FAST).fit_calibrate(X, y, groups=small)
+    reg = GT2Regressor(**FAST).fit_calibrate(X, y, groups=small, small_groups="pool")
+    assert reg.calibrator_.sizes == {0: 216, 1: 8, 2: 1, 3: 1}
 
 
 @pytest.mark.filterwarnings("ignore::gt2lite.calibration.SmallCalibrationWarning")
 @pytest.mark.parametrize(
     ("n", "share", "options", "words", "enough"),
     [
-        (20, 0.25, {}, "36 rows", {"n": 36}),
-        (30, 0.1, {}, r"90 rows, a share of 0\.3", {"share": 0.3}),
+        (34, 0.25, {}, "36 rows", {"n": 36}),
+        (30, 0.1, {}, "larger share or at least 90 rows", {"share": 0.3}),
         (15, 0.7, {}, "train on", {"n": 19, "share": 0.474}),
         (60, 0.25, {"sides": "each"}, "76 rows", {"n": 76}),
         (100, 0.25, {"sides": "each", "tails": (0.2, 0.8)}, "196 rows", {"n": 196}),
@@ -267,12 +220,8 @@ def test_too_few_rows_are_refused_with_a_number_that_is_enough(
 @pytest.mark.parametrize(
     ("bad", "named"),
     [
-        *(({"share": share}, "share") for share in (0, 1, -0.1, "a quarter", None, float("nan"))),
-        ({"method": "magic"}, "method"),
-        ({"sides": "left"}, "sides"),
-        ({"groups": ["a"]}, "groups"),
-        ({"groups": ["a"] * 900, "method": "search"}, "groups"),
-        ({"speed": 3}, "speed"),
+        *(({"share": 1}, "share"), ({"share": None}, "share"), ({"method": "magic"}, "method")),
+        *(({"sides": "left"}, "sides"), ({"groups": ["a"]}, "groups"), ({"speed": 3}, "speed")),
     ],
 )
 def test_bad_arguments_are_named_before_training(data, bad, named, monkeypatch):
@@ -305,14 +254,13 @@ def prices():
 @pytest.fixture(scope="module")
 def logs(prices):
     X, y = prices
-    reg = GT2Regressor(n_rules=4, epochs=40, learning_rate=0.03, target_transform="log")
+    reg = GT2Regressor(**FAST, target_transform="log")
     return reg.fit_calibrate(X[:600], y[:600])
 
 
 def test_a_log_target_is_the_system_of_the_logarithms(prices, logs):
     X, y = prices
-    by_hand = GT2Regressor(n_rules=4, epochs=40, learning_rate=0.03)
-    by_hand.fit_calibrate(X[:600], np.log(y[:600]))
+    by_hand = GT2Regressor(**FAST).fit_calibrate(X[:600], np.log(y[:600]))
     np.testing.assert_array_equal(logs.predict(X), np.exp(by_hand.predict(X)))
     for asked in ({"coverage": 0.9}, {"coverage": [0.5, 0.8]}, {"alpha": 0.01}):
         found = logs.predict_interval(X, **asked)
@@ -330,51 +278,42 @@ def test_an_open_bound_of_a_log_target_is_zero_or_infinite(prices, logs, sides, 
     assert (ends[i] == bound).all() and np.isfinite(ends[1 - i]).all()
 
 
-@pytest.mark.parametrize("bad", [0.0, -3.5])
 @pytest.mark.parametrize("method", ["fit", "calibrate", "fit_calibrate"])
-def test_a_target_without_a_logarithm_is_named_with_its_row(prices, logs, bad, method):
+def test_a_target_without_a_logarithm_is_named_with_its_row(prices, logs, method):
     X, y = prices
     y = y.copy()
-    y[[17, 30]] = bad
-    with pytest.raises(ValueError, match=rf"y must be above 0.*{bad:g} in row 17"):
+    y[[17, 30]] = 0.0
+    with pytest.raises(ValueError, match=r"y must be above 0.*0 in row 17"):
         getattr(logs, method)(X, y)
 
 
 # -------------------------------------------------------------------------- installations
 
 
+WITHOUT = """
+import pydoc, sys
+for name in ("sklearn", "scipy", "pandas", "tqdm", "matplotlib", "joblib", "jinja2"):
+    sys.modules[name] = None
+import numpy as np
+from gt2lite import GT2Regressor, load_dataset
+data = load_dataset("pp")
+reg = GT2Regressor(n_rules=2, learning_rate=0.05)
+assert str(reg.set_params(epochs=5)) == "GT2Regressor(n_rules=2, epochs=5, learning_rate=0.05)"
+reg.fit(data.X[:500], data.y[:500]).calibrate(data.X[500:900], data.y[500:900])
+lower, upper = reg.predict_interval(data.X, coverage=[0.5, 0.6])
+assert lower.shape == (9568, 2) and reg.score(data.X, data.y) < 1
+reg.save(sys.argv[1])
+assert np.array_equal(GT2Regressor.load(sys.argv[1]).predict(data.X), reg.predict(data.X))
+try: GT2Regressor().predict(data.X)
+except RuntimeError as error: assert "not fitted" in str(error)
+assert "n_rules" in pydoc.render_doc(GT2Regressor)
+"""
+
+
 def test_the_estimator_works_without_optional_libraries(tmp_path):
-    code = (
-        "import pydoc, sys\n"
-        "for name in ('sklearn', 'scipy', 'pandas', 'tqdm', 'matplotlib', 'joblib', 'jinja2'):\n"
-        "    sys.modules[name] = None\n"
-        "import numpy as np\n"
-        "from gt2lite import GT2Regressor, load_dataset\n"
-        "data = load_dataset('pp')\n"
-        "reg = GT2Regressor(n_rules=2, learning_rate=0.05)\n"
-        "print(reg, reg.set_params(epochs=5).get_params()['epochs'])\n"
-        "reg.fit(data.X[:500], data.y[:500]).calibrate(data.X[500:900], data.y[500:900])\n"
-        "lower, upper = reg.predict_interval(data.X, coverage=[0.5, 0.6])\n"
-        "print(lower.shape, reg.score(data.X, data.y))\n"
-        f"path = {str(tmp_path / 'model.json')!r}\n"
-        "reg.save(path)\n"
-        "print(np.array_equal(GT2Regressor.load(path).predict(data.X), reg.predict(data.X)))\n"
-        "try: GT2Regressor().predict(data.X)\n"
-        "except RuntimeError as error: print(error)\n"
-        "try: reg.set_params(rules=3)\n"
-        "except ValueError as error: print(error)\n"
-        "print('n_rules' in pydoc.render_doc(GT2Regressor))\n"
-    )
-    command = [sys.executable, "-W", "error", "-c", code]
+    command = [sys.executable, "-W", "error", "-c", WITHOUT, tmp_path / "model.json"]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
-    lines = run.stdout.splitlines()
-    assert lines[0] == "GT2Regressor(n_rules=2, epochs=5, learning_rate=0.05) 5"
-    assert lines[1].startswith("(9568, 2)")
-    assert lines[2] == "True"
-    assert "not fitted" in lines[3]
-    assert "'rules'" in lines[4]
-    assert lines[5] == "True"
 
 
 # ----------------------------------------------------------------------------- front pages
@@ -385,7 +324,7 @@ def test_the_code_of_a_front_page_runs_and_prints_what_it_shows(page, monkeypatc
     text = (ROOT / page).read_text(encoding="utf-8")
     code, *_ = re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
     assert "GT2Regressor.strong(" in code and "calibrate(" in code
-    strong, quick = GT2Regressor.strong, {"n_rules": 3, "epochs": 3, "n_systems": 2}
+    strong, quick = GT2Regressor.strong, {"n_rules": 3, "epochs": 1, "n_systems": 1}
     monkeypatch.setattr(GT2Regressor, "strong", lambda **given: strong(**{**given, **quick}))
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 3))

@@ -17,32 +17,29 @@ from gt2lite.selection import (
     EnsembleSettings,
     FamilyScore,
     HeldOut,
-    MeanPlanes,
     Ranks,
+    Trial,
     best_family,
+    best_mean,
     call_all,
     checkpoint_epochs,
     choose_systems,
+    list_trials,
     system_seeds,
     training_run,
 )
 from gt2lite.system import Planes
-from gt2lite.training import STRONG, DivergenceError, train
+from gt2lite.training import STRONG, DivergenceError, init_params, train
 
 QUICK = replace(STRONG, n_rules=4, epochs=6)
 FAST = {"n_rules": 3, "epochs": 8, "learning_rate": 0.02, "objective": "aligned"}
 KINDS = {
     "several": {"n_systems": 3},
     "ranks": {"inputs": "ranks"},
-    "margins": {"margins": 0.5},
     "constant margin": {"margins": 0.0},
     "several on ranks with margins": {"n_systems": 2, "inputs": "ranks", "margins": 1.0},
 }
-
-
-@pytest.fixture
-def rng():
-    return np.random.default_rng(0)
+GRID = np.linspace(0, 1, 9)[:, None]  # half widths of upright planes
 
 
 # ------------------------------------------------------------------------------- ensembles
@@ -65,53 +62,41 @@ def fitted(rows):
     }
 
 
-def test_the_first_of_several_systems_is_the_single_one_to_the_last_bit(rows):
+def test_the_first_of_several_systems_is_the_single_one_to_the_last_bit(rows, fitted):
     X, y = rows
-    alone = GT2Regressor(**FAST, random_state=7).fit(X, y)
-    several = GT2Regressor(**FAST, n_systems=2, random_state=7).fit(X, y)
+    alone, several = GT2Regressor(**FAST).fit(X[:300], y[:300]), fitted["several"]
     for name, value in alone.params_.items():
         np.testing.assert_array_equal(value, several.params_[name])
         assert (several.systems_[1].params[name] != value).any()
 
 
-def test_planes_and_outputs_are_means_over_the_systems(rows, fitted):
+def test_planes_and_outputs_are_means_over_the_systems_in_blocks_as_well(rows, fitted, monkeypatch):
     X, reg = rows[0], fitted["several"]
     scaled = reg.scaler_.transform_X(X)
     members = [Planes(system.params, scaled) for system in reg.systems_]
     wanted = reg.scaler_.inverse_y(np.mean([planes(0.3) for planes in members], axis=0))
     np.testing.assert_allclose(reg.predict_interval(X, alpha=0.3), wanted, rtol=1e-12)
-    alphas = reg.recipe_.planes.alphas
-    output = np.mean([planes.output(alphas) for planes in members], axis=0)
+    output = np.mean([planes.output(reg.recipe_.planes.alphas) for planes in members], axis=0)
     np.testing.assert_allclose(reg.predict(X), reg.scaler_.inverse_y(output), rtol=1e-12)
-    assert reg._planes(X).alpha_min == max(planes.alpha_min for planes in members)
-
-
-def test_blocks_of_rows_have_the_planes_of_all_rows(rows, fitted, monkeypatch):
-    planes = fitted["several"]._planes(rows[0])
+    planes = reg._planes(X)
+    assert planes.alpha_min == max(planes.alpha_min for planes in members)
     whole = planes.ends([0.1, 0.6])
     monkeypatch.setattr(selection, "fitting_rows", lambda n_centres: 450 // n_centres)
     blocks = list(planes.parts())
     assert [part.stop - part.start for part, _ in blocks] == [450 // 27] * 31 + [4]
-    assert all(isinstance(members, MeanPlanes) for _, members in blocks)
-    found = np.concatenate([members.ends([0.1, 0.6]) for _, members in blocks], axis=2)
+    found = np.concatenate([part.ends([0.1, 0.6]) for _, part in blocks], axis=2)
     np.testing.assert_allclose(found, whole, rtol=1e-12)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_intervals_are_nested_and_cover_calibration_rows_by_their_rank(rows, fitted, kind):
-    X, y = rows
-    lower, upper = fitted[kind].predict_interval(X, coverage=np.linspace(0.05, 0.99, 40))
-    assert (np.diff(lower, axis=1) <= 0).all() and (np.diff(upper, axis=1) >= 0).all()
-    lower, upper = fitted[kind].predict_interval(X[300:], coverage=0.9)
-    covered = ((lower <= y[300:]) & (y[300:] <= upper)).sum()
+    X, y = rows[0][300:], rows[1][300:]
+    lower, upper = fitted[kind].predict_interval(X, coverage=[*np.linspace(0.05, 0.99, 20), 0.9])
+    assert (np.diff(lower[:, :20]) <= 0).all() and (np.diff(upper[:, :20]) >= 0).all()
+    covered = ((lower[:, 20] <= y) & (y <= upper[:, 20])).sum()
     assert covered == 181  # ceil(201 * 0.9), as no two targets are equal
-
-
-def test_a_constant_margin_is_the_same_for_all_rows(rows, fitted):
-    lower, upper = fitted["constant margin"].predict_interval(rows[0])
-    np.testing.assert_allclose(upper - lower, (upper - lower)[0], rtol=1e-12)
-    lower, upper = fitted["margins"].predict_interval(rows[0])
-    assert np.ptp(upper - lower) > 0.1 * (upper - lower).mean()
+    widths = upper[:, 20] - lower[:, 20]
+    assert np.allclose(widths, widths[0], rtol=1e-12) == (kind == "constant margin")
 
 
 def test_rules_of_each_system_can_be_read_and_ranks_are_called_ranks(rows, fitted):
@@ -123,15 +108,11 @@ def test_rules_of_each_system_can_be_read_and_ranks_are_called_ranks(rows, fitte
     assert "rank of x" in str(fitted["ranks"].rules(rows[0]))
 
 
-def test_processes_give_the_same_systems(rows):
+def test_processes_give_the_same_systems_and_need_joblib(rows, fitted, monkeypatch):
     pytest.importorskip("joblib")
-    here, there = (GT2Regressor(**FAST, n_systems=2, n_jobs=n).fit(*rows) for n in (None, 2))
-    for one, other in zip(here.systems_, there.systems_, strict=True):
-        for name, value in one.params.items():
-            np.testing.assert_array_equal(value, other.params[name])
-
-
-def test_without_joblib_more_processes_are_refused(monkeypatch):
+    X, y = rows
+    there = GT2Regressor(**FAST, n_systems=3, n_jobs=2).fit(X[:300], y[:300])
+    np.testing.assert_array_equal(there.predict(X), fitted["several"].predict(X))
     monkeypatch.setitem(sys.modules, "joblib", None)
     with pytest.raises(ImportError, match="n_jobs"):
         list(call_all([int, int], n_jobs=2))
@@ -145,60 +126,49 @@ def test_seeds_of_systems_differ_and_a_generator_is_drawn_from():
 
 
 @pytest.mark.parametrize(
-    ("setting", "named"),
+    ("name", "value"),
     [
-        ({"n_systems": 0}, "n_systems"),
-        ({"n_systems": 1001}, "n_systems"),
-        ({"choose": "yes"}, "choose"),
-        ({"clip_inputs": "yes"}, "clip_inputs"),
-        ({"inputs": "rank"}, "inputs"),
-        ({"margins": 1.5}, "margins"),
-        ({"n_jobs": 0}, "n_jobs"),
-        ({"verbose": "much"}, "verbose"),
+        *(("n_systems", 0), ("n_systems", 1001), ("choose", "yes"), ("clip_inputs", None)),
+        *(("inputs", "rank"), ("margins", 1.5), ("n_jobs", 0), ("verbose", "much")),
     ],
 )
-def test_a_bad_setting_is_named(setting, named):
-    with pytest.raises(ValueError, match=named):
-        EnsembleSettings(**setting)
+def test_a_bad_setting_is_named(name, value):
+    with pytest.raises(ValueError, match=name):
+        EnsembleSettings(**{name: value})
 
 
 # ----------------------------------------------------------------------------------- ranks
 
 
+def ranks_of(train, new):
+    return 0.5 + SPREAD * Ranks.fit(train).transform(new)
+
+
 def test_ranks_are_shares_of_the_training_rows_and_end_with_them():
     X = np.arange(101.0)[:, None] ** 3
-    ranks = Ranks.fit(X)
-    np.testing.assert_allclose(ranks.share(X)[:, 0], np.linspace(0, 1, 101), atol=1e-12)
-    assert ranks.share(np.array([[-5.0], [2e6]])).ravel().tolist() == [0.0, 1.0]
+    np.testing.assert_allclose(ranks_of(X, X)[:, 0], np.linspace(0, 1, 101), atol=1e-12)
+    np.testing.assert_allclose(ranks_of(X, np.array([[-5.0], [2e6]])).ravel(), [0, 1], atol=1e-12)
+    Z = Ranks.fit(X).transform(X)
+    assert abs(Z.mean()) < 1e-12 and Z.std() == pytest.approx(1, abs=0.02)
 
 
-def test_ranks_rise_and_repeated_values_have_the_middle_of_their_ranks(rng):
-    X = np.round(rng.exponential(size=(400, 3)) * [1, 3, 0])
-    new = np.sort(np.repeat(np.linspace(-1, 9, 200)[:, None], 3, axis=1), axis=0)
-    found = Ranks.fit(X).share(new)
+def test_ranks_rise_and_repeated_values_have_the_middle_of_their_ranks():
+    X = np.round(np.random.default_rng(0).exponential(size=(400, 3)) * [1, 3, 0])
+    found = ranks_of(X, np.repeat(np.linspace(-1, 9, 200)[:, None], 3, axis=1))
     assert (np.diff(found, axis=0) >= 0).all()
     assert (found[:, 2] == 0.5).all()
-    tied = Ranks.fit(np.array([[0.0], [0.0], [0.0], [1.0]]))
-    assert tied.share(np.array([[0.0]])) == pytest.approx(1 / 3)  # the middle of 0 and 2/3
+    tied = np.array([[0.0], [0.0], [0.0], [1.0]])
+    assert ranks_of(tied, tied[:1]) == pytest.approx(1 / 3)  # the middle of 0 and 2/3
 
 
-def test_ranks_for_a_system_have_mean_0_and_standard_deviation_1(rng):
-    X = rng.exponential(size=(5000, 2)) ** 4
-    Z = Ranks.fit(X).transform(X)
-    np.testing.assert_allclose(Z.mean(axis=0), 0, atol=0.02)
-    np.testing.assert_allclose(Z.std(axis=0), 1, atol=0.02)
-    assert pytest.approx(np.sqrt(1 / 12)) == SPREAD
-
-
-def test_outliers_do_not_disturb_a_system_on_ranks(rows):
-    X, y = rows
+def test_outliers_do_not_disturb_a_system_on_ranks(rows, fitted):
+    X, y = rows[0][:300], rows[1][:300]
     wild = X.copy()
     wild[0] *= 1e6
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         reg = GT2Regressor(**FAST, inputs="ranks").fit(wild, y)
-    plain = GT2Regressor(**FAST, inputs="ranks").fit(X, y)
-    assert np.corrcoef(reg.predict(wild)[1:], plain.predict(X)[1:])[0, 1] > 0.99
+    assert np.corrcoef(reg.predict(X)[1:], fitted["ranks"].predict(X)[1:])[0, 1] > 0.99
 
 
 # ------------------------------------------------------------------------------- selection
@@ -221,67 +191,60 @@ def chosen(curve):
     return choose(curve)
 
 
-def test_every_candidate_is_listed_with_its_folds_the_best_first(chosen):
-    n_folds = [candidate.n_folds for candidate in chosen.candidates]
-    assert n_folds == [3, 3, 2, 2, 1, 1, 1, 1]
-    scores = [candidate.score for candidate in chosen.candidates]
-    assert scores[:2] == sorted(scores[:2]) and chosen.candidates[0].kept
-    assert {one.n_folds for one in chosen.candidates if one.kept} == {3}
-
-
-def test_systems_have_the_settings_of_the_kept_candidates(chosen):
-    kept = [candidate for candidate in chosen.candidates if candidate.kept]
-    assert 1 <= len(kept) <= 2 and len(chosen.systems) == 3
-    assert {system.recipe.n_rules for system in chosen.systems} == {4}  # set, so not chosen
-    assert all(system.history.size == system.recipe.epochs for system in chosen.systems)
-    assert {system.inputs for system in chosen.systems} == {one.settings["inputs"] for one in kept}
-    assert (chosen.ranks is None) == all(system.inputs == "scaled" for system in chosen.systems)
-
-
-def test_a_kept_system_is_trained_by_its_recipe_on_all_rows(curve, chosen):
+def test_candidates_are_listed_best_first_and_the_kept_ones_trained_on_all_rows(curve, chosen):
     X, y = curve
+    assert [one.n_folds for one in chosen.candidates] == [3, 3, 2, 2, 1, 1, 1, 1]
+    scores = [one.score for one in chosen.candidates]
+    kept = [one for one in chosen.candidates if one.kept]
+    assert scores[:2] == sorted(scores[:2]) and kept == list(chosen.candidates[: len(kept)])
+    assert 1 <= len(kept) <= 2 and len(chosen.systems) == 3
+    assert (chosen.ranks is None) == all(system.inputs == "scaled" for system in chosen.systems)
     for i, system in enumerate(chosen.systems):
+        one = kept[i % len(kept)]
+        assert system.inputs == one.settings["inputs"]
+        assert system.recipe.n_rules == 4  # set, so not chosen
         inputs = X if system.inputs == "scaled" else Ranks.fit(X).transform(X)
         again = train(inputs, y, system.recipe, seed=[0, 0, i], progress=False)
-        for name, value in again.params.items():
-            np.testing.assert_array_equal(system.params[name], value)
+        assert len(again.history) == system.recipe.epochs == one.epochs
+        np.testing.assert_array_equal(system.params["a"], again.params["a"])
 
 
-def test_a_candidate_is_scored_on_rows_that_it_has_not_seen(curve):
+def test_a_candidate_is_scored_on_rows_that_it_has_not_seen(curve, monkeypatch):
     X, y = curve
-    ranks = Ranks.fit(X)
-    folds = selection._Folds(X, y, ranks, 0, None)
-    (trial, *_) = selection._trials(QUICK, "scaled", 2)
-    X_learn, _, X_score, *_ = folds.training_run(trial, 1).args
-    learned, scored = ({tuple(row) for row in rows} for rows in (X_learn, X_score))
-    assert len(scored) == 48 and len(learned) == 192 and not scored & learned
+    held, learned = np.arange(240) % 5 == 0, []
+
+    def fake(X_learn, y_learn, recipe, *, callback, **options):
+        learned.append(X_learn)
+        callback(1, 0.0, init_params(X_learn, 4, np.random.default_rng(0)))
+
+    monkeypatch.setattr(selection, "train", fake)
+    (rows,) = training_run(X, y, held, QUICK, (1,), seed=0)
+    np.testing.assert_array_equal(learned[0], X[~held])
+    np.testing.assert_array_equal(rows.y, y[held])
 
 
 def test_candidates_with_very_many_centres_are_not_tried():
-    tried = [trial.recipe.n_rules for trial in selection._trials(STRONG, "scaled", 50)]
+    tried = [trial.recipe.n_rules for trial in list_trials(STRONG, "scaled", 50)]
     assert max(tried) == 60 and tried[0] == STRONG.n_rules
-    assert max(trial.recipe.n_rules for trial in selection._trials(STRONG, "scaled", 8)) == 100
+    assert max(trial.recipe.n_rules for trial in list_trials(STRONG, "scaled", 8)) == 100
 
 
 def test_candidates_that_diverge_are_left_out_and_if_all_do_the_error_says_so(curve):
     wild = replace(QUICK, learning_rate=900.0, weight_decay=1e-9)
-    with pytest.raises(DivergenceError, match="learning_rate"):
+    with pytest.raises(DivergenceError, match=r"every candidate.*learning_rate"):
         choose(curve, wild)
-    assert training_run(*curve, *curve, wild, (6,), seed=0) == []
+    assert training_run(*curve, np.arange(240) < 40, wild, (6,), seed=0) == []
 
 
 def test_the_same_seed_gives_the_same_systems_and_another_seed_others(curve, chosen):
-    again, other = choose(curve), choose(curve, seed=1)
-    assert again.candidates == chosen.candidates and again.margins == chosen.margins
-    for one, two in zip(again.systems, chosen.systems, strict=True):
+    short = replace(QUICK, epochs=1)
+    first, again, other = (choose(curve, short, seed, margins=0.25) for seed in (0, 0, 1))
+    assert again.candidates == first.candidates != other.candidates
+    for one, two in zip(again.systems, first.systems, strict=True):
         np.testing.assert_array_equal(one.params["a"], two.params["a"])
-    assert other.candidates != chosen.candidates
-
-
-def test_given_margins_and_inputs_are_not_chosen(curve):
-    found = choose(curve, replace(QUICK, epochs=1), margins=0.25, inputs="ranks")
-    assert found.margins.power == 0.25
-    assert all(system.inputs == "ranks" for system in found.systems)
+    assert first.margins.power == 0.25  # given, so not chosen
+    forced = list_trials(QUICK, "ranks", 2)
+    assert {trial.inputs for trial in forced} == {"ranks"}
 
 
 @pytest.mark.parametrize(
@@ -304,15 +267,15 @@ def test_a_training_run_ends_after_two_checkpoints_without_a_gain(curve, monkeyp
     scores = iter([3.0, 2.0, 2.5, 2.1, 0.1])
     monkeypatch.setattr(selection, "best_family", lambda rows: FamilyScore(next(scores), None))
     recipe = replace(STRONG, n_rules=2, epochs=6)
-    assert len(training_run(*curve, *curve, recipe, (1, 2, 3, 4, 5, 6), seed=0)) == 4
+    assert len(training_run(*curve, np.arange(240) < 40, recipe, range(1, 7), seed=0)) == 4
 
 
-def test_another_candidate_is_kept_if_it_costs_at_most_one_percent():
-    scores = {1: 1.0, 2: 1.009, 3: 1.03}
-    folds = type("Folds", (), {})()
-    folds.score = lambda members: FamilyScore(scores[len(members)], None)
-    trials = [selection._Trial(i, {}, STRONG, "scaled") for i in range(3)]
-    kept, best = selection._best_mean(folds, trials)
+def test_another_candidate_is_kept_if_it_costs_at_most_one_percent(monkeypatch):
+    scores = iter([1.0, 1.009, 1.03])
+    monkeypatch.setattr(selection, "best_family", lambda *args: FamilyScore(next(scores), None))
+    rows = HeldOut(np.zeros((2, 9, 1)), np.zeros(1), np.zeros(1))
+    trials = [Trial(i, {}, STRONG, "scaled", [[rows]]) for i in range(3)]
+    kept, best = best_mean(trials, None)
     assert kept == trials[:2] and best.score == 1.009
 
 
@@ -322,27 +285,25 @@ def test_another_candidate_is_kept_if_it_costs_at_most_one_percent():
 def test_the_score_of_planes_is_that_of_exact_calibration(curve):
     """Nine planes are interpolated, so the agreement is close and not exact."""
     X, y = curve
-    params = train(X, y, replace(STRONG, n_rules=5, epochs=20), progress=False).params
-    planes = Planes(params, X)
+    planes = Planes(train(X, y, replace(STRONG, n_rules=5, epochs=20), progress=False).params, X)
     cuts = [critical_scores(planes, y).cut(rank(level, y.size)) for level in LEVELS]
     ends = cut_ends(planes, [(cut, cut) for cut in cuts])
     wanted = [interval_score(y, ends[0, i], ends[1, i], level) for i, level in enumerate(LEVELS)]
-    rows = HeldOut(planes.ends(selection.GRID), planes.output(STRONG.planes.alphas), y)
-    below, above = rows.ends[0] - y, y - rows.ends[1]
+    found = planes.ends(selection.GRID)
+    below, above = found[0] - y, y - found[1]
     radii = [selection._plane_radius(miss) for miss in (np.maximum(below, above), below, above)]
-    found = selection._score(y, lambda r: selection._plane_interval(rows.ends, r), *radii)
-    assert found.score == pytest.approx(np.sqrt(np.prod(wanted)), rel=0.02)
+    score = selection._score(y, lambda r: selection._plane_interval(found, r), *radii).score
+    assert score == pytest.approx(np.sqrt(np.prod(wanted)), rel=0.02)
 
 
 def test_the_family_that_made_the_noise_has_the_best_score():
     rng, n = np.random.default_rng(1), 4000
     width = np.exp(rng.normal(size=n))
-    kappa = np.linspace(0, 1, 9)[:, None]
     for power in (0.0, 0.5, 1.0):
         y = width**power * rng.normal(size=n)
-        skewed = np.stack([-kappa * width * 0.2, kappa * width * 1.8])  # planes that lean over
+        skewed = np.stack([-GRID * width * 0.2, GRID * width * 1.8])  # planes that lean over
         assert best_family(HeldOut(skewed, np.zeros(n), y)).margins.power == power
-    upright = np.stack([-kappa * width, kappa * width])
+    upright = np.stack([-GRID * width, GRID * width])
     shift = np.where(rng.random(n) < 0.5, 1.0, -1.0) * width * rng.random(n)
     y = 0.9 * shift + 0.3 * width * rng.normal(size=n)
     assert best_family(HeldOut(upright + 0.9 * shift, np.zeros(n), y)).margins is None
@@ -351,28 +312,29 @@ def test_the_family_that_made_the_noise_has_the_best_score():
 @pytest.mark.parametrize("lean", [True, False])
 def test_each_bound_gets_its_rank_if_noise_leans_to_one_side(lean):
     rng, n = np.random.default_rng(2), 2000
-    kappa = np.linspace(0, 1, 9)[:, None]
-    ends = np.stack([-kappa * np.ones(n), kappa * np.ones(n)])
+    ends = np.stack([-GRID * np.ones(n), GRID * np.ones(n)])
     y = 0.05 * rng.normal(size=n) + (rng.exponential(size=n) * (rng.random(n) < 0.2) if lean else 0)
     found = best_family(HeldOut(ends, np.zeros(n), y))
     assert found.sides == ("each" if lean else "both")
+    if lean:  # as many rows are left out below as above
+        cut = {level: round(n * (1 - level) / 2) for level in LEVELS}
+        bounds = {level: np.sort(y)[[k, -1 - k]] * np.ones((n, 1)) for level, k in cut.items()}
+        scores = [interval_score(y, *bounds[level].T, level) for level in LEVELS]
+        assert found.score == pytest.approx(np.sqrt(np.prod(scores)), rel=1e-9)
 
 
 def test_rows_beyond_the_last_plane_are_reached_by_a_margin():
-    kappa = np.linspace(0, 1, 9)[:, None]
-    ends = np.stack([-kappa * np.ones(20), kappa * np.ones(20)])
+    ends = np.stack([-GRID * np.ones(20), GRID * np.ones(20)])
     y = np.linspace(0.0, 5.0, 20)
     radius = selection._plane_radius(np.maximum(ends[0] - y, y - ends[1]))
-    inside = y <= 1
-    np.testing.assert_allclose(radius[inside], 8 * y[inside], atol=1e-12)
-    np.testing.assert_allclose(radius[~inside], 8 + (y[~inside] - 1))
+    np.testing.assert_allclose(radius, np.where(y <= 1, 8 * y, 8 + (y - 1)), atol=1e-12)
     np.testing.assert_allclose(selection._plane_interval(ends, float(radius[-1]))[1], 5.0)
 
 
 # ---------------------------------------------------------------------------------- strong
 
 
-def test_strong_is_the_preset_with_a_selection_and_overrides_come_first():
+def test_strong_is_the_preset_with_a_selection_and_overrides_come_first(curve):
     class Mine(GT2Regressor):
         pass
 
@@ -382,9 +344,6 @@ def test_strong_is_the_preset_with_a_selection_and_overrides_come_first():
     assert (reg.choose, reg.n_systems, reg.clip_inputs) == (True, 5, True)
     with pytest.raises(TypeError, match="rules"):
         GT2Regressor.strong(rules=7)
-
-
-def test_without_a_selection_strong_trains_by_its_recipe(curve):
     reg = GT2Regressor.strong(choose=False, n_systems=1, n_rules=3, epochs=2).fit(*curve)
     assert asdict(reg.recipe_) == asdict(STRONG) | {"n_rules": 3, "epochs": 2}
     assert reg.chosen_ == ()
@@ -393,10 +352,8 @@ def test_without_a_selection_strong_trains_by_its_recipe(curve):
 def test_strong_fits_better_than_the_papers_recipe(curve):
     X, y = curve
     paper = GT2Regressor(epochs=60).fit(X[:160], y[:160])
-    strong = GT2Regressor.strong(n_systems=2, epochs=20).fit(X[:160], y[:160])
+    strong = GT2Regressor.strong(n_systems=2, epochs=10).fit(X[:160], y[:160])
     assert strong.score(X[160:], y[160:]) > paper.score(X[160:], y[160:])
-    assert strong.chosen_[0].kept
-    assert len(strong.systems_) == 2
 
 
 def test_a_far_row_is_predicted_at_the_edge_of_the_training_range(curve):
@@ -417,16 +374,15 @@ def test_a_far_row_is_predicted_at_the_edge_of_the_training_range(curve):
 
 
 def test_chosen_sides_calibrate_unless_others_are_asked_for_or_rows_are_few(curve):
-    X, y = curve
-    reg = GT2Regressor(n_rules=2, epochs=2).fit(X, y)
+    X, y = curve[0] + 0.01, curve[1]
+    reg = GT2Regressor(n_rules=2, epochs=2).fit(*curve)
     reg.sides_ = "each"
-    new = X + 0.01, y
-    assert reg.calibrate(*new).calibrator_.sides == "each"
-    assert getattr(reg.calibrate(*new, sides="both").calibrator_, "sides", "both") == "both"
-    few = reg.calibrate(X[:198] + 0.01, y[:198]).calibrator_
-    assert getattr(few, "sides", "both") == "both"
+    for n, sides, wanted in ((240, None, "each"), (240, "both", "both"), (198, None, "both")):
+        calibrator = reg.calibrate(X[:n], y[:n], sides=sides).calibrator_
+        assert getattr(calibrator, "sides", "both") == wanted
 
 
+@pytest.mark.slow
 def test_many_inputs_are_not_overfitted():
     """As many inputs as a sixth of the rows, and a linear truth: nearly as good as ridge."""
     linear_model = pytest.importorskip("sklearn.linear_model")
@@ -434,5 +390,5 @@ def test_many_inputs_are_not_overfitted():
     X = rng.normal(size=(500, 40))
     y = X[:, :8].sum(axis=1) + 2 * rng.normal(size=500)
     ridge = linear_model.RidgeCV(np.geomspace(0.1, 1000, 9)).fit(X[:250], y[:250])
-    reg = GT2Regressor.strong(n_rules=5, n_systems=2, epochs=30).fit(X[:250], y[:250])
+    reg = GT2Regressor.strong(n_rules=5, n_systems=1, epochs=15).fit(X[:250], y[:250])
     assert reg.score(X[250:], y[250:]) > ridge.score(X[250:], y[250:]) - 0.03

@@ -1,5 +1,6 @@
 """Calibration rows that were trained on: counted for the regressor and for the head alike."""
 
+import copy
 import warnings
 
 import numpy as np
@@ -14,33 +15,26 @@ X = RNG.uniform(-2, 2, size=(700, 2))
 Y = X[:, 0] + RNG.normal(size=700)
 
 
-def regressor():
-    return GT2Regressor(**SMALL.get_params())
-
-
 def head():
     linear_model = pytest.importorskip("sklearn.linear_model")
     return IntervalHead(linear_model.LinearRegression(), SMALL)
 
 
-@pytest.mark.parametrize("make", [regressor, head])
+@pytest.mark.parametrize("make", [lambda: copy.copy(SMALL), head])
 def test_calibration_rows_that_were_trained_on_are_counted_beyond_one_percent(make):
     model = make().fit(X[:400], Y[:400])
     model.calibrate(X[397:697], Y[397:697])  # three of 300 are tolerated; warnings are errors
-    for first, seen in ((375, 25), (396, 4)):
-        rows = slice(first, first + 300)
-        with pytest.warns(SeenRowsWarning, match=f"{seen} of 300") as caught:
-            model.calibrate(X[rows], Y[rows])
-        assert caught[0].filename == __file__
+    with pytest.warns(SeenRowsWarning, match="4 of 300") as caught:
+        model.calibrate(X[396:696], Y[396:696])
+    assert caught[0].filename == __file__
 
 
-@pytest.mark.parametrize("make", [regressor, head])
-def test_duplicate_rows_of_a_data_set_are_tolerated(make):
+def test_duplicate_rows_of_a_data_set_are_tolerated():
     few, target = np.round(X), np.round(Y / 2)  # few distinct rows
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("error", SeenRowsWarning)
-        make().fit(few[:400], target[:400]).calibrate(few[400:], target[400:])
+        copy.copy(SMALL).fit(few[:400], target[:400]).calibrate(few[400:], target[400:])
 
 
 def test_minus_zero_is_zero():

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 import warnings
 
 import numpy as np
@@ -19,19 +18,18 @@ from learners import Recorder, a_table, assert_same
 import gt2lite.system
 import gt2lite.training
 from gt2lite import _threads
-from gt2lite._fast.state import apart
 from gt2lite._threads import one_blas_thread
 from gt2lite.system import Planes
-from gt2lite.training import InterruptedTrainingWarning, Recipe, init_params, train
+from gt2lite.training import InterruptedTrainingWarning, Recipe, train
 
 THREADS = """
 import hashlib
 import numpy as np
 from gt2lite import GT2Regressor
 rng = np.random.default_rng(0)
-X = rng.normal(size=(3000, 6))
-y = X[:, 0] * X[:, 1] + rng.normal(size=3000)
-reg = GT2Regressor(n_rules=50, epochs=4, batch_size=256, learning_rate=0.02).fit(X, y)
+X = rng.normal(size=(1000, 6))
+y = X[:, 0] * X[:, 1] + rng.normal(size=1000)
+reg = GT2Regressor(n_rules=50, epochs=2, batch_size=256, learning_rate=0.02).fit(X, y)
 reg.calibrate(X, y + 1, method="conformal")
 found = [reg.predict(X), *reg.predict_interval(X, coverage=0.9)]
 print(hashlib.sha256(np.array(found).tobytes()).hexdigest())
@@ -74,63 +72,53 @@ def test_a_context_ended_by_the_collector_does_not_wait_for_the_lock(two_threads
 
 
 def test_planes_and_start_values_are_computed_by_one_thread(two_threads, monkeypatch):
-    seen = []
+    seen = {}
 
     def watch(module, name):
         original = getattr(module, name)
 
         def watched(*args, **kwargs):
-            seen.append(blas_threads())
+            seen[name] = blas_threads()
             return original(*args, **kwargs)
 
         monkeypatch.setattr(module, name, watched)
 
-    X, y = a_table()
-    params = init_params(X, 3, np.random.default_rng(0))
     watch(gt2lite.training, "_batches")
-    train(X, y, Recipe(n_rules=2, epochs=1), progress=False)
     watch(gt2lite.system, "reduce_planes")
-    Planes(params, X)(0.5)
     watch(np, "argmin")
-    init_params(X, 3, np.random.default_rng(0), start="joint")
-    assert len(seen) > 2 and all(threads == {1} for threads in seen)
+    X, y = a_table()
+    params = train(X, y, Recipe(n_rules=2, epochs=1, start="joint"), progress=False).params
+    Planes(params, X)(0.5)
+    assert seen == {"argmin": {1}, "_batches": {1}, "reduce_planes": {1}}
     assert blas_threads() == {2}
 
 
-def test_without_threadpoolctl_nothing_is_limited(monkeypatch):
+def test_without_threadpoolctl_nothing_is_limited(two_threads, monkeypatch):
     monkeypatch.setitem(sys.modules, "threadpoolctl", None)
     monkeypatch.setattr(_threads, "_controller", _threads._controller.__wrapped__)
     with one_blas_thread():
-        assert _threads._limits == []
+        monkeypatch.undo()
+        assert blas_threads() == {2}
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Python 3.12 warns about forks
-def test_a_child_forked_while_a_thread_holds_the_lock_goes_on(monkeypatch):
+def test_a_child_forked_while_a_thread_holds_the_lock_goes_on():
     held, forked = threading.Event(), threading.Event()
 
-    class Slow:
-        def limit(self, limits):
+    def hold():
+        with _threads._lock:
             held.set()
-            time.sleep(0.2)
-            return self
-
-        def restore_original_limits(self):
-            pass
-
-    def inside():
-        with one_blas_thread():
             forked.wait()
 
-    monkeypatch.setattr(_threads, "_controller", Slow)
-    thread = threading.Thread(target=inside)
+    thread = threading.Thread(target=hold)
     thread.start()
-    held.wait()  # by now the thread holds the lock
+    held.wait()
     child = os.fork()
     if child == 0:
         signal.alarm(5)  # ends a child that hangs
         with one_blas_thread():
-            os._exit(0 if len(_threads._inside) == 1 else 1)  # the thread is not here
+            os._exit(0)
     forked.set()
     thread.join()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
@@ -140,7 +128,7 @@ def test_a_child_forked_while_a_thread_holds_the_lock_goes_on(monkeypatch):
 def test_the_number_of_blas_threads_changes_no_bit(monkeypatch):
     pytest.importorskip("threadpoolctl")
     found = set()
-    for n in ("1", "2", "4"):
+    for n in ("1", "2"):
         for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
             monkeypatch.setenv(name, n)
         run = subprocess.run(
@@ -163,8 +151,8 @@ def test_ctrl_c_at_any_moment_leaves_numpy_as_it_was():
     before, kept = state(), 0
     strike = ctypes.pythonapi.PyThreadState_SetAsyncExc
     here = ctypes.c_ulong(threading.get_ident())
-    for i in range(200):  # 40 on a free machine; on a busy one many strikes come too early or late
-        if i >= 40 and kept >= 10:
+    for i in range(200):  # on a busy machine many strikes come too early or late
+        if kept >= 10:
             break
         delay = 0.01 + 3e-4 * (i % 40)
         timer = threading.Timer(delay, strike, (here, ctypes.py_object(KeyboardInterrupt)))
@@ -184,16 +172,3 @@ def test_ctrl_c_at_any_moment_leaves_numpy_as_it_was():
             best = int(np.argmin(heard.losses[:n]))
             assert_same(found.params, heard.params[best], atol=0)
     assert kept >= 10
-
-
-def test_an_interrupt_between_two_lines_cannot_leave_the_state_changed():
-    @apart
-    def struck():
-        np.setbufsize(16)
-        np.seterr(all="raise")
-        raise KeyboardInterrupt
-
-    before = state()
-    with pytest.raises(KeyboardInterrupt):
-        struck()
-    assert state() == before

@@ -23,7 +23,7 @@ from gt2lite.cv_plus import CVPlusRegressor
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 PACKAGE = os.path.dirname(gt2lite.__file__) + os.sep
-FEW = 25  # strikes for each case in `make test`
+FEW = 10  # strikes for each case in `make test`
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 2))
 Y = X[:, 0] + 0.3 * RNG.normal(size=80)

@@ -113,10 +113,6 @@ def test_degenerate_data_are_answered(seed, settings, how):
     check_scale(answer, y)
 
 
-def objects(kind):
-    return lambda v: np.array([kind(float(x)) for x in v.ravel()], dtype=object).reshape(v.shape)
-
-
 def frame(values):
     pd = pytest.importorskip("pandas")
     return pd.Series(values) if values.ndim == 1 else pd.DataFrame(values).add_prefix("x")
@@ -125,13 +121,10 @@ def frame(values):
 RETYPED = [
     lambda v: v.tolist(),
     lambda v: np.repeat(v, 2, axis=0)[::2],
-    lambda v: v[::-1].copy()[::-1],
-    lambda v: np.asfortranarray(v),
+    np.asfortranarray,
     lambda v: np.ma.array(v, mask=np.zeros(v.shape, dtype=bool)),
-    lambda v: v.astype(">f8"),
-    lambda v: v.astype(np.longdouble),
-    *(objects(kind) for kind in (float, Fraction, Decimal)),
-    frame,
+    *(lambda v, kind=kind: v.astype(kind) for kind in (">f8", np.longdouble, object)),
+    *(np.vectorize(kind, otypes=[object]) for kind in (Fraction, Decimal)),
     lambda v: frame(v).convert_dtypes(),
 ]
 
