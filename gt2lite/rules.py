@@ -48,6 +48,7 @@ WIDTH = 100
 POOLED = "other rules"
 """Name of the group of rules that are calibrated together."""
 
+TINY = np.finfo(float).tiny
 _MEMBERSHIPS = 10**7  # evaluated at most to weigh rules; of more rows an even selection is taken
 _COUNTED = 10**6  # the same for the rows that each rule leads on in training
 _CHUNK_ELEMENTS = 2**18  # memberships handled at once: a few megabytes
@@ -329,6 +330,7 @@ def consequents(params: Params, X: Array) -> Array:
     return np.asarray(X @ params["a"].T + params["a0"])
 
 
+@np.errstate(under="ignore")
 def end_weights(params: Params, X: Array, alpha: float) -> Array:
     """Return the weights (2, N, P) of the rules in both endpoints of the plane `alpha`.
 
@@ -340,26 +342,6 @@ def end_weights(params: Params, X: Array, alpha: float) -> Array:
     >>> end_weights(params, np.array([[0.0]]), alpha=1.0)[0]  # halfway, and of type 1
     array([[0.5, 0.5]])
     """
-    size = max(_CHUNK_ELEMENTS // params["c"].size, 1)
-    chunks = [X[start : start + size] for start in range(0, len(X), size)]
-    return np.concatenate([_end_weights(params, chunk, alpha) for chunk in chunks], axis=1)
-
-
-def rule_weights(fitted: Fitted, X: Array, *, system: int = 0) -> Array:
-    """Return the weights (N, P) of a system's rules in its outputs at scaled rows `X` (N, M).
-
-    A plane alpha_k enters with ``alpha_k / sum(alphas)``, one half of it for each endpoint.
-    """
-    params, Z, alphas = pick_system(fitted, system).params, fitted.inputs(X, system), fitted.alphas
-    shares = np.asarray(alphas, dtype=float) / (2 * np.sum(alphas))
-    weights = np.zeros((len(X), len(params["c"])))
-    for alpha, share in zip(alphas, shares, strict=True):
-        weights += share * end_weights(params, Z, float(alpha)).sum(axis=0)
-    return weights
-
-
-@np.errstate(under="ignore")
-def _end_weights(params: Params, X: Array, alpha: float) -> Array:
     log_lower, log_upper = log_firing(X, *constrain(params)[:4], kappa_of(alpha))
     top = log_upper.max(axis=1, keepdims=True)  # a common factor does not matter
     lower, upper = np.exp(log_lower - top), np.exp(log_upper - top)
@@ -370,6 +352,22 @@ def _end_weights(params: Params, X: Array, alpha: float) -> Array:
     outside = np.stack([y <= y_l + near, y >= y_r - near])
     weights = np.where(outside, upper, lower)
     return weights / weights.sum(axis=2, keepdims=True)
+
+
+def rule_weights(fitted: Fitted, X: Array, *, system: int = 0) -> Array:
+    """Return the weights (N, P) of a system's rules in its outputs at scaled rows `X` (N, M).
+
+    A plane alpha_k enters with ``alpha_k / sum(alphas)``, one half of it for each endpoint.
+    """
+    params, Z, alphas = pick_system(fitted, system).params, fitted.inputs(X, system), fitted.alphas
+    shares = np.asarray(alphas, dtype=float) / (2 * np.sum(alphas))
+    weights = np.zeros((len(X), len(params["c"])))
+    size = max(_CHUNK_ELEMENTS // params["c"].size, 1)
+    for start in range(0, len(X), size):
+        rows = slice(start, start + size)
+        for alpha, share in zip(alphas, shares, strict=True):
+            weights[rows] += share * end_weights(params, Z[rows], float(alpha)).sum(axis=0)
+    return weights
 
 
 # --------------------------------------------------------------------------- antecedents
@@ -657,9 +655,6 @@ def read_rules(
     return Rules(rules, title, legend)
 
 
-TINY = np.finfo(float).tiny
-
-
 def user_consequents(params: Params, scaler: Scaler) -> tuple[Array, Array]:
     """Return the slopes (P, M) and intercepts (P,) of the consequents in the units of the data."""
     slopes = scaler.y_std * params["a"] / scaler.x_std
@@ -673,10 +668,8 @@ def pick_system(fitted: Fitted, system: int) -> System:
 
 def even_rows(n_rows: int, most: int) -> IntArray:
     """Return the numbers of at most `most` evenly spaced rows, but not fewer than 1,000."""
-    most = max(most, 1000)
-    if n_rows <= most:
-        return np.arange(n_rows)
-    return np.linspace(0, n_rows - 1, most).round().astype(int)
+    n = min(n_rows, max(most, 1000))
+    return np.linspace(0, n_rows - 1, n).round().astype(int)
 
 
 # ------------------------------------------------------------------ calibration by rules
@@ -755,13 +748,13 @@ def read_by_rule(groups: Any, options: Mapping[str, Any]) -> tuple[Any, dict[str
 
 def count_leads(fitted: Fitted, X: Array) -> Fitted:
     """Return the systems with the numbers of training rows on which each of their rules leads."""
-
-    def counted(k: int, system: System) -> System:
+    counted = []
+    for k, system in enumerate(fitted.systems):
         rows = even_rows(len(X), _COUNTED // system.params["c"].size)
         leader = rule_weights(fitted, X[rows], system=k).argmax(axis=1)
-        return system._replace(leads=np.bincount(leader, minlength=len(system.params["c"])))
-
-    return fitted._replace(systems=tuple(counted(k, one) for k, one in enumerate(fitted.systems)))
+        leads = np.bincount(leader, minlength=len(system.params["c"]))
+        counted.append(system._replace(leads=leads))
+    return fitted._replace(systems=tuple(counted))
 
 
 # --------------------------------------------------------------------------- edited systems

@@ -168,22 +168,12 @@ def test_it_is_computed_whatever_numpy_does_about_underflow(data, fitted):
         ([1.0], {"alpha": 0.001}, "alpha"),
         ([1.0], {"alpha": 0.1, "coverage": 0.9}, "coverage must be None if alpha"),
         ([1.0], {"alpha": 0.1, "group": "a"}, "group"),
+        ([1.0], {"alpha": 0.1, "system": 1}, "system"),
     ],
 )
 def test_bad_arguments_of_explain_are_named(x, options, message):
     with pytest.raises(ValueError, match=message):
         two_rules().explain(x, **options)
-
-
-def test_a_level_needs_a_calibration_and_must_be_one_number(data, fitted):
-    with pytest.raises(RuntimeError, match="calibrate"):
-        two_rules().explain([1.0])
-    X, y = data
-    fitted.calibrate(X[500:700], y[500:700])
-    with pytest.raises(ValueError, match="coverage"):
-        fitted.explain(X[0], coverage=[0.5, 0.9])
-    with pytest.raises(ValueError, match="group"):
-        fitted.explain(X[0], group="a")
 
 
 # ------------------------------------------------------------------------------- by inputs
@@ -200,21 +190,6 @@ def walk(f, x, background, places=None):
     places = [np.array([m]) for m in range(len(x))] if places is None else places
     found = walk_inputs(outputs, x, background, places)
     return *(value[..., 0] for value in found), sum(rows)
-
-
-def test_effects_of_an_additive_function_are_its_terms():
-    def additive(Z):
-        return np.sin(Z[:, 0]) + Z[:, 1] ** 2 + 0 * Z[:, 2] + 3 * Z[:, 3]
-
-    rng = np.random.default_rng(0)
-    x, background = np.array([1.0, 2.0, 3.0, -1.0]), rng.normal(size=(100, 4))
-    found, errors, *_ = walk(additive, x, background)
-    z = background.T
-    means = [np.sin(z[0]).mean(), (z[1] ** 2).mean(), 0.0, 3 * z[3].mean()]
-    assert_allclose(found, np.array([np.sin(1.0), 4.0, 0.0, -3.0]) - means, atol=1e-12)
-    population = np.array([np.sin(1.0), 3.0, 0.0, -3.0])  # E sin(z) = 0, E z^2 = 1
-    assert (np.abs(found - population) <= 3 * errors).all()
-    assert found[2] == errors[2] == 0  # the unused input
 
 
 def test_effects_are_shapley_values_within_their_sampling_error():
