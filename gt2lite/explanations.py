@@ -429,8 +429,8 @@ def _explain_inputs(
         nonlocal n_evaluations
         n_evaluations += len(Z)
         y_hat, lower, upper = units.scaler.inverse_bounds(evaluate(Z))
-        is_open = np.isinf(lower) | np.isinf(upper)
-        return np.stack([y_hat, np.where(is_open, np.nan, upper - np.where(is_open, 0, lower))], 1)
+        width = upper - lower
+        return np.stack([y_hat, np.where(np.isinf(width), np.nan, width)], axis=1)
 
     background = draw_background(background, 0)
     found, errors, mean = walk_inputs(outputs, x, background, list(places.values()))

