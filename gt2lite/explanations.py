@@ -16,22 +16,23 @@ import numpy as np
 
 from gt2lite._validation import Array, IntArray, between
 from gt2lite.calibration import DEFAULT_COVERAGE, Calibration, read_groups
-from gt2lite.memberships import ALPHA_0
+from gt2lite.memberships import ALPHA_0, kappa_of, log_firing
 from gt2lite.rules import (
     JOINT,
     SHOWN,
     Printed,
+    Rows,
     Units,
     consequents,
     count,
     end_weights,
     find_input,
-    firings,
-    output_weights,
     pick_system,
     read_rules,
+    rule_weights,
 )
 from gt2lite.selection import Fitted
+from gt2lite.system import constrain
 
 EVALUATIONS = 2000
 """Rows that the model is evaluated on, at most, to explain one row by its inputs."""
@@ -69,6 +70,7 @@ class Explanation(Printed):
     upper: float
     coverage: float | None  # None if a plane was asked for
     units: Units
+    inputs: dict[str, str]  # the row, as text
 
     @property
     def kind(self) -> str:
@@ -76,11 +78,8 @@ class Explanation(Printed):
         return "interval" if self.coverage is None else f"{100 * self.coverage:.4g}% interval"
 
     def _title(self) -> str:
-        text = self.units.output
-        return (
-            f"{self.units.target}: prediction {text(self.prediction)}, "
-            f"{self.kind} {text(self.lower)} to {text(self.upper)}"
-        )
+        prediction, *ends = map(self.units.output, (self.prediction, self.lower, self.upper))
+        return f"{self.units.target}: prediction {prediction}, {self.kind} {' to '.join(ends)}"
 
 
 # -------------------------------------------------------------------------------- by rules
@@ -118,8 +117,6 @@ class RuleExplanation(Explanation):
     lower_end: Part  # the lower bound of the interval
     upper_end: Part
     alphas: Array  # the planes of the prediction
-    inputs: dict[str, float]  # the row
-    row: dict[str, str]  # the same by columns of the data, as text
     conditions: list[str]  # (P,): where each rule applies, in words
     is_margin: bool = False  # whether the bounds are the prediction with a margin
     system: int | None = None  # which of several systems
@@ -129,10 +126,10 @@ class RuleExplanation(Explanation):
         """The prediction, the lower and the upper bound."""
         return self.estimate, self.lower_end, self.upper_end
 
-    def table(self) -> list[dict[str, Any]]:
+    def table(self) -> Rows:
         """Return a dict for each rule, the heaviest in the prediction first."""
         rows = []
-        for p in np.argsort(-self.estimate.weights, kind="stable").tolist():
+        for p in _largest(self.estimate.weights):
             row: dict[str, Any] = {"rule": p + 1, "consequent": float(self.consequents[p])}
             for part in self.parts:
                 row |= {
@@ -143,12 +140,11 @@ class RuleExplanation(Explanation):
             rows.append(row | {"if": self.conditions[p]})
         return rows
 
-    def cells(self) -> list[dict[str, str]]:
+    def cells(self) -> Rows:
         """Return consequents, firing strengths and weights of the heaviest rules as text."""
-        planes = {part.alpha: part.fires for part in (self.lower_end, self.upper_end)}
+        planes = {part.alpha: part.fires for part in self.parts[1:]}
         says, rows = self.units.learned().output, []
-        heaviest = np.max([part.weights for part in self.parts], axis=0)
-        for p in np.argsort(-heaviest, kind="stable")[:_ROWS].tolist():
+        for p in _largest(np.max([part.weights for part in self.parts], axis=0))[:_ROWS]:
             row = {"rule": f"{p + 1}", "says": says(self.consequents[p])}
             for alpha, (low, high) in planes.items():
                 row[f"fires at {alpha:.3g}"] = f"{low[p]:.2g} to {high[p]:.2g}"
@@ -157,12 +153,12 @@ class RuleExplanation(Explanation):
 
     def notes(self) -> tuple[list[str], list[str]]:
         """Return the row and each part as a sum; then the heaviest rules in words."""
-        row = [f"{name} {value}" for name, value in self.row.items()]
+        row = [f"{name} {value}" for name, value in self.inputs.items()]
         if left := len(row[_INPUTS:]):
             row[_INPUTS:] = [f"and {count(left, 'more input')}"]
-        # the heaviest rules of the prediction and of either bound
-        order = np.argsort(-self.estimate.weights, kind="stable")[:2].tolist()
-        heaviest = dict.fromkeys([*order, *(int(part.weights.argmax()) for part in self.parts)])
+        # the two heaviest rules of the prediction and the heaviest of either bound
+        prediction, lower, upper = (_largest(part.weights) for part in self.parts)
+        heaviest = dict.fromkeys([*prediction[:2], lower[0], upper[0]])
         rules = [f"Rule {p + 1}: if {self.conditions[p]}" for p in heaviest]
         before = [self._title(), f"at {', '.join(row)}", *map(self._sum, self.parts)]
         return before, [*rules, self._legend()]
@@ -172,19 +168,18 @@ class RuleExplanation(Explanation):
         if np.isinf(part.value):
             return f"{part.name}: none, the interval is open there"
         units = self.units.learned()
-        log = f" ({units.target})" if units.target != self.units.target else ""
 
         def term(weight: float, said: float, rule: str) -> str:
-            text = f"{weight:.2f} * {units.output(said)} ({rule})"
-            return text.replace(" ", JOINT)
+            return f"{weight:.2f} * {units.output(said)} ({rule})".replace(" ", JOINT)
 
-        order = np.argsort(-part.weights, kind="stable")
+        order = _largest(part.weights)
         named = [p for p in order[:_TERMS] if part.weights[p] >= _LEAST]
         others = order[len(named) :]
         terms = [term(part.weights[p], self.consequents[p], f"rule {p + 1}") for p in named]
         if (rest := float(part.weights[others].sum())) >= _LEAST:
             mean = float(part.weights[others] @ self.consequents[others]) / rest
             terms.append(term(rest, mean, count(len(others), "other rule")))
+        log = f" ({units.target})" if units.target != self.units.target else ""
         text = f"{part.name} {units.output(part.value)}{log} = {' + '.join(terms)}"
         if part.margin:
             sign = "-" if part.margin < 0 else "+"
@@ -195,7 +190,7 @@ class RuleExplanation(Explanation):
 
     def _legend(self) -> str:
         planes = ", ".join(f"{alpha:.3g}" for alpha in self.alphas)
-        ends = dict.fromkeys(f"{part.alpha:.3g}" for part in (self.lower_end, self.upper_end))
+        ends = dict.fromkeys(f"{part.alpha:.3g}" for part in self.parts[1:])
         come = f"come from alpha = {' and '.join(ends)}"
         if self.is_margin:
             come = "are the prediction with a margin that follows the width of the widest plane"
@@ -207,6 +202,10 @@ class RuleExplanation(Explanation):
         if self.system is not None:
             text += f" This is system {self.system}; prediction and interval are means over all."
         return text
+
+
+def _largest(values: Array) -> list[int]:
+    return np.argsort(-values, kind="stable").tolist()
 
 
 def explain_row(
@@ -235,7 +234,6 @@ def explain_row(
         level = coverage = between("coverage", coverage, 0, 1)
 
     def groups_of(Z: Array) -> list[Any] | None:
-        """Return the groups of scaled rows, if there are groups."""
         if callable(group):
             return list(group(Z))
         return None if group is None else read_groups([group]) * len(Z)
@@ -259,18 +257,20 @@ def explain_row(
         cuts = _cuts(calibration, level, label, fitted.planes(X).alpha_min)
     # the rules of one system, and of several systems those of one of them, with the planes and
     # margins of all, so that prediction and interval are means over the systems
-    k, several, alphas = system or 0, len(fitted.systems) > 1, fitted.alphas
+    k, several, widest = system or 0, len(fitted.systems) > 1, float(np.min(fitted.alphas))
     params, Z = pick_system(fitted, k).params, fitted.inputs(X, k)
-    scaler, widest = units.scaler.without_transform(), float(np.min(alphas))
+    scaler = units.scaler.without_transform()
     said = scaler.inverse_y(consequents(params, Z)[0])
 
+    @np.errstate(under="ignore")
     def part(name: str, value: float, weights: Array, margin: float, alpha: float) -> Part:
         if several and np.isfinite(value):
             value = float(weights @ said) + margin
-        return Part(name, value, weights, margin, alpha, firings(params, Z, alpha)[:, 0])
+        fires = np.exp(log_firing(Z, *constrain(params)[:4], kappa_of(alpha)))[:, 0]
+        return Part(name, value, weights, margin, alpha, fires)
 
     learned = scaler.inverse_bounds(values).tolist()
-    weights = output_weights(params, Z, alphas)[0]
+    weights = rule_weights(fitted, X, system=k)[0]
     parts = [part("prediction", learned[0], weights, 0.0, widest)]
     for side, name in enumerate(("lower bound", "upper bound")):
         plane, beyond = cuts[side]
@@ -283,21 +283,15 @@ def explain_row(
     if several:
         values = np.array([(part.value - scaler.y_mean) / scaler.y_std for part in parts])
     rules = sorted(read_rules(fitted, units, system=k), key=lambda rule: rule.number)
-    row = X[0] * scaler.x_std + scaler.x_mean
     prediction, lower, upper = units.scaler.inverse_bounds(values).tolist()
+    about = prediction, lower, upper, coverage, units, units.row(X[0], places), said
+    estimate, lower_end, upper_end = parts
     return RuleExplanation(
-        prediction=prediction,
-        lower=lower,
-        upper=upper,
-        coverage=coverage,
-        units=units,
-        consequents=said,
-        estimate=parts[0],
-        lower_end=parts[1],
-        upper_end=parts[2],
-        alphas=np.asarray(alphas, dtype=float),
-        inputs=dict(zip(units.names, row.tolist(), strict=True)),
-        row=units.row(X[0], places),
+        *about,
+        estimate,
+        lower_end,
+        upper_end,
+        alphas=np.asarray(fitted.alphas, dtype=float),
         conditions=[rule.condition(SHOWN) for rule in rules],
         is_margin=is_margin,
         system=system if several else None,
@@ -333,7 +327,6 @@ class InputExplanation(Explanation):
     to rounding. Widths are NaN if the interval is open. See `walk_inputs` for the method.
     """
 
-    inputs: dict[str, str]  # the row, as text
     baseline: float
     contributions: Array  # (G,), one for each input
     errors: Array  # (G,): standard errors
@@ -343,7 +336,7 @@ class InputExplanation(Explanation):
     n_background: int
     n_evaluations: int
 
-    def table(self) -> list[dict[str, Any]]:
+    def table(self) -> Rows:
         """Return a dict for each input, the largest contribution first."""
         names = list(self.inputs)
         return [
@@ -355,24 +348,24 @@ class InputExplanation(Explanation):
                 "width contribution": float(self.width_contributions[g]),
                 "width error": float(self.width_errors[g]),
             }
-            for g in np.argsort(-np.abs(self.contributions), kind="stable").tolist()
+            for g in _largest(np.abs(self.contributions))
         ]
 
-    def cells(self) -> list[dict[str, str]]:
+    def cells(self) -> Rows:
         """Return contributions with their standard errors as text; the last row is the sum."""
         text, rows = self.units.output, self.table()
 
-        def signed(key: str, rows: list[dict[str, Any]]) -> str:
-            total = float(sum(row[key] for row in rows))
-            return "+" * (total >= 0) + text(total)
-
-        def line(name: str, rows: list[dict[str, Any]], one: Any = None) -> dict[str, str]:
+        def line(name: str, rows: Rows, one: Any = None) -> dict[str, str]:
+            adds, widens = (
+                float(sum(row[key] for row in rows))
+                for key in ("contribution", "width contribution")
+            )
             return {
                 "input": name,
                 "value": one["value"] if one else "",
-                "adds": signed("contribution", rows),
+                "adds": "+" * (adds >= 0) + text(adds),
                 "+-": text(one["error"]) if one else "",
-                "widens": signed("width contribution", rows),
+                "widens": "+" * (widens >= 0) + text(widens),
                 "+- ": text(one["width error"]) if one else "",
             }
 
@@ -397,12 +390,10 @@ class InputExplanation(Explanation):
 
 
 def input_places(names: Sequence[str], together: Mapping[str, Sequence[Any]] | None) -> Places:
-    """Return the columns of each input.
+    """Return the columns of each input, given their names.
 
-    Args:
-        names: names of the columns.
-        together: inputs that have several columns, such as the one-hot columns of a category, by
-            names or numbers; every other column is an input of its own.
+    `together` has inputs with several columns, by names or numbers; every other column is an
+    input of its own.
 
     >>> input_places(["age", "red", "green"], {"colour": ["red", "green"]})
     {'age': array([0]), 'colour': array([1, 2])}
@@ -438,19 +429,15 @@ def _explain_inputs(
         nonlocal n_evaluations
         n_evaluations += len(Z)
         y_hat, lower, upper = units.scaler.inverse_bounds(evaluate(Z))
-        is_open = np.isinf(lower) | np.isinf(upper)
-        return np.stack([y_hat, np.where(is_open, np.nan, upper - np.where(is_open, 0, lower))], 1)
+        width = upper - lower
+        return np.stack([y_hat, np.where(np.isinf(width), np.nan, width)], axis=1)
 
     background = draw_background(background, 0)
     found, errors, mean = walk_inputs(outputs, x, background, list(places.values()))
     prediction, lower, upper = units.scaler.inverse_bounds(evaluate(x[None])[:, 0]).tolist()
+    about = prediction, lower, upper, coverage, units, units.row(x, places)
     return InputExplanation(
-        prediction=prediction,
-        lower=lower,
-        upper=upper,
-        coverage=coverage,
-        units=units,
-        inputs=units.row(x, places),
+        *about,
         baseline=float(mean[0]),
         contributions=found[:, 0],
         errors=errors[:, 0],

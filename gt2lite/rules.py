@@ -11,9 +11,8 @@ from __future__ import annotations
 import math
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +32,7 @@ from gt2lite.calibration import Margins
 from gt2lite.datasets import Scaler
 from gt2lite.memberships import ALPHA_0, kappa_of, log_firing, secondary
 from gt2lite.metrics import covers, interval_score
+from gt2lite.reduction import type_reduce
 from gt2lite.selection import SPREAD, Fitted, System
 from gt2lite.system import Params, constrain
 
@@ -48,6 +48,7 @@ WIDTH = 100
 POOLED = "other rules"
 """Name of the group of rules that are calibrated together."""
 
+TINY = np.finfo(float).tiny
 _MEMBERSHIPS = 10**7  # evaluated at most to weigh rules; of more rows an even selection is taken
 _COUNTED = 10**6  # the same for the rows that each rule leads on in training
 _CHUNK_ELEMENTS = 2**18  # memberships handled at once: a few megabytes
@@ -85,21 +86,21 @@ class Flag(NamedTuple):
     high: str
 
     @classmethod
-    def of(cls, name: str, ends: Sequence[float], yes_no: bool) -> Flag:
+    def of(cls, name: str, low: float, high: float, yes_no: bool) -> Flag:
         """Return the words for an input with these two values.
 
-        >>> Flag.of("city = Oslo", [0, 1], False)
+        >>> Flag.of("city = Oslo", 0, 1, False)
         Flag(subject='city', verb='is', low='not Oslo', high='Oslo')
         """
         column, equals, value = name.partition(" = ")
         if name.endswith(" is missing"):
             column, equals, value = name.removesuffix(" is missing"), "is", "missing"
-        if equals and np.allclose(ends, [0, 1], atol=1e-9):
+        if equals and np.allclose([low, high], [0, 1], atol=1e-9):
             return cls(column, "is", f"not {value}", value)
         if yes_no:
             return cls(name, "=", "no", "yes")
-        low, high = (number(end, 1e-3 * (ends[1] - ends[0]), trim=True) for end in ends)
-        return cls(name, "=", low, high)
+        step = 1e-3 * (high - low)
+        return cls(name, "=", number(low, step, trim=True), number(high, step, trim=True))
 
 
 class Units(NamedTuple):
@@ -125,38 +126,32 @@ class Units(NamedTuple):
             seen = np.outer([-2.0, 2.0], np.ones(len(names)))
         columns = columns or reg.__dict__.get("columns_")
         yes_no = [c.name for c in columns.used if c.kind == "yes/no"] if columns else []
-        ends, is_flag = scaler.x_mean + scaler.x_std * seen, two_valued(seen)
+        low, high = (scaler.x_mean + scaler.x_std * seen).tolist()
         flags = tuple(
-            Flag.of(name, ends[:, m].tolist(), name in yes_no) if is_flag[m] else None
-            for m, name in enumerate(names)
+            Flag.of(name, low[m], high[m], name in yes_no) if is_flag else None
+            for m, (name, is_flag) in enumerate(zip(names, two_valued(seen), strict=True))
         )
         return cls(names, target, scaler, seen, flags)
 
     def learned(self) -> Units:
         """Return the units of what the systems learn: with a log target, those of log(y)."""
-        scaler = self.scaler
-        return self._replace(
-            target=scaler.learned_name(self.target), scaler=scaler.without_transform()
-        )
+        target, scaler = self.scaler.learned_name(self.target), self.scaler.without_transform()
+        return self._replace(target=target, scaler=scaler)
 
     def of_system(self, fitted: Fitted, system: int) -> Units:
-        """Return the units of a system's inputs: those of the data, or ranks in percent."""
+        """Return the units of what one system learns; its inputs may be ranks, in percent."""
+        units, M = self.learned(), len(self.names)
         if pick_system(fitted, system).inputs == "scaled" or fitted.ranks is None:
-            return self
-        M, is_flag = len(self.names), [flag is not None for flag in self.flags]
+            return units
         ranks = np.outer([-0.475, 0.475], np.ones(M)) / SPREAD
-        return self._replace(
+        return units._replace(
             names=tuple(
-                name if flag else f"rank of {name}"
-                for name, flag in zip(self.names, is_flag, strict=True)
+                f"rank of {name}" if flag is None else name
+                for name, flag in zip(self.names, self.flags, strict=True)
             ),
-            scaler=replace(self.scaler, x_mean=np.full(M, 50.0), x_std=np.full(M, 100 * SPREAD)),
-            seen=np.where(is_flag, fitted.ranks.transform(self.seen), ranks),
+            scaler=replace(units.scaler, x_mean=np.full(M, 50.0), x_std=np.full(M, 100 * SPREAD)),
+            seen=np.where(two_valued(self.seen), fitted.ranks.transform(self.seen), ranks),
         )
-
-    def value(self, m: int, z: float) -> float:
-        """Return a scaled value of input `m` in its own units."""
-        return float(self.scaler.x_mean[m] + self.scaler.x_std[m] * z)
 
     def input(self, m: int, value: float) -> str:
         """Return a value of input `m` as text, rounded according to its standard deviation."""
@@ -167,11 +162,11 @@ class Units(NamedTuple):
 
         Of inputs with several columns of two values, those that are on are named.
         """
-        found = {}
+        values, found = self.scaler.x_mean + self.scaler.x_std * x, {}
         for name, columns in places.items():
             texts, several = [], len(columns) > 1
             for m in columns:
-                flag, text = self.flags[m], self.input(m, self.value(m, x[m]))
+                flag, text = self.flags[m], self.input(m, float(values[m]))
                 if flag is not None and np.isclose(x[m], self.seen[1, m]):
                     text = flag.subject if several and flag.verb == "=" else flag.high
                 elif flag is not None and np.isclose(x[m], self.seen[0, m]):
@@ -220,12 +215,10 @@ def number(value: float, step: float, *, trim: bool = False) -> str:
     ('12.3', '1013', '2')
     """
     place = -math.floor(math.log10(step)) if 0 < step < math.inf else 0
-    if not math.isfinite(value) or value == 0:
-        return f"{value + 0.0:g}" if value or place <= 0 or trim else f"{0:.{min(place, 8)}f}"
-    if place > 8 or abs(value) >= 1e15:
+    if value and math.isfinite(value) and (place > 8 or abs(value) >= 1e15):
         digits = math.floor(math.log10(abs(value))) + 1 + place
         return f"{value:.{min(max(digits, 1), 17)}g}"
-    place = max(place, 0)
+    place = min(max(place, 0), 8)
     text = f"{round(value, place) + 0.0:.{place}f}"
     return text.rstrip("0").rstrip(".") if trim and place else text
 
@@ -264,6 +257,8 @@ def named_table(values: Array, names: Names | None) -> Any:
 # ------------------------------------------------------------------------------ text
 
 
+Rows = list[dict[str, Any]]
+
 JOINT = "\xa0"
 """A space at which no line is broken."""
 
@@ -279,19 +274,22 @@ def count(n: int, noun: str) -> str:
 
 
 class Printed:
-    """Base of results that print as a table with notes, also in notebooks, and export numbers."""
+    """Numbers that print as a table of text between notes, also in notebooks."""
 
-    def table(self) -> list[dict[str, Any]]:
+    def __init__(self, table: Rows, cells: Rows, before: list[str], after: list[str]) -> None:
+        self._table, self._cells, self._notes = table, cells, (before, after)
+
+    def table(self) -> Rows:
         """Return all numbers as rows, the most important first."""
-        raise NotImplementedError
+        return self._table
 
-    def cells(self) -> list[dict[str, str]]:
+    def cells(self) -> Rows:
         """Return the short form of `table` as text."""
-        raise NotImplementedError
+        return self._cells
 
     def notes(self) -> tuple[list[str], list[str]]:
         """Return the sentences before and after the table."""
-        raise NotImplementedError
+        return self._notes
 
     def to_frame(self) -> Any:
         """Return `table` as a pandas frame."""
@@ -310,18 +308,6 @@ class Printed:
 
     def __repr__(self) -> str:
         return str(self)
-
-    def _repr_html_(self) -> str:
-        def line(tag: str, cells: Iterable[str]) -> str:
-            return "".join(f"<{tag} style='text-align:left'>{escape(c)}</{tag}>" for c in cells)
-
-        ((title, *before), after), rows = self.notes(), self.cells()
-        note = " \N{BULLET} ".join([*before, *after])
-        body = "".join(f"<tr>{line('td', row.values())}</tr>" for row in rows)
-        return (
-            f"<table><caption>{escape(title)}</caption><thead><tr>{line('th', rows[0])}</tr>"
-            f"</thead><tbody>{body}</tbody></table><p>{escape(note)}</p>"
-        )
 
 
 def frame_of(content: Any, **options: Any) -> Any:
@@ -345,12 +331,6 @@ def consequents(params: Params, X: Array) -> Array:
 
 
 @np.errstate(under="ignore")
-def firings(params: Params, X: Array, alpha: float) -> Array:
-    """Return the lower and upper firing strengths (2, N, P) of the plane `alpha`."""
-    return np.exp(log_firing(X, *constrain(params)[:4], kappa_of(alpha)))
-
-
-@np.errstate(under="ignore")
 def end_weights(params: Params, X: Array, alpha: float) -> Array:
     """Return the weights (2, N, P) of the rules in both endpoints of the plane `alpha`.
 
@@ -362,50 +342,32 @@ def end_weights(params: Params, X: Array, alpha: float) -> Array:
     >>> end_weights(params, np.array([[0.0]]), alpha=1.0)[0]  # halfway, and of type 1
     array([[0.5, 0.5]])
     """
-    size = max(_CHUNK_ELEMENTS // params["c"].size, 1)
-    chunks = [X[start : start + size] for start in range(0, len(X), size)]
-    return np.concatenate([_end_weights(params, chunk, alpha) for chunk in chunks], axis=1)
-
-
-def output_weights(params: Params, X: Array, alphas: Array) -> Array:
-    """Return the weights (N, P) of the rules in the output of a system of the planes `alphas`.
-
-    A plane alpha_k enters with ``alpha_k / sum(alphas)``, one half of it for each endpoint.
-    """
-    shares = np.asarray(alphas, dtype=float) / (2 * np.sum(alphas))
-    weights = np.zeros((len(X), len(params["c"])))
-    for alpha, share in zip(alphas, shares, strict=True):
-        weights += share * end_weights(params, X, float(alpha)).sum(axis=0)
-    return weights
-
-
-def _end_weights(params: Params, X: Array, alpha: float) -> Array:
     log_lower, log_upper = log_firing(X, *constrain(params)[:4], kappa_of(alpha))
     top = log_upper.max(axis=1, keepdims=True)  # a common factor does not matter
     lower, upper = np.exp(log_lower - top), np.exp(log_upper - top)
     y = consequents(params, X)
-    return np.stack([_lower_weights(lower, upper, y), _lower_weights(lower, upper, -y)])
+    y_l, y_r = (end[:, None] for end in type_reduce(lower, upper, y))
+    # rules beyond an endpoint take the upper firing; so may those at it, to within rounding
+    near = 64 * np.finfo(float).eps * np.abs(y).max(axis=1, keepdims=True)
+    outside = np.stack([y <= y_l + near, y >= y_r - near])
+    weights = np.where(outside, upper, lower)
+    return weights / weights.sum(axis=2, keepdims=True)
 
 
-def _lower_weights(lower: Array, upper: Array, y: Array) -> Array:
-    """Return the weights (N, P) that minimise the mean of `y`: upper firing, then lower."""
-    order = np.argsort(y, axis=1, kind="stable")
-    lo, up, ys = (np.take_along_axis(v, order, axis=1) for v in (lower, upper, y))
-    total = _switched_sums(up, lo)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        means = np.where(total > 0, _switched_sums(up * ys, lo * ys) / total, np.inf)
-    switch = np.argmin(means, axis=1)
-    chosen = np.where(np.arange(y.shape[1]) < switch[:, None], up, lo)
-    weights = np.empty_like(chosen)
-    np.put_along_axis(weights, order, chosen / chosen.sum(axis=1, keepdims=True), axis=1)
+def rule_weights(fitted: Fitted, X: Array, *, system: int = 0) -> Array:
+    """Return the weights (N, P) of a system's rules in its outputs at scaled rows `X` (N, M).
+
+    A plane alpha_k enters with ``alpha_k / sum(alphas)``, one half of it for each endpoint.
+    """
+    params, Z, alphas = pick_system(fitted, system).params, fitted.inputs(X, system), fitted.alphas
+    shares = np.asarray(alphas, dtype=float) / (2 * np.sum(alphas))
+    weights = np.zeros((len(X), len(params["c"])))
+    size = max(_CHUNK_ELEMENTS // params["c"].size, 1)
+    for start in range(0, len(X), size):
+        rows = slice(start, start + size)
+        for alpha, share in zip(alphas, shares, strict=True):
+            weights[rows] += share * end_weights(params, Z[rows], float(alpha)).sum(axis=0)
     return weights
-
-
-def _switched_sums(first: Array, then: Array) -> Array:
-    """Return sums (N, P + 1) of rows that have k values of `first`, then those of `then`."""
-    before = np.pad(np.cumsum(first, axis=1), ((0, 0), (1, 0)))
-    after = np.pad(np.cumsum(then[:, ::-1], axis=1)[:, ::-1], ((0, 0), (0, 1)))
-    return before + after
 
 
 # --------------------------------------------------------------------------- antecedents
@@ -449,39 +411,42 @@ def read_antecedents(params: Params, units: Units) -> list[tuple[Antecedent, ...
     def log_mu(z: Array) -> Array:
         return -((z - c) ** 2) / (2 * M * sigma**2)
 
-    peak = np.clip(c, low, high)  # (P, M), as all that follows
-    is_flag = [flag is not None for flag in units.flags]  # which take no value in between
-    peak = np.where(is_flag, np.where(log_mu(high) > log_mu(low), high, low), peak)
+    # (P, M), as all that follows; an input of two values takes none in between
+    nearer = np.where(log_mu(high) > log_mu(low), high, low)
+    is_flag = [flag is not None for flag in units.flags]
+    peak = np.where(is_flag, nearer, np.clip(c, low, high))
     least = np.exp(np.minimum(log_mu(low), log_mu(high)) - log_mu(peak))
     reach = np.sqrt((peak - c) ** 2 + 2 * M * sigma**2 * math.log(2))
+    # where the membership falls to one half, or data end
     start, stop = np.maximum(c - reach, low), np.minimum(c + reach, high)
+    from_low, to_high = start <= low, stop >= high
+    place = (peak - low) / np.where(high > low, high - low, 1.0)  # 0 to 1 among values seen
     grid = np.linspace(0, 1, 51)[:, None, None]
     lower, upper = secondary(np.exp(log_mu(start + grid * (stop - start))), 1.0, s_l, s_r)
     footprint = (upper - lower).mean(axis=0)
+    begin, end, best = (units.scaler.x_mean + units.scaler.x_std * z for z in (start, stop, peak))
 
     def text(p: int, m: int) -> str:
-        begin, end = start[p, m], stop[p, m]  # membership falls to one half there, or data ends
-        from_low, to_high = begin <= low[m], end >= high[m]
+        any_half = from_low[p, m] and to_high[p, m]  # the membership is nowhere below one half
         if (flag := units.flags[m]) is not None:
-            verb = "rather" if from_low and to_high else flag.verb
+            verb = "rather" if any_half else flag.verb
             return f"{flag.subject} {verb} {flag.high if peak[p, m] == high[m] else flag.low}"
-        from_, to, best = (units.input(m, units.value(m, z)) for z in (begin, end, peak[p, m]))
-        place = (peak[p, m] - low[m]) / ((high[m] - low[m]) or 1.0)  # 0 to 1 among values seen
-        words = "rather low" if place < 1 / 3 else "rather high"
-        if 1 / 3 <= place <= 2 / 3:
-            words = f"rather near {best}"
-        if not from_low or not to_high:
-            words = f"below {to}" if from_low else f"above {from_}"
-        if not from_low and not to_high:
-            words = f"about {from_} to {to}"
+        begins, ends, near = (units.input(m, values[p, m]) for values in (begin, end, best))
+        if any_half and 1 / 3 <= place[p, m] <= 2 / 3:
+            words = f"rather near {near}"
+        elif any_half:
+            words = "rather low" if place[p, m] < 1 / 3 else "rather high"
+        elif from_low[p, m]:
+            words = f"below {ends}"
+        else:
+            words = f"above {begins}" if to_high[p, m] else f"about {begins} to {ends}"
         return f"{units.names[m]} {words}"
 
-    def antecedent(p: int, m: int) -> Antecedent:
-        low, high, best = (units.value(m, z[p, m]) for z in (start, stop, peak))
-        shares = float(least[p, m]), float(footprint[p, m])
-        return Antecedent(units.names[m], text(p, m), low, high, best, *shares)
-
-    return [tuple(antecedent(p, m) for m in range(M)) for p in range(P)]
+    numbers = np.stack([begin, end, best, least, footprint], axis=2).tolist()
+    return [
+        tuple(Antecedent(units.names[m], text(p, m), *numbers[p][m]) for m in range(M))
+        for p in range(P)
+    ]
 
 
 # --------------------------------------------------------------------------------- rules
@@ -490,6 +455,8 @@ def read_antecedents(params: Params, units: Units) -> list[tuple[Antecedent, ...
 @dataclass(frozen=True)
 class Rule:
     """One rule: if its antecedents hold, the target is about its formula.
+
+    Methods with `most` show so many inputs or terms, those that matter most; None for all.
 
     Without rows all that follows `units` is None. `width`, `times` and `covered` need intervals,
     `covered` needs targets, too, and `n_calibrated` a calibration by rules.
@@ -510,121 +477,83 @@ class Rule:
     pooled: bool = False  # whether it shares that group with other rules
 
     def condition(self, most: int | None = None) -> str:
-        """Return the inputs that matter and where, the most decisive first.
-
-        Args:
-            most: how many to show, with their mean footprint; None for all, each with its own.
-        """
+        """Return the inputs that matter and where, and in brackets their mean footprint."""
         by_need = sorted(self.antecedents, key=lambda a: a.least)
         decisive = [a for a in by_need if a.matters]
         others = by_need[len(decisive) :]
         joint = math.prod(a.least for a in others) < MATTERS  # they matter only together
         if not decisive:
-            if not joint:
-                return "any input"
             first = ", ".join(a.text for a in others[:3])
-            return f"{len(others)} inputs together, most of all {first}"
+            return f"{len(others)} inputs together, most of all {first}" if joint else "any input"
         shown = [a.text for a in decisive[:most]]
-        uncertain = f" [{np.mean([a.footprint for a in decisive]):.2f}]"
-        if most is None:
-            shown = [f"{a.text} [{a.footprint:.2f}]" for a in decisive]
-            uncertain = ""
         if left := len(decisive) - len(shown):
             shown.append(f"and {count(left, 'more input')}")
         if joint:
             shown.append(f"and {len(others)} others together")
-        return ", ".join(shown) + uncertain
+        return f"{', '.join(shown)} [{np.mean([a.footprint for a in decisive]):.2f}]"
 
     def formula(self, most: int | None = None) -> str:
-        """Return the consequent in the units of the data.
-
-        Args:
-            most: how many terms to show, those that move the target most; the other inputs
-                are held at their training mean.
-        """
-        scaler = self.units.scaler
-        moves = np.abs(self.slopes) * scaler.x_std
-        kept = np.argsort(-moves, kind="stable")[: len(moves) if most is None else most]
-        shown = [m for m in range(len(moves)) if m in kept and self.slopes[m]]
-        held = [m for m in range(len(moves)) if m not in kept and self.slopes[m]]
+        """Return the consequent in the units of the data, other inputs at their training mean."""
+        units, scaler = self.units, self.units.scaler
+        moves = -np.abs(self.slopes) * scaler.x_std
+        kept = set(np.argsort(moves, kind="stable")[:most].tolist())
+        used = [m for m, slope in enumerate(self.slopes) if slope]
+        held = [m for m in used if m not in kept]
         constant = self.intercept + sum(self.slopes[m] * float(scaler.x_mean[m]) for m in held)
-        text = f"{self.units.target} = {self.units.output(constant)}"
-        for m in shown:
-            flag, name = self.units.flags[m], self.units.names[m]
-            if flag is not None and flag.verb == "is":
-                name = f"({flag.subject} is {flag.high})"
-            text += f" {'-' if self.slopes[m] < 0 else '+'} {self._slope(m)} {name}"
-        if held:
-            text += f" ({count(len(held), 'more input')} at the mean)"
-        return text
-
-    def reliability(self) -> str:
-        """Return width, coverage and calibration of the intervals in words, as far as known."""
-        parts = []
-        if self.width is not None:
-            parts.append(f"{number(self.width, self.width / 100)}, {self.times:.2f} of the mean")
-        if self.covered is not None:
-            parts.append(f"covers {self.covered:.1%} of the rows on which it leads")
-        if self.n_calibrated is not None:
-            rows = count(self.n_calibrated, "calibration row")
-            parts.append(f"{rows}, shared with other rules" if self.pooled else rows)
-        return "; ".join(parts)
-
-    def cells(self, most: int | None = SHOWN) -> dict[str, str]:
-        """Return the rule as one row of a table of text.
-
-        Args:
-            most: how many inputs and terms to show, those that matter most; None for all.
-        """
-        cells = {"rule": f"{self.number}", "if": self.condition(most), "then": self.formula(most)}
-        if self.leads is not None and self.share is not None and self.typical is not None:
-            cells["then"] += f"; typically {self.units.output(self.typical)}"
-            cells["leads"] = f"on {self.leads:.1%} of the rows, {self.share:.1%} of the weight"
-        if reliability := self.reliability():
-            cells["width"] = reliability
-        return cells
+        text = f"{units.target} = {units.output(constant)}"
+        for m in used:
+            if m in kept:
+                size, flag, name = abs(self.slopes[m]), units.flags[m], units.names[m]
+                # digits enough for the formula to be right wherever there is data
+                largest = abs(float(scaler.x_mean[m])) + 2 * float(scaler.x_std[m])
+                slope = number(size, min(0.01 * scaler.y_std / largest, 0.01 * size), trim=True)
+                if flag is not None and flag.verb == "is":
+                    name = f"({flag.subject} is {flag.high})"
+                text += f" {'-' if self.slopes[m] < 0 else '+'} {slope} {name}"
+        return text + (f" ({count(len(held), 'more input')} at the mean)" if held else "")
 
     def text(self, most: int | None = None) -> str:
-        """Return the same in three or four lines or, if they are long, in more."""
-        cells = self.cells(most)
-        title = f"Rule {cells.pop('rule')}"
-        if leads := cells.pop("leads", ""):
-            title += f": leads {leads}"
-        lines = [wrap(line, f"  {word:5} ", " " * 8) for word, line in cells.items()]
-        return "\n".join([title, *lines])
+        """Return the rule in three or four lines or, if they are long, in more."""
+        title, then, width = f"Rule {self.number}", self.formula(most), []
+        if self.leads is not None and self.share is not None and self.typical is not None:
+            title += f": leads on {self.leads:.1%} of the rows, {self.share:.1%} of the weight"
+            then += f"; typically {self.units.output(self.typical)}"
+        if self.width is not None:
+            width.append(f"{number(self.width, self.width / 100)}, {self.times:.2f} of the mean")
+        if self.covered is not None:
+            width.append(f"covers {self.covered:.1%} of the rows on which it leads")
+        if self.n_calibrated is not None:
+            shared = ", shared with other rules" if self.pooled else ""
+            width.append(count(self.n_calibrated, "calibration row") + shared)
+        lines = {"if": self.condition(most), "then": then, "width": "; ".join(width)}
+        shown = [wrap(text, f"  {word:5} ", " " * 8) for word, text in lines.items() if text]
+        return "\n".join([title, *shown])
 
     def __str__(self) -> str:
         return self.text()
 
     def row(self) -> dict[str, Any]:
         """Return all numbers of the rule as one row of a table."""
-        row: dict[str, Any] = {"rule": self.number}
         weighed = ("leads", "share", "typical", "width", "times", "covered", "n_calibrated")
-        row |= {name: getattr(self, name) for name in weighed}
+        row = {"rule": self.number} | {name: getattr(self, name) for name in weighed}
         row["intercept"] = self.intercept
-        for antecedent, slope in zip(self.antecedents, self.slopes, strict=True):
-            name = antecedent.input
+        for one, slope in zip(self.antecedents, self.slopes, strict=True):
             row |= {
-                name: antecedent.words,
-                f"{name} from": antecedent.low,
-                f"{name} to": antecedent.high,
-                f"{name} footprint": antecedent.footprint,
-                f"{name} slope": slope,
+                one.input: one.words,
+                f"{one.input} from": one.low,
+                f"{one.input} to": one.high,
+                f"{one.input} footprint": one.footprint,
+                f"{one.input} slope": slope,
             }
         return row
-
-    def _slope(self, m: int) -> str:
-        """Return a slope with enough digits for the formula to be right wherever there is data."""
-        scaler, size = self.units.scaler, abs(self.slopes[m])
-        largest = abs(float(scaler.x_mean[m])) + 2 * float(scaler.x_std[m])
-        return number(size, min(0.01 * scaler.y_std / largest, 0.01 * size), trim=True)
 
 
 class Rules(Printed, Sequence[Rule]):
     """Rules of a system, and how they print: a title, each rule in its short form, a legend."""
 
     def __init__(self, rules: Sequence[Rule], title: str, legend: str) -> None:
-        self._rules, self.title, self.legend = tuple(rules), title, legend
+        self._rules = tuple(rules)
+        super().__init__([rule.row() for rule in rules], [], [title], [legend])
 
     def __getitem__(self, index: Any) -> Any:
         return self._rules[index]
@@ -633,20 +562,9 @@ class Rules(Printed, Sequence[Rule]):
         return len(self._rules)
 
     def __str__(self) -> str:
-        title, legend = wrap(f"{self.title}:", other=""), wrap(self.legend, other="")
-        return "\n".join([title, *(rule.text(SHOWN) for rule in self), "", legend])
-
-    def table(self) -> list[dict[str, Any]]:
-        """Return a dict for each rule: its weight, and range, footprint and slope of each input."""
-        return [rule.row() for rule in self]
-
-    def cells(self) -> list[dict[str, str]]:
-        """Return the short form of each rule as a row of text."""
-        return [rule.cells() for rule in self]
-
-    def notes(self) -> tuple[list[str], list[str]]:
-        """Return the title and the legend."""
-        return [self.title], [self.legend]
+        (title,), (legend,) = self.notes()
+        rules = [rule.text(SHOWN) for rule in self]
+        return "\n".join([wrap(f"{title}:", other=""), *rules, "", wrap(legend, other="")])
 
 
 LEGEND = (
@@ -678,27 +596,17 @@ def read_rules(
     groups: RuleGroups | None = None,
     sizes: Mapping[Any, int] | None = None,
 ) -> Rules:
-    """Return the heaviest rules of a system.
+    """Return the heaviest rules of a system; arguments as in `GT2Regressor.rules`.
 
-    Args:
-        fitted: the systems.
-        units: names and scales of inputs and target.
-        X: scaled inputs (N, M) to weigh the rules on. Without them rules come in the order of
-            their mean log firing on the training rows. The words of a rule do not depend on them.
-        top: how many rules; None for all.
-        system: which of the systems.
-        intervals: those at these rows, in units of y.
-        groups: the groups of a calibration by rules of this system.
-        sizes: calibration rows of each group.
+    `X` are scaled inputs (N, M), `intervals` those at these rows, in units of y. After a
+    calibration by rules of this system, `groups` has its groups and `sizes` their rows.
     """
     if top is not None:
         whole("top", top)
-    params = pick_system(fitted, system).params
-    units = units.learned().of_system(fitted, system)
-    scaler, P = units.scaler, len(params["c"])
-    slopes, intercepts = user_consequents(params, scaler)
+    params, units = pick_system(fitted, system).params, units.of_system(fitted, system)
+    slopes, intercepts = user_consequents(params, units.scaler)
+    P, legend = len(slopes), LEGEND
     weighed: dict[str, Array] = {}  # (P,) each
-    legend = LEGEND
     if X is None:
         # the mean of the log firing over the training rows, whose scaled squares have mean 1
         order = np.argsort(((1 + params["c"] ** 2) / params["raw_sigma"] ** 2).sum(axis=1))[:top]
@@ -708,14 +616,14 @@ def read_rules(
         )
     else:
         rows = even_rows(len(X), _MEMBERSHIPS // params["c"].size)
-        Z = fitted.inputs(X[rows], system)
-        weights = output_weights(params, Z, fitted.alphas)  # (N, P)
+        weights = rule_weights(fitted, X[rows], system=system)  # (N, P)
+        said = consequents(params, fitted.inputs(X[rows], system))
         total, leader = np.maximum(weights.sum(axis=0), TINY), weights.argmax(axis=1)
         led = np.bincount(leader, minlength=P)
         weighed = {
             "leads": led / len(rows),
             "share": weights.mean(axis=0),
-            "typical": scaler.inverse_y((weights * consequents(params, Z)).sum(axis=0) / total),
+            "typical": units.scaler.inverse_y((weights * said).sum(axis=0) / total),
         }
         if intervals is not None:
             lower, upper = intervals.lower[rows], intervals.upper[rows]
@@ -734,8 +642,7 @@ def read_rules(
             title += f", with {weighed['share'][order].sum():.1%} of it"
     if groups is not None:
         title += groups.note(P)
-    antecedents = read_antecedents(params, units)
-    rules = []
+    antecedents, rules = read_antecedents(params, units), []
     for p in order.tolist():
         found: dict[str, Any] = {name: float(values[p]) for name, values in weighed.items()}
         if np.isnan(found.get("covered", 0.0)):
@@ -748,36 +655,21 @@ def read_rules(
     return Rules(rules, title, legend)
 
 
-TINY = np.finfo(float).tiny
-
-
 def user_consequents(params: Params, scaler: Scaler) -> tuple[Array, Array]:
     """Return the slopes (P, M) and intercepts (P,) of the consequents in the units of the data."""
     slopes = scaler.y_std * params["a"] / scaler.x_std
     return slopes, scaler.inverse_y(params["a0"]) - slopes @ scaler.x_mean
 
 
-def rule_weights(fitted: Fitted, X: Array, *, system: int = 0) -> Array:
-    """Return the weights (N, P) of a system's rules in its outputs at scaled rows `X` (N, M)."""
-    params = pick_system(fitted, system).params
-    return output_weights(params, fitted.inputs(X, system), fitted.alphas)
-
-
 def pick_system(fitted: Fitted, system: int) -> System:
     """Return one of the systems by its number, counted from 0."""
-    n = len(fitted.systems)
-    if whole("system", system, 0) >= n:
-        there = "one system" if n == 1 else f"{n} systems"
-        raise ValueError(f"system must be at most {n - 1}: there is {there}, got {system}")
-    return fitted.systems[system]
+    return fitted.systems[whole("system", system, 0, len(fitted.systems) - 1)]
 
 
 def even_rows(n_rows: int, most: int) -> IntArray:
     """Return the numbers of at most `most` evenly spaced rows, but not fewer than 1,000."""
-    most = max(most, 1000)
-    if n_rows <= most:
-        return np.arange(n_rows)
-    return np.linspace(0, n_rows - 1, most).round().astype(int)
+    n = min(n_rows, max(most, 1000))
+    return np.linspace(0, n_rows - 1, n).round().astype(int)
 
 
 # ------------------------------------------------------------------ calibration by rules
@@ -856,13 +748,13 @@ def read_by_rule(groups: Any, options: Mapping[str, Any]) -> tuple[Any, dict[str
 
 def count_leads(fitted: Fitted, X: Array) -> Fitted:
     """Return the systems with the numbers of training rows on which each of their rules leads."""
-
-    def counted(k: int, system: System) -> System:
+    counted = []
+    for k, system in enumerate(fitted.systems):
         rows = even_rows(len(X), _COUNTED // system.params["c"].size)
         leader = rule_weights(fitted, X[rows], system=k).argmax(axis=1)
-        return system._replace(leads=np.bincount(leader, minlength=len(system.params["c"])))
-
-    return fitted._replace(systems=tuple(counted(k, one) for k, one in enumerate(fitted.systems)))
+        leads = np.bincount(leader, minlength=len(system.params["c"]))
+        counted.append(system._replace(leads=leads))
+    return fitted._replace(systems=tuple(counted))
 
 
 # --------------------------------------------------------------------------- edited systems
@@ -879,40 +771,37 @@ def edit_rule(
     slopes: Mapping[Any, float] | None,
 ) -> Fitted:
     """Return the systems with one rule changed; arguments as in `GT2Regressor.with_rule`."""
-    units, p = units.learned().of_system(fitted, system), find_rule(fitted, k, system)
-    if all(given is None for given in (centres, widths, intercept, slopes)):
-        raise ValueError("with_rule needs a change: give centres, widths, intercept or slopes")
-    one, scaler = fitted.systems[system], units.scaler
+    one, p = pick_rule(fitted, k, system)
+    units = units.of_system(fitted, system)
+    scaler, M = units.scaler, len(units.names)
     params = {name: value.copy() for name, value in one.params.items()}
-    M = len(units.names)
 
-    def changes(name: str, given: Mapping[Any, float] | None, low: float) -> dict[int, float]:
-        found = {}
+    def changes(
+        name: str, given: Mapping[Any, float] | None, low: float = -np.inf
+    ) -> Iterator[tuple[int, float]]:
         for key, value in (given or {}).items():
             m = find_input(f"each input in {name}", key, units.names)
-            found[m] = between(f"{name}[{key!r}]", value, low, np.inf)
-        return found
+            yield m, between(f"{name}[{key!r}]", value, low, np.inf)
 
-    for m, value in changes("centres", centres, -np.inf).items():
+    for m, value in changes("centres", centres):
         params["c"][p, m] = (value - scaler.x_mean[m]) / scaler.x_std[m]
-    for m, value in changes("widths", widths, 0).items():
+    for m, value in changes("widths", widths, 0):
         params["raw_sigma"][p, m] = value / scaler.x_std[m] / np.sqrt(8 * M * math.log(2))
     if intercept is not None or slopes is not None:
         all_slopes, intercepts = user_consequents(params, scaler)
-        for m, value in changes("slopes", slopes, -np.inf).items():
-            all_slopes[p, m] = value
-        if intercept is None:
-            intercept = float(intercepts[p])
-        params["a"][p] = all_slopes[p] * scaler.x_std / scaler.y_std
-        at_mean = between("intercept", intercept, -np.inf, np.inf) + all_slopes[p] @ scaler.x_mean
+        slope = all_slopes[p]
+        for m, value in changes("slopes", slopes):
+            slope[m] = value
+        constant = intercepts[p] if intercept is None else intercept
+        at_mean = between("intercept", constant, -np.inf, np.inf) + slope @ scaler.x_mean
+        params["a"][p] = slope * scaler.x_std / scaler.y_std
         params["a0"][p] = (at_mean - scaler.y_mean) / scaler.y_std
     return replace_system(fitted, system, one._replace(params=params))
 
 
 def drop_rule(fitted: Fitted, k: int, system: int) -> Fitted:
     """Return the systems with one rule left out of one of them."""
-    p = find_rule(fitted, k, system)
-    one = fitted.systems[system]
+    one, p = pick_rule(fitted, k, system)
     if (P := len(one.params["c"])) == 1:
         raise ValueError("k is the only rule of its system, which cannot be dropped")
     by_rule = ("c", "raw_sigma", "a", "a0")
@@ -948,9 +837,10 @@ def one_plane(fitted: Fitted, alpha: float, X: Array | None) -> Fitted:
     return fitted.with_margins(1.0, X)
 
 
-def find_rule(fitted: Fitted, k: int, system: int) -> int:
-    """Return the place of rule `k`, counted from 1, in its system."""
-    return whole("k", k, 1, len(pick_system(fitted, system).params["c"])) - 1
+def pick_rule(fitted: Fitted, k: int, system: int) -> tuple[System, int]:
+    """Return a system and the place of its rule `k`, counted from 1."""
+    one = pick_system(fitted, system)
+    return one, whole("k", k, 1, len(one.params["c"])) - 1
 
 
 def replace_system(fitted: Fitted, system: int, new: System) -> Fitted:
@@ -959,50 +849,35 @@ def replace_system(fitted: Fitted, system: int, new: System) -> Fitted:
     return fitted._replace(systems=(*before, new, *after))
 
 
-@dataclass(frozen=True, repr=False)
 class Comparison(Printed):
-    """Intervals of two estimators side by side: in all rows, and by leading rule."""
+    """Intervals of two estimators side by side: in all rows, and by leading rule.
 
-    coverage: float  # the level
-    leader: IntArray  # (N,): the rule that leads
-    y: Array  # (N,): targets
-    bounds: Sequence[tuple[Array, Array]]  # lower and upper bounds (N,) of both estimators
-    text: Callable[[float], str]  # formats a number in units of the target
+    `leader` (N,) is the rule that leads in each row, `bounds` are lower and upper bounds (N,) of
+    both estimators, and `text` formats a number in units of the target.
+    """
 
-    def table(self) -> list[dict[str, Any]]:
-        """Return a dict for all rows and for each rule that leads on some of them."""
-        where = {"all rows": np.full(len(self.y), True)}
-        where |= {f"rule {k} leads": self.leader == k for k in np.unique(self.leader).tolist()}
-        rows = []
+    def __init__(
+        self,
+        coverage: float,
+        leader: IntArray,
+        y: Array,
+        bounds: Sequence[tuple[Array, Array]],
+        text: Callable[[float], str],
+    ) -> None:
+        where = {"all rows": np.full(len(y), True)}
+        where |= {f"rule {k} leads": leader == k for k in np.unique(leader).tolist()}
+        rows, cells = [], []
         for name, here in where.items():
             row: dict[str, Any] = {"where": name, "rows": int(here.sum())}
-            for new, ends in zip(("", "new "), self.bounds, strict=True):
-                y, lower, upper = (values[here] for values in (self.y, *ends))
-                row[f"{new}width"] = float(np.mean(upper - lower))
-                row[f"{new}score"] = interval_score(y, lower, upper, coverage=self.coverage)
-                row[f"{new}covered"] = float(covers(y, lower, upper).mean())
+            cell = {"where": name, "rows": f"{here.sum()}"}
+            for new, ends in zip(("", "new "), bounds, strict=True):
+                target, lower, upper = (values[here] for values in (y, *ends))
+                width = float(np.mean(upper - lower))
+                score = interval_score(target, lower, upper, coverage=coverage)
+                covered = float(covers(target, lower, upper).mean())
+                row |= {f"{new}width": width, f"{new}score": score, f"{new}covered": covered}
+                cell |= {f"{new}width": text(width), f"{new}score": text(score)}
+                cell[f"{new}covered"] = f"{covered:.1%}"
             rows.append(row)
-        return rows
-
-    def cells(self) -> list[dict[str, str]]:
-        """Return numbers before and after as text, with the relative change."""
-
-        def both(row: dict[str, Any], name: str) -> str:
-            old, new = row[name], row[f"new {name}"]
-            change = f" ({new / old - 1:+.1%})" if old > 0 else ""
-            return f"{self.text(old)} -> {self.text(new)}{change}"
-
-        return [
-            {
-                "where": row["where"],
-                "rows": f"{row['rows']}",
-                "mean width": both(row, "width"),
-                "interval score": both(row, "score"),
-                "covered": f"{row['covered']:.1%} -> {row['new covered']:.1%}",
-            }
-            for row in self.table()
-        ]
-
-    def notes(self) -> tuple[list[str], list[str]]:
-        """Return the title."""
-        return [f"{100 * self.coverage:.4g}% intervals, before -> after:"], []
+            cells.append(cell)
+        super().__init__(rows, cells, [f"{100 * coverage:.4g}% intervals:"], [])

@@ -41,11 +41,3 @@ def two_rules(**units):
     """Return one input of mean 15 and spread 5 with sets at 5 and 25, y about 80 and 120."""
     sigma = [[1.0], [1.0]]
     return planted([[-2.0], [2.0]], sigma, [[0.5], [-0.25]], [0.0, 1.0], **units)
-
-
-def mixed_units():
-    """Return 900 rows of three inputs in mixed units, and their targets."""
-    rng = np.random.default_rng(0)
-    z = rng.normal(size=(900, 3))
-    y = 1e4 + 500 * (z[:, 0] + np.sin(2 * z[:, 1]) + 0.3 * rng.normal(size=900))
-    return z * [1.0, 100.0, 1e-3] + [0.0, 5000.0, 1.0], y

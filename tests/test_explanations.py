@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from planted_system import mixed_units, planted, two_rules
+from planted_system import planted, two_rules
 
 from gt2lite import GT2Regressor
 from gt2lite.explanations import EVALUATIONS, input_places, walk_inputs
@@ -20,11 +20,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::gt2lite.regressor.NarrowEnvelopeWarning"),
     pytest.mark.filterwarnings("ignore::gt2lite.regressor.MissedLevelWarning"),
 ]
-
-
-@pytest.fixture(scope="module")
-def data():
-    return mixed_units()
 
 
 @pytest.fixture(scope="module")
@@ -56,13 +51,13 @@ def check_sums(reg, x, coverage=None, *, group=None, **options):
 def test_sums_are_exact_in_every_plane_and_for_every_method(data, fitted, how):
     X, y = data
     if isinstance(how, float):
-        for x in X[::90]:
+        for x in X[::300]:
             check_sums(fitted, x, alpha=how)
-        return
-    fitted.calibrate(X[500:700], y[500:700], how)
-    for coverage in (0.3, 0.8):
-        why = check_sums(fitted, X[800], coverage)
+    else:
+        fitted.calibrate(X[500:700], y[500:700], how)
+        why = check_sums(fitted, X[800], 0.8)
         assert why.lower_end.alpha == why.upper_end.alpha
+        assert fitted.explain(X[0]).coverage == 0.9
 
 
 def test_a_calibration_beyond_the_planes_adds_a_margin(data, fitted):
@@ -92,12 +87,11 @@ def test_each_bound_may_have_its_own_plane_or_be_open(data, fitted):
     assert why.lower_end.alpha == why.upper_end.alpha < 1  # shown for comparison
 
 
-@pytest.mark.parametrize("sides", ["both", "each"])
-def test_each_group_has_its_own_plane(data, fitted, sides):
+def test_each_group_has_its_own_plane(data, fitted):
     X, y = data
     groups = np.where(np.arange(200) % 2, "odd", "even")
     wild = y[500:700] + np.where(groups == "odd", 900, 0) * np.sin(np.arange(200))
-    fitted.calibrate(X[500:700], wild, "conformal", groups=groups, sides=sides)
+    fitted.calibrate(X[500:700], wild, groups=groups, sides="each")
     planes = {check_sums(fitted, X[3], 0.7, group=name).lower_end.alpha for name in ("odd", "even")}
     assert len(planes) == 2
     for group in (None, "neither"):
@@ -118,19 +112,16 @@ def test_bounds_take_the_firing_strength_of_the_plane_that_pulls_them_outwards(f
     assert why.estimate.alpha == min(fitted.recipe_.planes.alphas)
 
 
-def test_it_reads_as_a_sum():
+def test_it_reads_as_a_sum(data):
     # halfway between two rules of the same sets: half of 100 and half of 120
     why = two_rules().explain([15.0], alpha=1.0, target="load")
     lines = str(why).splitlines()
     assert lines[0] == "load: prediction 110.0, interval 110.0 to 110.0"
     assert lines[1] == "at x0 15.0"
     assert lines[2] == "prediction 110.0 = 0.50 * 100.0 (rule 1) + 0.50 * 120.0 (rule 2)"
-
-
-def test_printed_sums_hold_when_many_rules_are_added_up(data):
     X, y = data
     reg = GT2Regressor(n_rules=12, epochs=3).fit(X[:300], y[:300])
-    why = reg.explain(X[1], alpha=0.3)
+    why = reg.explain(X[1], alpha=0.3)  # some of the rules are added up
     text = re.sub(r"\n +", " ", str(why))
     for part in why.parts:
         line = next(line for line in text.splitlines() if line.startswith(f"{part.name} "))
@@ -139,8 +130,9 @@ def test_printed_sums_hold_when_many_rules_are_added_up(data):
         said = sum(float(w) * float(v) for w, v in terms) / sum(float(w) for w, _ in terms)
         assert abs(said - part.value) < 0.05 * reg.scaler_.y_std
     assert max(map(len, str(why).splitlines())) <= 100
-    assert len(why.table()) == 12
     assert_allclose(sum(row["upper bound weight"] for row in why.table()), 1)
+    for rule in reg.rules(X, top=None):
+        assert why.conditions[rule.number - 1] == rule.condition(5)
 
 
 def test_a_row_may_be_numbers_a_labelled_row_or_a_table():
@@ -155,17 +147,9 @@ def test_a_row_may_be_numbers_a_labelled_row_or_a_table():
     names = ["size", "age", "size"]  # of two columns with one name the order decides
     reg = planted([[0.0] * 3], [[1.0] * 3], [[1.0, -0.5, 3.0]], [0.3], names=names)
     row = pd.Series([11.0, 22.0, 13.0], index=names)
-    why = reg.explain(row, alpha=0.1)
-    assert why.prediction == reg.predict(row.to_frame().T)[0]
-    assert list(why.inputs.values()) == [11.0, 22.0, 13.0]
+    assert list(reg.explain(row, alpha=0.1).inputs.values()) == ["11.0", "22.0", "13.0"]
     with pytest.raises(ValueError, match="same order"):
         reg.explain(row.iloc[[1, 0, 2]], alpha=0.1)
-
-
-def test_rules_and_explanations_name_a_rule_in_the_same_words(data, fitted):
-    why = fitted.explain(data[0][3], alpha=0.1)
-    for rule in fitted.rules(data[0][500:]):
-        assert why.conditions[rule.number - 1] == rule.condition(5)
 
 
 def test_it_is_computed_whatever_numpy_does_about_underflow(data, fitted):
@@ -180,30 +164,16 @@ def test_it_is_computed_whatever_numpy_does_about_underflow(data, fitted):
     ("x", "options", "message"),
     [
         ([1.0, 2.0], {"alpha": 0.1}, "x must be a 1-D array of length 1"),
-        (["a"], {"alpha": 0.1}, "x must hold numbers"),
-        ([np.nan], {"alpha": 0.1}, "x contains NaN"),
-        ([[1.0], [2.0]], {"alpha": 0.1}, "one row, got 2"),
         (np.ones((3, 1)), {"alpha": 0.1}, "one row, got 3"),
         ([1.0], {"alpha": 0.001}, "alpha"),
         ([1.0], {"alpha": 0.1, "coverage": 0.9}, "coverage must be None if alpha"),
         ([1.0], {"alpha": 0.1, "group": "a"}, "group"),
+        ([1.0], {"alpha": 0.1, "system": 1}, "system"),
     ],
 )
 def test_bad_arguments_of_explain_are_named(x, options, message):
     with pytest.raises(ValueError, match=message):
         two_rules().explain(x, **options)
-
-
-def test_a_level_needs_a_calibration_and_must_be_one_number(data, fitted):
-    with pytest.raises(RuntimeError, match="calibrate"):
-        two_rules().explain([1.0])
-    X, y = data
-    fitted.calibrate(X[500:700], y[500:700], "conformal")
-    assert fitted.explain(X[0]).coverage == 0.9
-    with pytest.raises(ValueError, match="coverage"):
-        fitted.explain(X[0], coverage=[0.5, 0.9])
-    with pytest.raises(ValueError, match="group"):
-        fitted.explain(X[0], group="a")
 
 
 # ------------------------------------------------------------------------------- by inputs
@@ -220,22 +190,6 @@ def walk(f, x, background, places=None):
     places = [np.array([m]) for m in range(len(x))] if places is None else places
     found = walk_inputs(outputs, x, background, places)
     return *(value[..., 0] for value in found), sum(rows)
-
-
-def additive(Z):
-    return np.sin(Z[:, 0]) + Z[:, 1] ** 2 + 0 * Z[:, 2] + 3 * Z[:, 3]
-
-
-def test_effects_of_an_additive_function_are_its_terms():
-    rng = np.random.default_rng(0)
-    x, background = np.array([1.0, 2.0, 3.0, -1.0]), rng.normal(size=(100, 4))
-    found, errors, *_ = walk(additive, x, background)
-    z = background.T
-    means = [np.sin(z[0]).mean(), (z[1] ** 2).mean(), 0.0, 3 * z[3].mean()]
-    assert_allclose(found, np.array([np.sin(1.0), 4.0, 0.0, -3.0]) - means, atol=1e-12)
-    population = np.array([np.sin(1.0), 3.0, 0.0, -3.0])  # E sin(z) = 0, E z^2 = 1
-    assert (np.abs(found - population) <= 3 * errors).all()
-    assert found[2] == errors[2] == 0  # the unused input
 
 
 def test_effects_are_shapley_values_within_their_sampling_error():
@@ -257,7 +211,7 @@ def test_effects_are_shapley_values_within_their_sampling_error():
     assert np.abs(found - exact).max() < 0.05 * np.abs(exact).max()
 
 
-@pytest.mark.parametrize("G", [1, 2, 4, 11, 40, 200, 475])
+@pytest.mark.parametrize("G", [1, 2, 11, 475])
 def test_sums_are_exact_and_evaluations_bounded_for_any_number_of_inputs(G):
     rng = np.random.default_rng(G)
     x, background = rng.normal(size=G), rng.normal(size=(100, G))
@@ -295,9 +249,7 @@ def test_columns_of_one_input_change_together():
     assert len(found) == 2
 
 
-@pytest.mark.parametrize(
-    "together", [{"a": ["x7"]}, {"a": [9]}, {"a": [0], "b": [0]}, {"a": ["x0", "x0"]}, {"x1": [0]}]
-)
+@pytest.mark.parametrize("together", [{"a": ["x7"]}, {"a": [0], "b": [0]}, {"x1": [0]}])
 def test_bad_columns_of_inputs_are_named(together):
     with pytest.raises(ValueError, match="together"):
         input_places(["x0", "x1"], together)
@@ -342,24 +294,6 @@ def test_several_systems_are_explained_by_inputs_or_by_the_rules_of_each(data, e
     assert_allclose(found, np.log(expected) if kind == "log" else expected, rtol=1e-9)
 
 
-def test_the_same_seed_gives_the_same_numbers(data, ensembles):
-    X, y = data
-    first = ensembles["planes"].explain(X[700])
-    again = GT2Regressor(**ENSEMBLE).fit_calibrate(X[:600], y[:600]).explain(X[700])
-    assert str(first) == str(again)
-    assert_array_equal(first.contributions, again.contributions)
-
-
-def test_a_log_target_of_one_system_is_in_units_of_the_target(data):
-    X, y = data
-    reg = GT2Regressor(n_rules=3, epochs=5, target_transform="log").fit_calibrate(X[:600], y[:600])
-    why = reg.explain(X[700], target="price")
-    lower, upper = reg.predict_interval(X[700:701])
-    assert (why.prediction, why.lower, why.upper) == (reg.predict(X[700:701])[0], *lower, *upper)
-    assert why.estimate.weights @ why.consequents == pytest.approx(np.log(why.prediction))
-    assert str(why).startswith("price: ") and "(log(price)) = " in str(why)
-
-
 def test_a_loaded_estimator_has_the_same_rules_and_needs_a_background(data, ensembles, tmp_path):
     reg, X = ensembles["planes"], data[0]
     reg.save(tmp_path / "model.json")
@@ -368,42 +302,41 @@ def test_a_loaded_estimator_has_the_same_rules_and_needs_a_background(data, ense
     with pytest.raises(ValueError, match="background"):
         loaded.explain(X[700])
     found, expected = (one.explain(X[700], background=X[:50]) for one in (loaded, reg))
-    assert_array_equal(found.contributions, expected.contributions)
+    assert str(found) == str(expected)  # walks are the same each time
     assert loaded.explain(X[700], system=1).prediction == reg.explain(X[700], system=1).prediction
 
 
-def test_tables_escape_names_and_frames_hold_all_numbers(data):
-    pd = pytest.importorskip("pandas")
-    X = pd.DataFrame(data[0], columns=["<b>", "a", "c"])
-    reg = GT2Regressor(**ENSEMBLE).fit_calibrate(X[:600], data[1][:600])
-    for options in ({}, {"system": 0}, {"together": {"<i>": ["a", "c"]}}):
-        why = reg.explain(X.iloc[700], **options)
-        html = why._repr_html_()
-        assert "<b>" not in html and "<i>" not in html and "&lt;b&gt;" in html
-    assert list(why.to_frame().index) == [row["input"] for row in why.table()]
-    assert why.to_frame()["contribution"].sum() == pytest.approx(why.prediction - why.baseline)
-    with pytest.raises(ValueError, match="system"):
-        reg.explain(X.iloc[700], system=0, background=X)
-
-
 @pytest.mark.filterwarnings("ignore:column:UserWarning")  # rows outside the training range
-def test_columns_that_the_estimator_encodes_change_together(data):
+def test_columns_that_belong_together_are_one_input(data):
     pd = pytest.importorskip("pandas")
     X, y = data
     frame = pd.DataFrame({"size": X[:, 0], "city": ["Oslo", "Rome", "Bern"] * 300})
+    frame["garden"] = ["yes", "no", "no", "no"] * 225
     frame.loc[::7, "size"] = np.nan
     reg = GT2Regressor(**ENSEMBLE, columns="auto").fit_calibrate(frame[:600], y[:600])
     why = reg.explain(frame.iloc[701])
-    assert why.inputs.keys() == {"size", "city"} and why.inputs["city"] == frame["city"][701]
+    assert why.inputs.keys() == {"size", "city", "garden"}
+    assert (why.inputs["city"], why.inputs["garden"]) == ("Bern", "no")
+    assert re.search(r"garden (=|rather) (yes|no)", str(reg.rules(frame)))
     assert why.prediction == reg.predict(frame[701:702])[0]
-    assert why.baseline + why.contributions.sum() == pytest.approx(why.prediction, abs=1e-9)
-    assert len(reg.readable(frame, y, n_rules=2).rules(frame)) == 2
+    assert why.to_frame()["contribution"].sum() == pytest.approx(why.prediction - why.baseline)
+    assert list(why.to_frame().index) == [row["input"] for row in why.table()]
+    why = reg.explain(frame.iloc[701], together={"all": range(len(reg.columns_.names))})
+    assert_allclose(why.contributions, [why.prediction - why.baseline])
+    with pytest.raises(ValueError, match="system"):
+        reg.explain(frame.iloc[701], system=0, background=frame)
 
 
 # -------------------------------------------------------------------------------- readable
 
 
-def test_a_readable_system_imitates_the_ensemble_and_says_how_well(data, ensembles):
+@pytest.fixture
+def brief(monkeypatch):
+    """Train readable systems for a short time."""
+    monkeypatch.setattr("gt2lite.regressor.MIN_STEPS", 500)
+
+
+def test_a_readable_system_imitates_the_ensemble_and_says_how_well(data, ensembles, brief):
     X, y = data
     small = ensembles["log"].readable(X, y, n_rules=3)
     assert len(small.systems_) == 1 and len(small.rules(X)) == 3
@@ -411,20 +344,16 @@ def test_a_readable_system_imitates_the_ensemble_and_says_how_well(data, ensembl
     assert 0.9 < agreement <= 1 and -0.2 < loss < 0.5 and n_rows == 180
     assert (small.predict_interval(X)[0] > 0).all()  # a log target, too
     assert f"{agreement:.3f}" in str(small.fidelity_)
-    again = ensembles["log"].readable(X, y, n_rules=3)
-    assert again.fidelity_ == small.fidelity_
+    shuffled = np.random.default_rng(0).permutation(y)  # targets that it cannot predict
+    assert ensembles["log"].readable(X, shuffled, n_rules=3).fidelity_ != small.fidelity_
     assert not hasattr(small.fit(X, y), "fidelity_")
 
 
-def test_a_system_that_cannot_follow_says_so(data, ensembles):
-    X, y = data
-    followed = ensembles["planes"].readable(X, n_rules=4).fidelity_
-    shuffled = np.random.default_rng(0).permutation(y)
-    assert ensembles["planes"].readable(X, shuffled, n_rules=4).fidelity_ != followed
-    wave = GT2Regressor(n_rules=20, epochs=150, learning_rate=0.03, start="joint", n_systems=2)
-    Z = np.linspace(0, 1, 600)[:, None]
-    wave.fit_calibrate(Z, np.sin(25 * Z[:, 0]))
-    assert wave.readable(Z, n_rules=1).fidelity_.agreement < 0.5
+def test_a_system_that_cannot_follow_says_so(brief):
+    X = np.linspace(-1, 1, 500)[:, None]  # one rule is a line, which a valley is not
+    valley = GT2Regressor(n_rules=2, epochs=30, learning_rate=0.05)
+    valley.fit_calibrate(X, np.abs(X[:, 0]))
+    assert valley.readable(X, n_rules=1).fidelity_.agreement < 0.5
 
 
 def test_readable_refuses_few_rows_and_open_intervals(data, ensembles):

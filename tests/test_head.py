@@ -108,7 +108,7 @@ def test_the_system_may_be_an_ensemble_with_margins(made):
     assert first[0].formula() != second[0].formula()
     for options in ({}, {"system": 1}, {"background": X[:50]}):
         why = head.explain(X[3], **options)
-        assert why._repr_html_() and len(why.to_frame()) == len(why.table())
+        assert str(why) and len(why.to_frame()) == len(why.table())
         if not options.get("system"):
             assert (why.lower, why.upper) == pytest.approx((lower[3], upper[3]))
 
