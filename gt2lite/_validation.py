@@ -61,7 +61,6 @@ def between(name: str, value: Any, low: float, high: float, *, closed: bool = Fa
     >>> between("coverage", 0.9, 0, 1)
     0.9
     """
-
     if isinstance(value, np.floating):
         value = float(str(value))  # 0.3 of single or half precision means 0.3
     real = isinstance(value, Real) and not isinstance(value, bool)
