@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, NamedTuple, Self
@@ -48,7 +47,6 @@ FLAG_FROM = 0.05  # share of missing values from which a column marks them
 MOST_CATEGORIES = 30  # values with a column of their own
 RAREST, RAREST_SHARE = 3, 0.02  # rows that such a value needs
 MOST_RARE = 1_000  # rare values that are remembered
-LARGEST, LEAST_RANGE = 1e100, 1e-100
 BEYOND = 0.1  # of the training range: values farther outside are noted
 DATE_SPANS = {"month": 730, "weekday": 14, "hour": 2}
 """How many days of training it takes for a part of the time to be of use for later rows."""
@@ -420,10 +418,6 @@ class Encoded(NamedTuple):
     flags: list[str]  #: for each row what is unusual, such as "age: filled"; "" if nothing is
 
 
-def _plain(name: Any) -> str:
-    return " ".join(str(name).split()).casefold()
-
-
 class Columns:
     """All columns of a table, in their order."""
 
@@ -449,30 +443,19 @@ class Columns:
     def encode(self, frame: Frame) -> Encoded:
         """Return the inputs of the rows of a frame, and what is unusual about them.
 
-        Names that differ in case or spaces are matched. A missing column is unknown in all rows.
+        A missing column is unknown in all rows.
 
         Raises:
             TableError: the frame lacks most columns that the model uses.
         """
-        known = {column.name for column in self.columns}
-        alike = defaultdict(list)
-        for name in frame:
-            if name not in known:
-                alike[_plain(name)].append(name)
         lacking = [column.name for column in self.used if column.name not in frame]
-        # popped, so that one column of the frame is taken for one of the model at most
-        found = {name: alike.pop(_plain(name), []) for name in lacking}
-        renamed = {names[0]: name for name, names in found.items() if len(names) == 1}
-        notes = [f"column {old!r} was taken for {name!r}" for old, name in renamed.items()]
-        frame = frame.rename(columns=renamed)
-        lacking = [name for name in lacking if name not in frame]
         if 2 * len(lacking) > len(self.used):
             shown = ", ".join(map(repr, lacking[:8])) + ", ..." * (len(lacking) > 8)
             raise TableError(
                 f"the table lacks {len(lacking)} of the {len(self.used)} columns that the model "
                 f"uses: {shown}; it has {', '.join(map(repr, list(frame.columns)[:8]))}"
             )
-        parts, marks = [], []
+        parts, notes, marks = [], [], []
         for column in self.used:
             gap = pd.Series(None, index=frame.index, dtype=object)
             part, unusual, flags = column.encode(frame.get(column.name, gap))
@@ -614,9 +597,6 @@ def _learn_numbers(numbers: Series, kind: str, is_text: bool) -> Learned:
     low, high = float(numbers.min()), float(numbers.max())
     if numbers.nunique() < 2:
         return {}, "dropped: the same value in every training row"
-    if numbers.abs().max() > LARGEST or high - low < LEAST_RANGE:
-        reason = f"numbers beyond {LARGEST:g}, or a range below {LEAST_RANGE:g}"
-        return {}, f"dropped: {reason}; multiply it by a power of ten"
     if kind == "yes/no":
         return {"fill": [float(numbers.mean())], "low": low, "high": high}, "yes is 1, no is 0"
     words = "text that reads as numbers" if is_text else "number, used as it is"

@@ -198,7 +198,12 @@ def analyse(table: Frame, request: Request, log: Callable[[str], None], verbose:
             + (", or --log." if y_all.min() > 0 else ".")
         )
     found.warnings = find_warnings(frame, columns, sets, request)
-    found.warnings += find_drift(regressor, X_test, y, found.curve, main, request.time)
+    at = model.levels.index(main)
+    if request.time is not None and found.coverages[at].verdict == "too low":
+        found.warnings.append(
+            f"The data drift: {measure_drift(regressor, X_test, y, main)}. Calibrate again with "
+            "recent rows, or let levels adapt (gt2lite.adaptive.AdaptiveIntervals)."
+        )
     # The rules to read are those of a small system that imitates the model. Of fewer than 100
     # rows, the heaviest rules of the model's first system take their place.
     found.readable = small = regressor.readable(X_train, y_train) if len(y_train) >= 100 else None
@@ -289,12 +294,11 @@ def split_rows(frame: Frame, request: Request) -> tuple[Sets, list[str]]:
 
 
 def _check_levels(levels: Sequence[float], n_calibration: int) -> None:
-    needed = {level: fewest_samples(level) for level in levels}
-    if max(needed.values()) > n_calibration:
-        fine = " ".join(f"{level:g}" for level in levels if needed[level] <= n_calibration)
+    highest = max(levels)
+    if (needed := fewest_samples(highest)) > n_calibration:
         raise TableError(
-            f"levels: {percent(max(levels))}% needs {max(needed.values())} calibration rows, and "
-            f"{n_calibration} can calibrate: leave it out" + (f" (--levels {fine})" if fine else "")
+            f"levels: {percent(highest)}% needs {needed} calibration rows, and {n_calibration} can "
+            "calibrate: leave it out"
         )
 
 
@@ -539,23 +543,6 @@ def dependence(x: Array, y: Array, rng: np.random.Generator) -> float:
     ranks = np.searchsorted(ordered, y, side="right")
     above = n - np.searchsorted(ordered, y, side="left")
     return float(1 - n * np.abs(np.diff(ranks)).sum() / (2 * (above * (n - above)).sum()))
-
-
-def find_drift(
-    regressor: GT2Regressor,
-    X: Frame,
-    y: Array,
-    curve: Sequence[Coverage],
-    level: float,
-    time: str | None,
-) -> list[str]:
-    """Return a warning if rows are in the order of time and the latest are covered too rarely."""
-    if time is None or next(row for row in curve if row.level == level).verdict != "too low":
-        return []
-    return [
-        f"The data drift: {measure_drift(regressor, X, y, level)}. Calibrate again with recent "
-        "rows, or let levels adapt (gt2lite.adaptive.AdaptiveIntervals)."
-    ]
 
 
 def find_warnings(frame: Frame, columns: Columns, sets: Sets, request: Request) -> list[str]:
