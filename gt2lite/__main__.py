@@ -100,11 +100,11 @@ def _report(options: dict[str, Any]) -> tuple[Any, Path]:
 def _predict(options: dict[str, Any]) -> tuple[Any, Path]:
     """Return a function that predicts a table, and the file that it writes."""
     from gt2lite.model_file import write_files
-    from gt2lite.report import check_output, load, short_stem
+    from gt2lite.report import check_output, load
     from gt2lite.report.model import frame_to_csv
 
     table = options["table"]
-    out = Path(options["out"] or f"{short_stem(table)}_predictions.csv")
+    out = Path(options["out"] or f"{Path(table).name.split('.')[0]}_predictions.csv")
 
     def run() -> None:
         check_output(out, [table, options["model"]], options["overwrite"])

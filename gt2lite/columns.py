@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, NamedTuple, Self
@@ -314,23 +315,23 @@ class Column:
 
     def __post_init__(self) -> None:
         """Check the values: they may come from a file."""
-        texts = [self.name, self.treatment, *self.categories, *self.rare]
+        texts = (self.name, self.treatment, *self.categories, *self.rare)
         numbers = (*self.fill, self.low, self.high)
-        checks = {
-            "kind": self.kind in KINDS,
-            "text": all(isinstance(text, str) for text in texts),
-            "identifier": self.identifier in ("", "unique", "repeats"),
-            "numbers": all(isinstance(n, (int, float)) and np.isfinite(n) for n in numbers),
-            "flags": isinstance(self.used, bool) and isinstance(self.flag, bool),
-            "parts": set(self.parts) <= set(DATE_PARTS),
-            "date_format": self.date_format is None or self.date_format in DATE_FORMATS,
-        }
-        if self.used and all(checks.values()):
-            names = self.input_names()
-            checks["kind"] = self.kind != "text" and bool(names)
-            checks["fill"] = len(self.fill) + self.flag == len(names)
-        if wrong := [name for name, good in checks.items() if not good]:
-            raise ValueError(f"invalid specification of column {self.name!r}: {', '.join(wrong)}")
+        valid = (
+            self.kind in KINDS
+            and all(isinstance(text, str) for text in texts)
+            and self.identifier in ("", "unique", "repeats")
+            and all(isinstance(n, (int, float)) and np.isfinite(n) for n in numbers)
+            and isinstance(self.used, bool)
+            and isinstance(self.flag, bool)
+            and set(self.parts) <= set(DATE_PARTS)
+            and self.date_format in (None, *DATE_FORMATS)
+        )
+        if valid and self.used:
+            n_inputs = len(self.input_names())
+            valid = self.kind != "text" and 0 < n_inputs == len(self.fill) + self.flag
+        if not valid:
+            raise ValueError(f"invalid specification of column {self.name!r}")
 
     @property
     def coded(self) -> list[str]:
@@ -356,14 +357,7 @@ class Column:
         flags = np.full(len(read), "", dtype=object)
         words = [w if w and w.lower() not in SOFT_MARKS else "" for w in as_text(values[missing])]
         flags[missing] = [f"{w!r} unreadable, filled" if w else "filled" for w in words]
-        notes = []
-        if unread := list(filter(None, words)):
-            notes.append(
-                f"{len(unread):,} value(s) such as {unread[0]!r} cannot be read as "
-                f"{self.kind}{_written(self.date_format)} and count as missing"
-            )
-        if (n_gaps := words.count("")) and not self.flag:
-            notes.append(f"{n_gaps:,} missing value(s) filled")
+        far = 0
         if self.kind == "category":
             inputs = np.array([read == category for category in self.coded], dtype=float)
             inputs = inputs.reshape(len(self.coded), len(read)).T
@@ -371,13 +365,6 @@ class Column:
             flags[new] = [f"{value!r} unknown" for value in read[new]]
             if not self.rare:
                 unknown = missing | new
-            if new.any():
-                shown = [repr(value) for value in sorted(set(read[new]))]
-                notes.append(
-                    f"{new.sum():,} row(s) hold {', '.join(shown[:3])}"
-                    f"{', ...' if len(shown) > 3 else ''}, never seen in training: treated as "
-                    + ("any other rare value" if self.rare else "unknown")
-                )
         elif self.kind == "date":
             inputs = np.column_stack([date_part(read, part) for part in self.parts])
         else:
@@ -387,17 +374,20 @@ class Column:
             numbers = np.where(missing, self.low, numbers)
             flags[numbers < self.low] = "below the training range"
             flags[numbers > self.high] = "above the training range"
-            beyond = BEYOND * (self.high - self.low)
-            far = (numbers < self.low - beyond) | (numbers > self.high + beyond)
-            if far.any() and self.kind == "number":
-                notes.append(
-                    f"{far.sum():,} row(s) lie far outside the training range, "
-                    f"{self.low:g} to {self.high:g}"
-                )
+            room = BEYOND * (self.high - self.low) if self.kind == "number" else np.inf
+            far = int(((numbers < self.low - room) | (numbers > self.high + room)).sum())
         inputs[unknown] = self.fill
         if self.flag:
             inputs = np.column_stack([inputs, missing])
-        notes = [f"column {self.name!r}: {note}" for note in notes]
+        counts = Counter(flag for flag in flags if not flag.endswith("range"))
+        expected = {"", "filled"} if self.flag else {""}
+        notes = [f"{flag} in {n:,} row(s)" for flag, n in counts.items() if flag not in expected]
+        notes[3:] = ["..."] if len(notes) > 3 else []
+        if far:
+            notes.append(
+                f"far outside the training range, {self.low:g} to {self.high:g}, in {far:,} row(s)"
+            )
+        notes = [f"column {self.name!r}: {'; '.join(notes)}"] if notes else []
         return inputs, notes, [f"{self.name}: {flag}" if flag else "" for flag in flags]
 
 

@@ -161,12 +161,7 @@ def default_folder(table: str | os.PathLike[str]) -> Path:
     >>> default_folder("data/houses.csv").name
     'houses_report'
     """
-    return Path(f"{short_stem(table)}_report")
-
-
-def short_stem(path: str | os.PathLike[str]) -> str:
-    """Return the name of a file without what follows a point, of at most 200 bytes."""
-    return Path(path).name.split(".")[0].encode()[:200].decode(errors="ignore")
+    return Path(f"{Path(table).name.split('.')[0]}_report")
 
 
 def check_output(path: Path, inputs: Sequence[str], overwrite: bool) -> None:

@@ -115,13 +115,7 @@ def _read_file(path: Path, column: str | None, sheet: str | None) -> tuple[Frame
             sheets = pd.read_excel(path, sheet_name=None, **cells)
         else:
             content = path.read_bytes()
-    except ImportError as error:
-        needed = "openpyxl" if suffix in _EXCEL else "pyarrow"
-        raise TableError(
-            f"{path.name} needs {needed}, which is not installed: pip install {needed}, "
-            "or save the table as CSV"
-        ) from error
-    except Exception as error:  # of many kinds: damaged files
+    except Exception as error:  # damaged, or openpyxl or pyarrow is not installed
         raise TableError(f"{path.name} cannot be read: {error}") from error
     if suffix in _EXCEL:
         return _choose_sheet(sheets, path, column, sheet)
@@ -193,12 +187,10 @@ def read_csv(content: bytes, name: str = "the file") -> tuple[Frame, list[str]]:
 def _decode(content: bytes) -> tuple[str, str]:
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         return content.decode("utf-16", errors="replace"), "UTF-16"
-    for encoding, shown in (("utf-8-sig", "UTF-8"), ("cp1252", "Windows-1252")):
-        try:
-            return content.decode(encoding), shown
-        except UnicodeDecodeError:
-            continue
-    return content.decode("latin-1"), "Latin-1"
+    try:
+        return content.decode("utf-8-sig"), "UTF-8"
+    except UnicodeDecodeError:
+        return content.decode("cp1252", errors="replace"), "Windows-1252"
 
 
 def _reader(lines: Any, separator: str) -> Any:
