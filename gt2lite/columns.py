@@ -516,9 +516,9 @@ def specify(
         kind, date_format = find_kind(values)
         if name == time and kind != "date":
             roles[name] = "the order in time: not an input, because new rows lie beyond it"
-        reason, identifier = (
-            ("", "") if name in (*roles, *keep) else _find_useless(name, values, kind)
-        )
+        reason, identifier = "", ""
+        if name not in roles and name not in keep:
+            reason, identifier = _find_useless(name, values, kind)
         if name in roles or reason:
             words = roles.get(name, f"dropped: {reason}")
             columns.append(Column(name, kind, False, words, identifier, date_format=date_format))
@@ -534,18 +534,15 @@ def specify(
             if ambiguous:
                 words += ". Day and month could be the other way round: check it"
         elif kind == "text":
-            words = (
-                f"dropped: text with {read.nunique():,} different values, too many for categories"
-            )
-            learned = {}
+            learned, n_texts = {}, read.nunique()
+            words = f"dropped: text with {n_texts:,} different values, too many for categories"
         else:
             learned, words = _learn_numbers(read, kind, is_textual(values))
             fill = f"{learned['fill'][0]:g}" if learned else ""
         if learned and read.isna().any():
             words += f"; missing values become {fill}" + ", and a column marks them" * flag
-        learned |= {"flag": flag} if learned else {}
-        used = bool(learned)
-        columns.append(Column(name, kind, used, words, date_format=date_format, **learned))
+        fields = {"flag": flag} | learned if learned else {}
+        columns.append(Column(name, kind, bool(learned), words, date_format=date_format, **fields))
     return Columns(columns)
 
 

@@ -272,8 +272,8 @@ def split_rows(frame: Frame, request: Request) -> tuple[Sets, list[str]]:
         n_train, n_calibration, n_test = (len(set(labels[rows])) for rows in parts)
         if (n_groups := len(set(labels))) < FEWEST_GROUPS or min(map(len, parts)) < 10:
             raise TableError(
-                f"groups: column {request.groups!r} has {n_groups} groups, too few or too large for "
-                f"three sets: it takes {FEWEST_GROUPS}, and 10 rows in each set; leave --groups out"
+                f"groups: column {request.groups!r} has {n_groups} groups, too few or too large "
+                f"for three sets: it takes {FEWEST_GROUPS}, and 10 rows in each; leave --groups out"
             )
         note = (
             f"Whole groups of {request.groups!r} stay together: {n_train} train, {n_calibration} "

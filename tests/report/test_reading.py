@@ -12,15 +12,8 @@ from gt2lite.report.reading import read_csv
 EXPECTED = pd.DataFrame({"größe": [1.5, 2.5], "art": ["ä", "b"]})
 
 
-DIALECTS = [
-    ("utf-8", ",", "."),
-    ("utf-8-sig", ";", ","),
-    ("latin-1", "\t", ","),
-    ("utf-16", "|", "."),
-]
-
-
-@pytest.mark.parametrize(("encoding", "separator", "decimal"), DIALECTS)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1", "utf-16"])
+@pytest.mark.parametrize(("separator", "decimal"), [(";", ","), ("|", ".")])
 def test_any_dialect_gives_the_same_table(encoding, separator, decimal):
     rows = [["größe", "art"], [f"1{decimal}5", "ä"], [f"2{decimal}5", "b"]]
     text = "\n".join(separator.join(row) for row in rows)
@@ -36,11 +29,7 @@ def test_any_dialect_gives_the_same_table(encoding, separator, decimal):
         (b"Report of May\n\na;b\n1;2\n3;4\n5;6\n", {"a": [1, 3, 5], "b": [2, 4, 6]}, "1 line"),
         (b"a\n1\n2\n", {"a": [1, 2]}, "Separator"),
         (b"a b\n1 2\n3 4\n", {"a": [1, 3], "b": [2, 4]}, "space"),
-        (
-            b"north,1\nsouth,2\nwest,3\n",
-            {"column 1": ["north", "south", "west"], "column 2": [1, 2, 3]},
-            "no names",
-        ),
+        (b"N,1\nS,2\nW,3\n", {"column 1": [*"NSW"], "column 2": [1, 2, 3]}, "no names"),
         (b'a,b\n"x, y",1\n"z, w",2\n', {"a": ["x, y", "z, w"], "b": [1, 2]}, "comma"),
         (b"a,b\n1,?\n2,3\n", {"a": [1, 2], "b": [None, 3]}, "comma"),
         (b"1,5;2,5\n3,5;4,5\n", {"column 1": [1.5, 3.5], "column 2": [2.5, 4.5]}, "semicolon"),
@@ -52,13 +41,6 @@ def test_headers_other_lines_quotes_and_gaps_are_recognised(content, expected, n
     frame, notes = read_csv(content)
     pd.testing.assert_frame_equal(frame, pd.DataFrame(expected), check_dtype=False)
     assert any(note in line for line in notes)
-
-
-def test_an_excel_file_gives_the_same(tmp_path):
-    frame = pd.DataFrame({"a": [1.5, None], "b": ["x", "y"], "zip": ["01067", "10115"]})
-    frame.to_excel(tmp_path / "t.xlsx", index=False)
-    found = read(tmp_path / "t.xlsx").frame
-    pd.testing.assert_frame_equal(found.reset_index(drop=True), frame, check_dtype=False)
 
 
 def test_rows_of_a_file_are_counted_from_1_and_names_are_unique(tmp_path):
@@ -144,9 +126,11 @@ def test_the_sheet_with_the_target_is_read(tmp_path):
     path = tmp_path / "t.xlsx"
     with pd.ExcelWriter(path) as file:
         pd.DataFrame({"x": ["see below"]}).to_excel(file, sheet_name="Notes", index=False)
-        pd.DataFrame({"y": [1, 2]}).to_excel(file, sheet_name="Data", index=False)
+        frame = pd.DataFrame({"y": [1.5, None], "b": ["x", "y"], "zip": ["01067", "10115"]})
+        frame.to_excel(file, sheet_name="Data", index=False)
     found = read(path, "y")
-    assert list(found.frame) == ["y"] and "Sheet 'Data' was read, not 'Notes'" in found.notes[1]
+    pd.testing.assert_frame_equal(found.frame.reset_index(drop=True), frame, check_dtype=False)
+    assert "Sheet 'Data' was read, not 'Notes'" in found.notes[1]
     assert list(read(path, "y", sheet="Notes").frame) == ["x"]
     with pytest.raises(TableError, match="'Notes', 'Data'"):
         read(path, sheet="other")
