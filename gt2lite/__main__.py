@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,15 +25,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"gt2lite {__version__}\n")
         parser.print_help()
         return 0
-    before: Any = None
-    result: Any = None
+    begun, result = time.time_ns(), Path()
     try:
         run, result = _report(options) if command == "report" else _predict(options)
-        before = _state(result)
         run()
     except KeyboardInterrupt:
         # Files take their names all at once, so that one of them tells whether it was too late.
-        written = before is not None and _state(result) != before
+        written = result.is_file() and result.stat().st_mtime_ns >= begun
         after = "everything was written before" if written else "nothing was written"
         print(f"gt2lite: stopped, {after}", file=sys.stderr)
         return 130
@@ -45,15 +44,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"gt2lite: {words}", file=sys.stderr)
         return 1
     return 0
-
-
-def _state(path: Path) -> tuple[int, int]:
-    """Return numbers that are others after a file was written."""
-    try:
-        found = path.stat()
-    except OSError:
-        return 0, 0
-    return found.st_ino, found.st_mtime_ns
 
 
 def _bound(text: str) -> float | None:
@@ -109,15 +99,14 @@ def _report(options: dict[str, Any]) -> tuple[Any, Path]:
 
 def _predict(options: dict[str, Any]) -> tuple[Any, Path]:
     """Return a function that predicts a table, and the file that it writes."""
-    from gt2lite.model_file import check_writable, write_files
-    from gt2lite.report import check_output, load, short_stem
+    from gt2lite.model_file import write_files
+    from gt2lite.report import check_output, load
     from gt2lite.report.model import frame_to_csv
 
     table = options["table"]
-    out = Path(options["out"] or f"{short_stem(table)}_predictions.csv")
+    out = Path(options["out"] or f"{Path(table).name.split('.')[0]}_predictions.csv")
 
     def run() -> None:
-        check_writable(out)
         check_output(out, [table, options["model"]], options["overwrite"])
         model = load(options["model"])
         levels, with_inputs = options["levels"], options["with_inputs"]

@@ -49,13 +49,8 @@ def whole(name: str, value: Any, low: int = 1, high: int = 10**9) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral) or value < low:
         raise ValueError(f"{name} must be a whole number of at least {low}, got {value!r}")
     if int(value) > high:
-        raise ValueError(f"{name} must be a whole number of at most {high}, got {_short(value)}")
+        raise ValueError(f"{name} must be a whole number of at most {high}, got {value!r:.40}")
     return int(value)
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else f"{text[:20]}... ({len(text)} digits)"
 
 
 def between(name: str, value: Any, low: float, high: float, *, closed: bool = False) -> float:
@@ -66,19 +61,15 @@ def between(name: str, value: Any, low: float, high: float, *, closed: bool = Fa
     >>> between("coverage", 0.9, 0, 1)
     0.9
     """
-
-    def inside(x: Any) -> bool:
-        return bool(low <= x <= high if closed else low < x < high)
-
-    ok = isinstance(value, Real) and not isinstance(value, bool)
     if isinstance(value, np.floating):
         value = float(str(value))  # 0.3 of single or half precision means 0.3
+    real = isinstance(value, Real) and not isinstance(value, bool)
     # as a float it may be the bound itself: the fraction 1 / 10**400 becomes 0
-    if not (ok and inside(value) and inside(float(value))):
+    if not (real and low <= value <= high) or (float(value) in (low, high) and not closed):
         brackets = "[]" if closed else "()"
         raise ValueError(
             f"{name} must be a number in {brackets[0]}{low:g}, {high:g}{brackets[1]}, "
-            f"got {_short(value)}"
+            f"got {value!r:.60}"
         )
     return float(value)
 
@@ -147,53 +138,36 @@ def numbers(name: str, value: Any) -> Array:
 
     Text, dates, time spans and masked cells are refused even if Python could convert them.
     """
-    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
-        where = np.argwhere(np.ma.getmaskarray(value))
-        raise ValueError(
-            f"{name} has {len(where)} masked cells, the first at index {_index(where[0])}: fill "
-            "them or drop their rows"
-        )
+    if np.ma.is_masked(value):
+        raise ValueError(f"{name} has masked cells: fill them or drop their rows")
     try:
         array = np.asarray(value)
-        if np.iscomplexobj(array):
-            raise ValueError(f"Complex data not supported: {name} must hold real numbers")
-        _refuse_non_numbers(name, array)
-        with np.errstate(over="ignore"):  # a value too large for a float becomes infinity
-            # one order in memory, because sums depend on it in their last bits
-            return np.asarray(array, dtype=float, order="C")
+        kind, where = _KINDS.get(array.dtype.kind, "numbers"), ""
+        if array.dtype.kind == "O":
+            for index, item in np.ndenumerate(array):
+                if (kind := _kind(item)) in _KINDS.values():
+                    where = f" ({item!r:.40} at index {_index(index)})"
+                    break
+        if kind not in _KINDS.values():
+            with np.errstate(over="ignore"):  # a value too large for a float becomes infinity
+                # one order in memory, because sums depend on it in their last bits
+                return np.asarray(array, dtype=float, order="C")
     except (TypeError, ValueError, OverflowError) as error:
-        if str(error).startswith(("Complex data", f"{name} ")):
-            raise
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"{name} must hold numbers only: {error}") from None
+        sort = TypeError if isinstance(error, TypeError) else ValueError
+        raise sort(f"{name} must hold numbers only: {error}") from None
+    refused = "Complex data not supported: " if kind == "complex numbers" else ""
+    raise ValueError(f"{refused}{name} must hold real numbers only, got {kind}{where}: {_WAY_OUT}")
 
 
-_TEXT = (str, bytes, bytearray, memoryview, UserString)  # float() would read them
-_KINDS = {"M": "dates", "m": "time spans", "S": "text", "U": "text", "V": "records"}  # of dtypes
-_WAYS_OUT = {
-    "text": "convert it to numbers first, such as a column of 0 and 1 for each value",
-    "dates": "convert them to numbers first, such as days since a start",
-    "time spans": "convert them to numbers first, such as seconds",
-    "objects": "convert them to numbers or drop the column",
-    "records": "pass a plain 2-D array",
-    "masked": "fill it or drop its row",
+_KINDS = {  # by the letter of a dtype
+    "M": "dates",
+    "m": "time spans",
+    "S": "text",
+    "U": "text",
+    "V": "records",
+    "c": "complex numbers",
 }
-
-
-def _refuse_non_numbers(name: str, array: NDArray[Any]) -> None:
-    if kind := _KINDS.get(array.dtype.kind):
-        raise ValueError(f"{name} must hold numbers only, got {kind}: {_WAYS_OUT[kind]}")
-    if array.dtype.kind != "O":
-        return
-    for where, item in np.ndenumerate(array):
-        if isinstance(item, (complex, np.complexfloating)):
-            raise ValueError(f"Complex data not supported: {name} must hold real numbers")
-        kind = "masked" if item is np.ma.masked else _kind(item)
-        if kind in ("text", "dates", "time spans", "masked"):
-            raise ValueError(
-                f"{name} must hold numbers only, got {item!r} at index {_index(where)}, "
-                f"which is {kind}: {_WAYS_OUT[kind]}"
-            )
+_WAY_OUT = "convert to numbers first, such as 0 and 1 for text, days since a start for dates"
 
 
 def _index(where: Any) -> Any:
@@ -264,7 +238,7 @@ def read_target(y: Any, n_rows: int, owner: str = "GT2Regressor") -> Array:
     try:
         values = finite("y", numbers("y", y))
     except (TypeError, ValueError):
-        if hasattr(y, "to_list") and (words := _trouble(y.to_list())):
+        if hasattr(y, "to_list") and (words := _trouble(y)):
             raise ValueError(f"y {words}") from None
         raise
     if values.ndim == 2 and values.shape[1] == 1:
@@ -345,16 +319,16 @@ def _column_names(X: Any) -> Names | None:
 
 
 def _name_trouble(found: list[str], wanted: list[str]) -> str:
-    def listed(title: str, names: list[str]) -> str:
-        shown = [f"- {name}" for name in names[:5]] + ["- ..."] * (len(names) > 5)
-        return "\n".join([title, *shown, ""])
-
+    """Return how names of columns differ, in the words of scikit-learn."""
     message = "The feature names should match those that were passed during fit.\n"
     unseen, missing = sorted(set(found) - set(wanted)), sorted(set(wanted) - set(found))
-    if unseen:
-        message += listed("Feature names unseen at fit time:", unseen)
-    if missing:
-        message += listed("Feature names seen at fit time, yet now missing:", missing)
+    for title, names in (
+        ("Feature names unseen at fit time:", unseen),
+        ("Feature names seen at fit time, yet now missing:", missing),
+    ):
+        if names:
+            shown = [f"- {name}" for name in names[:5]] + ["- ..."] * (len(names) > 5)
+            message += "\n".join([title, *shown, ""])
     if not unseen and not missing:
         message += "Feature names must be in the same order as they were in fit.\n"
     return message
@@ -362,13 +336,10 @@ def _name_trouble(found: list[str], wanted: list[str]) -> str:
 
 def _column_trouble(X: Any) -> str | None:
     """Return the first column of a data frame that is not numeric, and why; else None."""
-    names = getattr(X, "columns", None)
-    if names is None:
-        return None
     found = {}
-    for j, name in enumerate(names):
+    for j, name in enumerate(getattr(X, "columns", ())):
         column = X.iloc[:, j] if hasattr(X, "iloc") else X[name]
-        if hasattr(column, "to_list") and (words := _trouble(column.to_list())):
+        if words := _trouble(column):
             found[repr(name)] = words
     if not found:
         return None
@@ -379,7 +350,7 @@ def _column_trouble(X: Any) -> str | None:
     return f"column {first} {words} (likewise: {shown})"
 
 
-def _trouble(items: Iterable[Any]) -> str | None:
+def _trouble(column: Any) -> str | None:
     """Return why a column is not numeric, with the first such row, counted from 0; else None.
 
     >>> _trouble([1.5, None, 2, float("nan")])
@@ -387,19 +358,15 @@ def _trouble(items: Iterable[Any]) -> str | None:
     >>> _trouble([1, True, 2.5]) is None
     True
     """
-    places: dict[str, list[tuple[int, Any]]] = {}
-    for i, item in enumerate(items):
-        if (kind := _kind(item)) != "number":
-            places.setdefault(kind, []).append((i, item))
-    for kind, way in _WAYS_OUT.items():  # the first in this order
-        if kind in places:
-            row, item = places[kind][0]
-            shown = str(item) if kind in ("dates", "time spans") else repr(item)
-            return f"holds {kind} ({shown[:40]} in row {row}): {way}"
+    kinds = [_kind(item) for item in column]
+    for row, (kind, item) in enumerate(zip(kinds, column, strict=True)):
+        if kind not in ("number", "missing", "infinite"):
+            shown = repr(item) if kind == "text" else str(item)
+            return f"holds {kind} ({shown:.40} in row {row}): {_WAY_OUT}"
     for kind in ("missing", "infinite"):
-        if kind in places:
-            n, row = len(places[kind]), places[kind][0][0]
+        if n := kinds.count(kind):
             some = f"{n} {kind} value" + "s" * (n > 1)
+            row = kinds.index(kind)
             return f"has {some}, the first in row {row}: fill them or drop those rows"
     return None
 
@@ -407,10 +374,14 @@ def _trouble(items: Iterable[Any]) -> str | None:
 def _kind(item: Any) -> str:
     if item is None or type(item).__name__ in ("NAType", "NaTType"):  # those of pandas
         return "missing"
-    if isinstance(item, _TEXT):
+    if isinstance(item, (str, bytes, bytearray, memoryview, UserString)):  # float() reads them
         return "text"
-    if isinstance(item, (date, timedelta, np.datetime64, np.timedelta64)):
-        return "time spans" if isinstance(item, (timedelta, np.timedelta64)) else "dates"
+    if isinstance(item, (timedelta, np.timedelta64)):
+        return "time spans"
+    if isinstance(item, (date, np.datetime64)):
+        return "dates"
+    if isinstance(item, (complex, np.complexfloating)):
+        return "complex numbers"
     try:
         value = float(item)
     except OverflowError:

@@ -48,9 +48,7 @@ FLAG_FROM = 0.05  # share of missing values from which a column marks them
 MOST_CATEGORIES = 30  # values with a column of their own
 RAREST, RAREST_SHARE = 3, 0.02  # rows that such a value needs
 MOST_RARE = 1_000  # rare values that are remembered
-LARGEST, LEAST_RANGE = 1e100, 1e-100
 BEYOND = 0.1  # of the training range: values farther outside are noted
-SURPRISE = 1e-3  # probability of so few coincidences from which values number things
 DATE_SPANS = {"month": 730, "weekday": 14, "hour": 2}
 """How many days of training it takes for a part of the time to be of use for later rows."""
 
@@ -60,10 +58,10 @@ _NO = {"no", "false", "nein", "non", "n", "f", "falsch", "faux"}
 SOFT_MARKS = {"none", "missing", "unknown"}
 """Words that mean a gap among numbers and dates, and a category of their own among text."""
 
-_NAMES_ROWS = re.compile(r"(?:^|[\W_])(id|ids|uuid|guid|nr)(?:$|[\W_])|^unnamed\b")
-_MAY_NAME_ROWS = re.compile(r"(?:^|[\W_])(no|num|number|index|key|row|rowname|rownames|code)$")
-_COUNTS_THINGS = re.compile(r"(?:^|[\W_])(no|nr|num|number)[\W_]*of(?:$|[\W_])")
-_CAMEL = re.compile(r"[a-z](Id|ID|Nr)$")
+_NAMES_ROWS = re.compile(
+    r"(?i:(?:^|[\W_])(?:ids?|uuid|guid)(?:$|[\W_])|(?:^|[\W_])nr\W*$|^unnamed\b)|[a-z](?:Id|ID|Nr)$"
+)
+_MAY_NAME_ROWS = re.compile(r"(?i:(?:^|[\W_])(?:no|num|number|index|key|row|rownames?|code)$)")
 _DECORATION = re.compile(r"^[€$£]\s*|\s*[%€$£]$")
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 CODE = re.compile(r"0\d+", re.ASCII)  # digits with leading zeros
@@ -261,10 +259,11 @@ def find_identifier(name: str, values: Series, kind: str) -> tuple[str, str] | N
 
     Texts are an identifier if (nearly) every row has another one. Whole numbers are one
 
-    - if they coincide less often than any measured quantity would. Of n independent values among
-      R possible ones, at least n (n - 1) / 2 R pairs are expected to coincide, whatever their
-      distribution: this is the least for even odds. Numbers of rows, also shuffled, with gaps or
-      in steps of ten, hardly coincide; incomes and populations do, or have a wide range R;
+    - if they coincide far less often than any measured quantity would. Of n independent values
+      among R possible ones, at least n (n - 1) / 2 R pairs are expected to coincide, whatever
+      their distribution; fewer than an eighth of seven or more are too few for chance. Numbers of
+      rows, also shuffled, with gaps or in steps of ten, hardly coincide; incomes and populations
+      do, or have a wide range R;
     - if the name says so: "customer_id" always, "house number" or "row" only if (nearly) every
       row has another value, "number of rooms" never.
 
@@ -272,37 +271,23 @@ def find_identifier(name: str, values: Series, kind: str) -> tuple[str, str] | N
     points out that every value differs), and numbers that rise by design, such as years, one row
     each, or ranks, are left out. `specify` has `keep` and `drop` for both.
     """
-    from scipy.stats import poisson  # which comes with the extra for reports
-
     present = as_text(values).dropna() if is_textual(values) else values.dropna()
     n, n_unique = len(present), present.nunique()
-    if n < 3:
-        return None
     nearly = n_unique >= MOSTLY * n
     sort = "unique" if nearly else "repeats"
-    if kind in ("text", "category"):
-        return (sort, "a different text in nearly every row") if nearly else None
-    if kind != "number":
+    if n < 3 or kind in ("yes/no", "date"):
         return None
-    numbers = as_numbers(present).dropna().to_numpy()
+    if kind != "number":
+        return (sort, "a different text in nearly every row") if nearly else None
+    numbers, counts = np.unique(as_numbers(present).dropna(), return_counts=True)
     if (numbers % 1 != 0).any() or np.abs(numbers).max(initial=0) > 2**53:
         return None
-    if (np.diff(numbers) == 1).all():
-        return sort, "it counts the rows"
-    steps = np.diff(np.unique(numbers)).astype(np.int64)
-    step = np.gcd.reduce(steps) if len(steps) else 1
-    n_possible = float(steps.sum() / step + 1)
-    pairs = sum(count * (count - 1) / 2 for count in Counter(numbers.tolist()).values())
-    if nearly and poisson.cdf(pairs, n * (n - 1) / 2 / n_possible) < SURPRISE:
+    steps = np.diff(numbers).astype(np.int64)
+    n_possible = steps.sum() / np.gcd.reduce(steps) + 1 if len(steps) else 1
+    expected = n * (n - 1) / 2 / n_possible
+    if nearly and expected > 7 and (counts * (counts - 1) / 2).sum() < expected / 8:
         return sort, "whole numbers that hardly coincide, as numbers of rows do"
-    plain = name.lower()
-    if n_unique <= 20 or _COUNTS_THINGS.search(plain):
-        return None
-    if (
-        _NAMES_ROWS.search(plain)
-        or _CAMEL.search(name)
-        or (nearly and _MAY_NAME_ROWS.search(plain))
-    ):
+    if n_unique > 20 and (_NAMES_ROWS.search(name) or (nearly and _MAY_NAME_ROWS.search(name))):
         return sort, "whole numbers, and its name suggests it"
     return None
 
@@ -330,23 +315,23 @@ class Column:
 
     def __post_init__(self) -> None:
         """Check the values: they may come from a file."""
-        texts = [self.name, self.treatment, *self.categories, *self.rare]
+        texts = (self.name, self.treatment, *self.categories, *self.rare)
         numbers = (*self.fill, self.low, self.high)
-        checks = {
-            "kind": self.kind in KINDS,
-            "text": all(isinstance(text, str) for text in texts),
-            "identifier": self.identifier in ("", "unique", "repeats"),
-            "numbers": all(isinstance(n, (int, float)) and np.isfinite(n) for n in numbers),
-            "flags": isinstance(self.used, bool) and isinstance(self.flag, bool),
-            "parts": set(self.parts) <= set(DATE_PARTS),
-            "date_format": self.date_format is None or self.date_format in DATE_FORMATS,
-        }
-        if self.used and all(checks.values()):
-            names = self.input_names()
-            checks["kind"] = self.kind != "text" and bool(names)
-            checks["fill"] = len(self.fill) + self.flag == len(names)
-        if wrong := [name for name, good in checks.items() if not good]:
-            raise ValueError(f"invalid specification of column {self.name!r}: {', '.join(wrong)}")
+        valid = (
+            self.kind in KINDS
+            and all(isinstance(text, str) for text in texts)
+            and self.identifier in ("", "unique", "repeats")
+            and all(isinstance(n, (int, float)) and np.isfinite(n) for n in numbers)
+            and isinstance(self.used, bool)
+            and isinstance(self.flag, bool)
+            and set(self.parts) <= set(DATE_PARTS)
+            and self.date_format in (None, *DATE_FORMATS)
+        )
+        if valid and self.used:
+            n_inputs = len(self.input_names())
+            valid = self.kind != "text" and 0 < n_inputs == len(self.fill) + self.flag
+        if not valid:
+            raise ValueError(f"invalid specification of column {self.name!r}")
 
     @property
     def coded(self) -> list[str]:
@@ -368,61 +353,42 @@ class Column:
     def encode(self, values: Series) -> tuple[Array, list[str], list[str]]:
         """Return the inputs (N, K) that values of this column become, notes, and N flags."""
         read = read_as(self.kind, values, self.date_format)
-        missing = read.isna().to_numpy()
-        unknown = missing
+        missing = unknown = read.isna().to_numpy()
+        flags = np.full(len(read), "", dtype=object)
+        words = [w if w and w.lower() not in SOFT_MARKS else "" for w in as_text(values[missing])]
+        flags[missing] = [f"{w!r} unreadable, filled" if w else "filled" for w in words]
+        far = 0
         if self.kind == "category":
             inputs = np.array([read == category for category in self.coded], dtype=float)
             inputs = inputs.reshape(len(self.coded), len(read)).T
+            new = ~missing & ~read.isin([*self.categories, *self.rare]).to_numpy()
+            flags[new] = [f"{value!r} unknown" for value in read[new]]
             if not self.rare:
-                unknown = missing | ~read.isin(self.categories).to_numpy()
+                unknown = missing | new
         elif self.kind == "date":
             inputs = np.column_stack([date_part(read, part) for part in self.parts])
         else:
             inputs = read.to_numpy(float)[:, None].copy()
+        if self.kind in ("number", "date"):
+            numbers = date_part(read, "day") if self.kind == "date" else inputs[:, 0]
+            numbers = np.where(missing, self.low, numbers)
+            flags[numbers < self.low] = "below the training range"
+            flags[numbers > self.high] = "above the training range"
+            room = BEYOND * (self.high - self.low) if self.kind == "number" else np.inf
+            far = int(((numbers < self.low - room) | (numbers > self.high + room)).sum())
         inputs[unknown] = self.fill
         if self.flag:
             inputs = np.column_stack([inputs, missing])
-        return inputs, *self._unusual(values, read, missing)
-
-    def _unusual(self, values: Series, read: Series, missing: Any) -> tuple[list[str], list[str]]:
-        """Return notes and flags on values, given the same as they were read."""
-        flags = np.full(len(read), "", dtype=object)
-        notes = []
-        text = as_text(values[missing])
-        gap = text.isna() | (text.str.lower().isin(SOFT_MARKS) if len(text) else True)
-        flags[missing] = np.where(
-            gap, "filled", [f"{value!r} unreadable, filled" for value in text]
-        )
-        if not gap.all():
+        counts = Counter(flag for flag in flags if not flag.endswith("range"))
+        expected = {"", "filled"} if self.flag else {""}
+        notes = [f"{flag} in {n:,} row(s)" for flag, n in counts.items() if flag not in expected]
+        notes[3:] = ["..."] if len(notes) > 3 else []
+        if far:
             notes.append(
-                f"{(~gap).sum():,} value(s) such as {text[~gap].iloc[0]!r} cannot be read as "
-                f"{self.kind}{_written(self.date_format)} and count as missing"
+                f"far outside the training range, {self.low:g} to {self.high:g}, in {far:,} row(s)"
             )
-        if gap.any() and not self.flag:
-            notes.append(f"{gap.sum():,} missing value(s) filled")
-        if self.kind in ("number", "date"):
-            numbers = date_part(read, "day") if self.kind == "date" else read.to_numpy(float)
-            beyond = BEYOND * (self.high - self.low)
-            flags[~missing & (numbers < self.low)] = "below the training range"
-            flags[~missing & (numbers > self.high)] = "above the training range"
-            far = ~missing & ((numbers < self.low - beyond) | (numbers > self.high + beyond))
-            if far.any() and self.kind == "number":
-                notes.append(
-                    f"{far.sum():,} row(s) lie far outside the training range, "
-                    f"{self.low:g} to {self.high:g}"
-                )
-        if self.kind == "category":
-            new = ~missing & ~read.isin([*self.categories, *self.rare]).to_numpy()
-            flags[new] = [f"{value!r} unknown" for value in read[new]]
-            if new.any():
-                shown = [repr(value) for value in sorted(set(read[new]))]
-                notes.append(
-                    f"{new.sum():,} row(s) hold {', '.join(shown[:3])}"
-                    f"{', ...' if len(shown) > 3 else ''}, never seen in training: treated as "
-                    + ("any other rare value" if self.rare else "unknown")
-                )
-        notes = [f"column {self.name!r}: {note}" for note in notes]
-        return notes, [f"{self.name}: {flag}" if flag else "" for flag in flags]
+        notes = [f"column {self.name!r}: {'; '.join(notes)}"] if notes else []
+        return inputs, notes, [f"{self.name}: {flag}" if flag else "" for flag in flags]
 
 
 def _written(date_format: str | None) -> str:
@@ -467,12 +433,11 @@ class Columns:
     def encode(self, frame: Frame) -> Encoded:
         """Return the inputs of the rows of a frame, and what is unusual about them.
 
-        Names that differ in case or spaces are matched. A missing column is unknown in all rows.
+        A missing column is unknown in all rows.
 
         Raises:
             TableError: the frame lacks most columns that the model uses.
         """
-        frame, notes = self._match(frame)
         lacking = [column.name for column in self.used if column.name not in frame]
         if 2 * len(lacking) > len(self.used):
             shown = ", ".join(map(repr, lacking[:8])) + ", ..." * (len(lacking) > 8)
@@ -480,7 +445,7 @@ class Columns:
                 f"the table lacks {len(lacking)} of the {len(self.used)} columns that the model "
                 f"uses: {shown}; it has {', '.join(map(repr, list(frame.columns)[:8]))}"
             )
-        parts, marks = [], []
+        parts, notes, marks = [], [], []
         for column in self.used:
             gap = pd.Series(None, index=frame.index, dtype=object)
             part, unusual, flags = column.encode(frame.get(column.name, gap))
@@ -492,24 +457,6 @@ class Columns:
         inputs = pd.DataFrame(np.hstack(parts), columns=self.names, index=frame.index)
         joined = ["; ".join(filter(None, row)) for row in zip(*marks, strict=True)]
         return Encoded(inputs, notes, joined)
-
-    def _match(self, frame: Frame) -> tuple[Frame, list[str]]:
-        """Return a frame in which columns are named as in training, and notes on new names."""
-
-        def plain(name: Any) -> str:
-            return " ".join(str(name).split()).casefold()
-
-        wanted = Counter(plain(column.name) for column in self.used)
-        known = {column.name for column in self.columns}
-        found = Counter(plain(name) for name in frame.columns if name not in known)
-        new = {plain(name): name for name in frame.columns if name not in known}
-        renamed = {
-            new[key]: column.name
-            for column in self.used
-            if column.name not in frame and wanted[key := plain(column.name)] == found[key] == 1
-        }
-        notes = [f"column {old!r} was taken for {name!r}" for old, name in renamed.items()]
-        return frame.rename(columns=renamed), notes
 
     def to_json(self) -> list[dict[str, Any]]:
         """Return the specification as plain values."""
@@ -567,15 +514,35 @@ def specify(
     columns = []
     for name, values in frame.items():
         kind, date_format = find_kind(values)
-        column = None
-        if name in roles:
-            column = Column(name, kind, False, roles[name], date_format=date_format)
-        elif name == time and kind != "date":
-            treatment = "the order in time: not an input, because new rows lie beyond it"
-            column = Column(name, kind, False, treatment)
-        elif name not in keep:
-            column = _drop_useless(name, values, kind)
-        columns.append(column or _learn(name, values, kind, date_format, train, name == time))
+        if name == time and kind != "date":
+            roles[name] = "the order in time: not an input, because new rows lie beyond it"
+        reason, identifier = "", ""
+        if name not in roles and name not in keep:
+            reason, identifier = _find_useless(name, values, kind)
+        if name in roles or reason:
+            words = roles.get(name, f"dropped: {reason}")
+            columns.append(Column(name, kind, False, words, identifier, date_format=date_format))
+            continue
+        ambiguous = _is_ambiguous(values, date_format)
+        values = values.iloc[train]
+        read = read_as(kind, values, date_format)
+        flag = bool(read.isna().mean() >= FLAG_FROM)
+        if kind == "category":
+            learned, words, fill = *_learn_categories(read, flag), "the shares of the values"
+        elif kind == "date":
+            learned, words, fill = *_learn_dates(read, date_format, name == time), "the mean date"
+            if ambiguous:
+                words += ". Day and month could be the other way round: check it"
+        elif kind == "text":
+            learned, n_texts = {}, read.nunique()
+            words = f"dropped: text with {n_texts:,} different values, too many for categories"
+        else:
+            learned, words = _learn_numbers(read, kind, is_textual(values))
+            fill = f"{learned['fill'][0]:g}" if learned else ""
+        if learned and read.isna().any():
+            words += f"; missing values become {fill}" + ", and a column marks them" * flag
+        fields = {"flag": flag} | learned if learned else {}
+        columns.append(Column(name, kind, bool(learned), words, date_format=date_format, **fields))
     return Columns(columns)
 
 
@@ -597,47 +564,15 @@ def learn(frame: Frame) -> Columns:
     return found
 
 
-def _drop_useless(name: str, values: Series, kind: str) -> Column | None:
-    """Return the column as a dropped one if all rows show that it is of no use."""
+def _find_useless(name: str, values: Series, kind: str) -> tuple[str, str]:
+    """Return why a column is of no use, as all rows show, and the sort of identifier it is."""
     share = values.isna().mean()
-    identifier = ""
     if share > MOST_MISSING:
-        reason = f"{share:.0%} of its values are missing"
-    elif as_text(values).nunique() < 2:
-        reason = "the same value in every row"
-    elif found := find_identifier(name, values, kind):
-        identifier, reason = found
-        reason = f"an identifier ({reason})"
-    else:
-        return None
-    return Column(name, kind, False, f"dropped: {reason}", identifier)
-
-
-def _learn(
-    name: str, values: Series, kind: str, date_format: str | None, train: IntArray, is_time: bool
-) -> Column:
-    """Return the treatment that is learned from the training rows of a column."""
-    ambiguous = _is_ambiguous(values, date_format)
-    values = values.iloc[train]
-    read = read_as(kind, values, date_format)
-    flag = bool(read.isna().mean() >= FLAG_FROM)
-    if kind == "category":
-        learned, words, fill = *_learn_categories(read, flag), "the shares of the values"
-    elif kind == "date":
-        learned, words, fill = *_learn_dates(read, date_format, is_time), "the mean date"
-        if ambiguous:
-            words += ". Day and month could be the other way round: check it"
-    elif kind == "text":
-        learned, fill = {}, ""
-        words = f"dropped: text with {read.nunique():,} different values, too many for categories"
-    else:
-        learned, words = _learn_numbers(read, kind, is_textual(values))
-        fill = f"{learned['fill'][0]:g}" if learned else ""
-    if not learned:
-        return Column(name, kind, False, words, date_format=date_format)
-    if read.isna().any():
-        words += f"; missing values become {fill}" + (", and a column marks them" if flag else "")
-    return Column(name, kind, True, words, flag=flag, date_format=date_format, **learned)
+        return f"{share:.0%} of its values are missing", ""
+    if as_text(values).nunique() < 2:
+        return "the same value in every row", ""
+    identifier, reason = find_identifier(name, values, kind) or ("", "")
+    return reason and f"an identifier ({reason})", identifier
 
 
 # Each of the following returns the fields of a `Column` that are learned from training rows, none
@@ -649,9 +584,6 @@ def _learn_numbers(numbers: Series, kind: str, is_text: bool) -> Learned:
     low, high = float(numbers.min()), float(numbers.max())
     if numbers.nunique() < 2:
         return {}, "dropped: the same value in every training row"
-    if numbers.abs().max() > LARGEST or high - low < LEAST_RANGE:
-        reason = f"numbers beyond {LARGEST:g}, or a range below {LEAST_RANGE:g}"
-        return {}, f"dropped: {reason}; multiply it by a power of ten"
     if kind == "yes/no":
         return {"fill": [float(numbers.mean())], "low": low, "high": high}, "yes is 1, no is 0"
     words = "text that reads as numbers" if is_text else "number, used as it is"

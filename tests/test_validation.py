@@ -20,7 +20,6 @@ from gt2lite._validation import (
     read_seed,
     read_table,
     read_target,
-    take_rows,
     vector,
     whole,
 )
@@ -79,12 +78,6 @@ def test_a_random_state_of_scikit_learns_kind_is_drawn_from():
 # ---------------------------------------------------------------------- arrays
 
 
-def test_tables_and_rows_become_float_arrays():
-    X = matrix("X", [[1, 2], [3, 4]])
-    assert X.dtype == np.float64 and X.shape == (2, 2)
-    np.testing.assert_array_equal(vector("y", (1, 2, 3), 3), [1.0, 2.0, 3.0])
-
-
 @pytest.mark.parametrize(
     "value",
     [
@@ -99,16 +92,18 @@ def test_numbers_of_any_kind_are_accepted_in_arrays(value):
     assert numbers("X", value).dtype == float
 
 
-@pytest.mark.parametrize("shape", [(), (3,), (0, 2), (2, 0), (1, 2, 3)])
-def test_a_matrix_has_two_axes_and_data(shape):
-    with pytest.raises(ValueError, match=r"X (must be a 2D table|has 0 (sample|feature)\(s\))"):
-        matrix("X", np.zeros(shape))
-
-
-@pytest.mark.parametrize(("shape", "length"), [((), None), ((0,), None), ((3, 1), None), ((3,), 4)])
-def test_a_vector_has_one_axis_and_its_length(shape, length):
-    with pytest.raises(ValueError, match=r"y must .* got shape \("):
-        vector("y", np.zeros(shape), length)
+def test_shapes_are_checked():
+    for shape in [(), (3,), (0, 2), (2, 0), (1, 2, 3)]:
+        with pytest.raises(ValueError, match=r"X (must be a 2D table|has 0 (sample|feature)\(s\))"):
+            matrix("X", np.zeros(shape))
+    for shape, length in [((), None), ((0,), None), ((3, 1), None), ((3,), 4), ((3,), 2)]:
+        with pytest.raises(ValueError, match=r"y must .* got shape \("):
+            vector("y", np.zeros(shape), length)
+    for shape in [(2,), (4,), (3, 2), ()]:
+        with pytest.raises(ValueError, match="y must be a 1-D array of length 3"):
+            read_target(np.zeros(shape), 3)
+    with pytest.raises(ValueError, match="coverage must"):
+        n_axes("coverage", [0.1, [0.2]])
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, None])
@@ -121,21 +116,14 @@ def test_values_that_are_not_finite_are_refused_with_their_index(bad):
         vector("y", X[:, 1])
 
 
-masked_object = np.empty((1, 2), dtype=object)
-masked_object[0] = 1.0, np.ma.masked
-
-
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        (np.ma.masked_invalid([[1.0, np.nan]]), r"1 masked .* \(0, 1\)"),
-        (np.ma.array([[1.0, 2.0]], mask=[[False, True]]), r"1 masked .* \(0, 1\)"),
-        (masked_object, r"\(0, 1\).* masked"),
+        (np.ma.array([[1.0, 2.0]], mask=[[False, True]]), "masked"),
         (np.array([["2024-01-01"]], dtype="datetime64[D]"), "dates"),
-        (np.array([["NaT"]], dtype="datetime64[D]"), "dates"),
         (np.array([[3]], dtype="timedelta64[s]"), "time spans"),
         ([["1.5", "2.5"]], "text"),
-        (np.array([[1.5, "2.5"]], dtype=object), r"'2.5' at index \(0, 1\).* text"),
+        (np.array([[1.5, "2.5"]], dtype=object), r"text \('2.5' at index \(0, 1\)"),
         (np.array([[1.5, b"2.5"]], dtype=object), "text"),
         (np.array([[1.5, DAY]], dtype=object), "dates"),
         (np.array([[1.5, np.timedelta64(3, "s")]], dtype=object), "time spans"),
@@ -151,28 +139,12 @@ def test_arrays_of_anything_but_numbers_are_refused(value, words):
         matrix("X", value)
 
 
-def test_a_number_too_large_for_a_float_is_refused_without_a_warning():
-    if np.finfo(np.longdouble).max == np.finfo(float).max:
-        pytest.skip("long numbers are not longer here")
-    with pytest.raises(ValueError, match=r"X contains infinity at index \(0, 0\)"):
-        matrix("X", np.array([["1e400"]]).astype(np.longdouble))
-
-
-def test_ragged_levels_are_refused():
-    with pytest.raises(ValueError, match="coverage must"):
-        n_axes("coverage", [0.1, [0.2]])
-
-
 # ----------------------------------------------------------------- data frames
 
 
 @pytest.fixture
 def pd():
     return pytest.importorskip("pandas")
-
-
-def names(*given):
-    return np.array(given, dtype=object)
 
 
 @pytest.mark.parametrize(
@@ -195,12 +167,6 @@ def test_a_column_without_numbers_is_named_with_its_row(pd, column, words):
             read_target(frame["bad"], 2)
 
 
-@pytest.mark.parametrize("shape", [(2,), (4,), (3, 2), ()])
-def test_a_target_has_one_value_for_each_row(shape):
-    with pytest.raises(ValueError, match="y must be a 1-D array of length 3"):
-        read_target(np.zeros(shape), 3)
-
-
 def test_sparse_and_lazy_tables_are_refused_with_the_way_out():
     sparse = pytest.importorskip("scipy.sparse")
     with pytest.raises(TypeError, match=r"X\.toarray\(\)"):
@@ -213,7 +179,7 @@ class R:
     """A fitted estimator, as far as its columns go."""
 
     def __init__(self, *columns):
-        self.n_features_in_, self.feature_names_in_ = len(columns), names(*columns)
+        self.n_features_in_, self.feature_names_in_ = len(columns), np.array(columns, object)
 
 
 def test_names_that_come_or_go_are_warned_of(pd):
@@ -239,9 +205,3 @@ def test_names_that_do_not_match_are_refused(pd, columns, words):
     frame = pd.DataFrame(np.zeros((3, len(columns))), columns=columns)
     with pytest.raises((TypeError, ValueError), match=f"(?s){words}"):
         match_table(frame, R("a", "b"))
-
-
-def test_rows_are_taken_from_tables_of_any_kind(pd):
-    rows = np.array([2, 0])
-    assert take_rows(pd.DataFrame({"a": [1, 2, 3]}), rows)["a"].tolist() == [3, 1]
-    assert take_rows(np.array([1, 2, 3]), rows).tolist() == [3, 1]

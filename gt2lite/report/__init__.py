@@ -129,21 +129,25 @@ def report(
     request = Request(target, levels, groups, time, seed, epochs, keep, drop, bounds, log, quick)
     is_file = isinstance(table, (str, os.PathLike))
     folder = default_folder(table if is_file else "table") if out is None else Path(out)
-    _check_folder(folder, overwrite, table if is_file else None)
-    say("reading the table ...")
-    source = read(table, target, sheet)
-    found = analyse(source.frame, request, say, progress)
-    say("writing the page ...")
-    contents = [render(found, source).encode(), frame_to_csv(found.test_table())]
-    contents.append(found.model.encode())
     files = [folder / name for name in FILES]
     is_new = not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TableError(f"out must be a folder: {error}") from None
+    try:  # what cannot be written is refused before anything is computed
+        for file in files:
+            check_output(file, [table] if is_file else [], overwrite)
+        say("reading the table ...")
+        source = read(table, target, sheet)
+        found = analyse(source.frame, request, say, progress)
+        say("writing the page ...")
+        contents = [render(found, source).encode(), frame_to_csv(found.test_table())]
+        contents.append(found.model.encode())
         model_file.write_files(dict(zip(files, contents, strict=True)))
     except BaseException:
         if is_new:
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError):  # there are files in it: too late
                 folder.rmdir()
         raise
     say("done")
@@ -157,25 +161,7 @@ def default_folder(table: str | os.PathLike[str]) -> Path:
     >>> default_folder("data/houses.csv").name
     'houses_report'
     """
-    return Path(f"{short_stem(table)}_report")
-
-
-def short_stem(path: str | os.PathLike[str]) -> str:
-    """Return the name of a file without what follows a point, of at most 200 bytes."""
-    return Path(path).name.split(".")[0].encode()[:200].decode(errors="ignore")
-
-
-def _check_folder(folder: Path, overwrite: bool, table: Any) -> None:
-    """Raise an error, before anything is computed, if the files of a report cannot be written."""
-    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-        os.lstat(folder)  # other errors: a name too long, no permission
-    above = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-    if not above.is_dir():
-        raise TableError(f"out must be a folder, and {str(above)!r} is a file: name another one")
-    if not os.access(above, os.W_OK | os.X_OK):
-        raise TableError(f"out: there is no permission to write into {str(above)!r}")
-    for name in FILES:
-        check_output(folder / name, [] if table is None else [table], overwrite)
+    return Path(f"{Path(table).name.split('.')[0]}_report")
 
 
 def check_output(path: Path, inputs: Sequence[str], overwrite: bool) -> None:
@@ -184,5 +170,6 @@ def check_output(path: Path, inputs: Sequence[str], overwrite: bool) -> None:
         raise TableError(f"out: {str(path)!r} is read, so it cannot be written: name another one")
     if os.path.lexists(path) and not overwrite:
         raise TableError(f"out: there is {str(path)!r} already: name another, or add --overwrite")
-    if path.parent.exists():
-        model_file.check_writable(path)
+    model_file.check_writable(path)
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise TableError(f"out: there is no permission to write into {str(path.parent)!r}")

@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.stats import betabinom
+from scipy.stats import betabinom, chatterjeexi
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-from gt2lite._progress import progress_bar
 from gt2lite._threads import one_blas_thread
 from gt2lite._validation import Array, IntArray, whole
 from gt2lite.adaptive import measure_drift
@@ -175,8 +174,7 @@ def analyse(table: Frame, request: Request, log: Callable[[str], None], verbose:
         warnings.simplefilter("ignore")  # what is unusual about rows is in `flags`
         found.accuracies = _compare(found, parts, trees)
         log(f"computing the importance of {len(columns.used)} columns ...")
-        predict, seed = regressor.predict, request.seed
-        found.importance = measure_importance(predict, X_test, y, columns, seed, verbose)
+        found.importance = measure_importance(regressor.predict, X_test, y, columns, request.seed)
     by: dict[str, Any] = {"prediction": found.predictions["prediction"].to_numpy()}
     for name, _ in found.importance[:2]:
         kind = next(column.kind for column in columns.used if column.name == name)
@@ -198,7 +196,12 @@ def analyse(table: Frame, request: Request, log: Callable[[str], None], verbose:
             + (", or --log." if y_all.min() > 0 else ".")
         )
     found.warnings = find_warnings(frame, columns, sets, request)
-    found.warnings += find_drift(regressor, X_test, y, found.curve, main, request.time)
+    at = model.levels.index(main)
+    if request.time is not None and found.coverages[at].verdict == "too low":
+        found.warnings.append(
+            f"The data drift: {measure_drift(regressor, X_test, y, main)}. Calibrate again with "
+            "recent rows, or let levels adapt (gt2lite.adaptive.AdaptiveIntervals)."
+        )
     # The rules to read are those of a small system that imitates the model. Of fewer than 100
     # rows, the heaviest rules of the model's first system take their place.
     found.readable = small = regressor.readable(X_train, y_train) if len(y_train) >= 100 else None
@@ -265,22 +268,17 @@ def split_rows(frame: Frame, request: Request) -> tuple[Sets, list[str]]:
         note = f"Rows in the order of {request.time!r}: the earliest train, the latest test."
     elif request.groups is not None:
         labels = as_labels(frame[request.groups])
-        if (n_groups := len(set(labels))) < FEWEST_GROUPS:
-            raise TableError(
-                f"groups: column {request.groups!r} has {n_groups} groups, fewer than "
-                f"{FEWEST_GROUPS}: too few for three sets; leave --groups out"
-            )
         parts = group_parts(labels, sizes, rng)
-        train, calibrate, test = (len(set(labels[rows])) for rows in parts)
-        note = (
-            f"Whole groups of {request.groups!r} stay together: {train} train, {calibrate} "
-            f"calibrate and {test} test."
-        )
-        if min(map(len, parts)) < 10:
+        n_train, n_calibration, n_test = (len(set(labels[rows])) for rows in parts)
+        if (n_groups := len(set(labels))) < FEWEST_GROUPS or min(map(len, parts)) < 10:
             raise TableError(
-                f"groups: column {request.groups!r} has groups so large that a set would have "
-                "fewer than 10 rows; leave --groups out"
+                f"groups: column {request.groups!r} has {n_groups} groups, too few or too large "
+                f"for three sets: it takes {FEWEST_GROUPS}, and 10 rows in each; leave --groups out"
             )
+        note = (
+            f"Whole groups of {request.groups!r} stay together: {n_train} train, {n_calibration} "
+            f"calibrate and {n_test} test."
+        )
     else:
         parts = [np.sort(rows) for rows in random_parts(n, sizes, rng)]
         note = f"Rows drawn at random (seed {request.seed})."
@@ -289,12 +287,11 @@ def split_rows(frame: Frame, request: Request) -> tuple[Sets, list[str]]:
 
 
 def _check_levels(levels: Sequence[float], n_calibration: int) -> None:
-    needed = {level: fewest_samples(level) for level in levels}
-    if max(needed.values()) > n_calibration:
-        fine = " ".join(f"{level:g}" for level in levels if needed[level] <= n_calibration)
+    highest = max(levels)
+    if (needed := fewest_samples(highest)) > n_calibration:
         raise TableError(
-            f"levels: {percent(max(levels))}% needs {max(needed.values())} calibration rows, and "
-            f"{n_calibration} can calibrate: leave it out" + (f" (--levels {fine})" if fine else "")
+            f"levels: {percent(highest)}% needs {needed} calibration rows, and {n_calibration} can "
+            "calibrate: leave it out"
         )
 
 
@@ -434,7 +431,6 @@ def measure_importance(
     y: Array,
     columns: Columns,
     seed: int,
-    verbose: bool = False,
 ) -> list[tuple[str, float]]:
     """Return by how many percent the error grows if a column is shuffled, the most first.
 
@@ -448,16 +444,13 @@ def measure_importance(
     rows = rng.permutation(len(X))[:n_rows]
     X, y = X.iloc[rows], y[rows]
     base, result = rmse(y, predict(X)), []
-    show = None if verbose else False
-    with progress_bar(len(places), "importance", "column", show=show) as done:
-        for name, place in places.items():
-            growth = []
-            for _ in range(repeats):
-                shuffled = X.copy()
-                shuffled.iloc[:, place] = X.iloc[rng.permutation(len(X)), place].to_numpy()
-                growth.append(rmse(y, predict(shuffled)) - base)
-            result.append((name, 100 * float(np.mean(growth)) / base if base > 0 else 0.0))
-            done(name)
+    for name, place in places.items():
+        growth = []
+        for _ in range(repeats):
+            shuffled = X.copy()
+            shuffled.iloc[:, place] = X.iloc[rng.permutation(len(X)), place].to_numpy()
+            growth.append(rmse(y, predict(shuffled)) - base)
+        result.append((name, 100 * float(np.mean(growth)) / base if base > 0 else 0.0))
     return sorted(result, key=lambda item: -item[1])
 
 
@@ -492,10 +485,13 @@ def find_alerts(
     frame: Frame, y: Array, columns: Columns, X_train: Frame, y_train: Array, seed: int
 ) -> list[str]:
     """Return alerts: leaks, outliers and zeros of the target, duplicated rows."""
-    found, rng = [], np.random.default_rng(seed)
+    found = []
+    # Chatterjee's correlation is 1 if y is a function of x; ties of x in the order of the table,
+    # which may be that of y, would look like one
+    order = np.random.default_rng(seed).permutation(len(y_train))
     for name, places in columns.places().items():
         _, code = np.unique(X_train.to_numpy()[:, places], axis=0, return_inverse=True)
-        if dependence(code.ravel().astype(float), y_train, rng) > LEAK:
+        if chatterjeexi(code.ravel()[order], y_train[order]).statistic > LEAK:
             found.append(
                 f"Column {name!r} alone nearly determines the target. If it is computed from the "
                 f"target, or known only afterwards, leave it out: --drop {name!r}."
@@ -523,39 +519,6 @@ def find_alerts(
             "remove them if they are mistakes."
         )
     return found
-
-
-def dependence(x: Array, y: Array, rng: np.random.Generator) -> float:
-    """Return Chatterjee's correlation: 1 if y is a function of x, near 0 if they are independent.
-
-    Rows are sorted by x, ties at random; then neighbours have similar ranks of y, or not.
-
-    >>> x = np.linspace(-1, 1, 500)
-    >>> round(dependence(x, x**2, np.random.default_rng(0)), 2)
-    0.99
-    """
-    y = y[np.lexsort((rng.random(len(x)), x))]
-    ordered, n = np.sort(y), len(y)
-    ranks = np.searchsorted(ordered, y, side="right")
-    above = n - np.searchsorted(ordered, y, side="left")
-    return float(1 - n * np.abs(np.diff(ranks)).sum() / (2 * (above * (n - above)).sum()))
-
-
-def find_drift(
-    regressor: GT2Regressor,
-    X: Frame,
-    y: Array,
-    curve: Sequence[Coverage],
-    level: float,
-    time: str | None,
-) -> list[str]:
-    """Return a warning if rows are in the order of time and the latest are covered too rarely."""
-    if time is None or next(row for row in curve if row.level == level).verdict != "too low":
-        return []
-    return [
-        f"The data drift: {measure_drift(regressor, X, y, level)}. Calibrate again with recent "
-        "rows, or let levels adapt (gt2lite.adaptive.AdaptiveIntervals)."
-    ]
 
 
 def find_warnings(frame: Frame, columns: Columns, sets: Sets, request: Request) -> list[str]:
