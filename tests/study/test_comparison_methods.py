@@ -7,6 +7,8 @@ import sys
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import gaussian_process as process
+from sklearn.ensemble import RandomForestRegressor
 
 from gt2lite import GT2Regressor, Recipe, train
 from gt2lite._threads import one_blas_thread
@@ -16,13 +18,11 @@ from gt2lite.system import Planes
 from study import results
 from study.comparison import competitors, runs
 from study.comparison import gaussian_process as gp
-from study.comparison.competitors import boosted_mean, folds, greedy, held_out
+from study.comparison.competitors import boost, boosted_mean, boosting, folds, greedy, held_out
 from study.comparison.data import ALL, LEVELS, Case, shape_of
 from study.comparison.methods import COMPETITORS, IN_STUDY, METHODS, TITLES
 from study.comparison.runs import run_method
 from study.margins import planes_at_coverage
-
-ensemble = pytest.importorskip("sklearn.ensemble")
 
 SHORT = 0.02  # of the effort
 EXTRA = {"catboost_cqr": "catboost", "catboost_normal": "catboost", "ngboost": "ngboost"}
@@ -70,14 +70,14 @@ def test_settings_are_chosen_one_after_the_other():
 @pytest.mark.parametrize("quantile", [None, 0.9])
 def test_the_number_of_trees_has_the_smallest_held_out_loss(noisy, quantile):
     X, y = noisy
-    held = held_out(len(y), None, seed=0)
+    held = held_out(len(y), seed=0)
     grid = {"learning_rate": (0.1,), "max_leaf_nodes": (8,)}
-    settings, _ = competitors.tune(X, y, quantile, 0, most_trees=400, grid=grid)
+    settings = dict(boost(X, y, quantile, seed=0, effort=0.4, grid=grid).settings)
     best = settings.pop("trees")
     assert 1 <= best < 100  # noise wants few
 
     def loss_of(n):
-        model = competitors.boosting(quantile, **settings, trees=n).fit(X[~held], y[~held])
+        model = boosting(quantile, **settings, trees=n).fit(X[~held], y[~held])
         error = y[held] - model.predict(X[held])
         if quantile is None:
             return np.mean(error**2)
@@ -87,42 +87,42 @@ def test_the_number_of_trees_has_the_smallest_held_out_loss(noisy, quantile):
 
 
 def test_a_fifth_of_the_rows_is_held_out_and_groups_stay_whole():
-    assert held_out(1000, None, seed=3).sum() == 200
+    assert held_out(1000, seed=3).sum() == 200
     groups = np.repeat(["a", "b", "c", "d", "e", "f"], [10, 200, 30, 400, 50, 310])
     for seed in range(20):
-        held = held_out(1000, groups, seed=seed)
+        held = held_out(1000, seed, groups)
         assert 0 < held.sum() < 1000
         assert not set(groups[held]) & set(groups[~held])
-    fold = folds(1000, groups, seed=0)
+    fold = folds(1000, 0, groups)
     assert all(len(set(fold[groups == g])) == 1 for g in set(groups))
-    assert_array_equal(np.bincount(folds(1000, None, 0)), [200] * 5)
+    assert_array_equal(np.bincount(folds(1000, 0)), [200] * 5)
 
 
-def test_out_of_fold_predictions_come_from_models_that_have_not_seen_the_row():
-    data = Case("aids", 0).data
-    mean = boosted_mean(Case("aids", 0), SHORT)
-    seen = np.mean((data.y_train - mean.model.predict(data.X_train)) ** 2)
-    assert np.mean((data.y_train - mean.out_of_fold) ** 2) > seen
-
-
-def test_the_mean_is_tuned_once_for_all_who_share_it(monkeypatch):
-    boosted_mean(Case("aids", 0), SHORT)
-    monkeypatch.setattr(competitors, "tune", lambda *_: pytest.fail("tuned again"))
-    plain = competitors.boosted(Case("aids", 0), SHORT)
-    width = np.diff(plain.intervals[0].bounds[0], axis=0)[0]
+def test_the_mean_is_tuned_once_and_errors_are_those_of_rows_left_out(monkeypatch):
+    case = Case("aids", 0)
+    mean = boosted_mean(case, SHORT)
+    learned = []
+    monkeypatch.setattr(
+        competitors, "boost", lambda X, y, *_, part, **__: learned.append((part, y)) or mean
+    )
+    competitors.boosted_normalised(case, SHORT)
+    ((part, errors),) = learned  # the mean is not tuned again
+    seen = np.abs(case.data.y_train - mean.model.predict(case.data.X_train))
+    assert part == "errors" and np.mean(errors**2) > np.mean(seen**2)
+    width = np.diff(competitors.boosted(case, SHORT).intervals[0].bounds[0], axis=0)[0]
     assert_allclose(width, width[0])
 
 
 def test_forest_quantiles_agree_with_loops(noisy):
     X, y, rows = noisy[0][:60], noisy[1][:60], noisy[0][60:75]
-    model = ensemble.RandomForestRegressor(7, min_samples_leaf=3, random_state=0).fit(X, y)
+    model = RandomForestRegressor(7, min_samples_leaf=3, random_state=0).fit(X, y)
     weights = np.zeros((len(rows), len(X)))
     for tree in model.estimators_:
         known, new = tree.apply(X), tree.apply(rows)
         for i, leaf in enumerate(new):
             there = np.flatnonzero(known == leaf)
             weights[i, there] += 1 / (len(there) * len(model.estimators_))
-    found = competitors.forest_weights(model.apply(X), model.apply(rows))
+    found = competitors.forest_weights(model.apply(X))(model.apply(rows))
     assert_allclose(found, weights, atol=1e-15)
     taus = [0.05, 0.5, 0.95, 1.0]
     quantiles = competitors.weighted_quantiles(weights, y)(taus)
@@ -133,7 +133,6 @@ def test_forest_quantiles_agree_with_loops(noisy):
 
 @pytest.mark.parametrize("kernel", gp.KERNELS)
 def test_the_gaussian_process_is_that_of_scikit_learn(noisy, kernel):
-    process = pytest.importorskip("sklearn.gaussian_process")
     shapes = process.kernels
     X, y = noisy[0][:80], noisy[1][:80]
     fitted = gp.fit(X, y, kernel)
