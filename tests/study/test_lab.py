@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import itertools
 import json
 import math
 import re
@@ -154,11 +153,6 @@ def sorted_in_place(f_lower, f_upper, y):
     return type_reduce(f_lower, f_upper, y)
 
 
-def endless(*arguments):
-    for i in itertools.count():
-        i += 1
-
-
 REDUCTIONS = {
     "The lower end must come first": lambda lo, up, y: type_reduce(lo, up, y)[::-1],
     "as the paper misprints it": misprinted,
@@ -174,7 +168,6 @@ REDUCTIONS = {
         (0.0, 1.0) if np.array_equal(lo, up) else type_reduce(lo, up, y)
     ),
     "changes the arrays": sorted_in_place,
-    "does not end": endless,
     "Divide by the sum of the same": lambda lo, up, y: (lo @ y / sum(up), up @ y / sum(lo)),
     "Sort the consequents first": lambda lo, up, y: type_reduce(
         lo, up, y, sort=lambda y: np.arange(len(y))
