@@ -1,4 +1,4 @@
-"""Figures of the chapters that are drawn more than once, or that take long to draw.
+"""Figures that chapters draw more than once.
 
 Each takes `ax`, draws on it and returns it. Figures of general use are in `gt2lite.plots`; the
 others are drawn in the chapters.
@@ -19,12 +19,9 @@ from gt2lite.plots.style import (
     BLACK,
     BLUE,
     COLORS,
-    GREEN,
-    GREY,
     LINES,
     MARKS,
     ORANGE,
-    PURPLE,
     SKY,
     VERMILION,
     labelled,
@@ -84,29 +81,6 @@ def rule_lines(ax: Axes, x: Array, params: Params) -> Axes:
     return labelled(ax, "input $x$", "consequent $y_p$")
 
 
-def interpolations(
-    ax: Axes, table: Array, critical: Array, coverage: Array, curves: Mapping[str, Array]
-) -> Axes:
-    """Draw several interpolations of one lookup table, and the step function that it samples.
-
-    Args:
-        ax: where to draw.
-        table: the pairs (coverage, alpha), (n, 2).
-        critical: the critical planes (Q,) of the calibration set.
-        coverage: levels (L,) at which the curves are given.
-        curves: for each name the planes (L,).
-    """
-    ax.axhspan(ALPHA_0, 1, color="#eeeeee", zorder=0)
-    alpha, steps = staircase(critical)
-    ax.step(100 * steps, alpha, where="post", color=GREY, linewidth=4, alpha=0.5, label="exact")
-    for i, (name, curve) in enumerate(curves.items()):
-        color, line = nth((BLUE, GREEN, VERMILION, PURPLE), i), nth(LINES, i)
-        ax.plot(100 * coverage, curve, color=color, linestyle=line, linewidth=1.6, label=name)
-    ax.plot(100 * table[:, 0], table[:, 1], "o", color=BLACK, markersize=4, label="lookup table")
-    ax.set(xlim=(0, 101), ylim=(-0.4, 1.4))
-    return labelled(ax, "coverage (%)", PLANE)
-
-
 def search_path(
     ax: Axes,
     critical: Array,
@@ -149,57 +123,6 @@ def search_path(
         )  # fmt: skip
         last = place
     return labelled(ax, PLANE, "coverage (%)")
-
-
-def family_ends(ax: Axes, t: Array, ends: Array, stage: Array, y: float) -> Axes:
-    """Draw the bounds of a nested family at one row as it goes outward, and the target.
-
-    Args:
-        ax: where to draw.
-        t: places in the family (n,), rising.
-        ends: lower and upper bounds (2, n).
-        stage: 0 for trained planes, 1 for planes beyond, 2 for the margin (n,).
-        y: the target; the place where a bound first reaches it is its conformal score.
-    """
-    stages = {"trained planes": BLUE, "planes beyond": GREEN, "margin": ORANGE}
-    for i, (name, color) in enumerate(stages.items()):
-        here = (stage == i) | (np.append(-1, stage[:-1]) == i)  # up to the first of the next
-        ax.fill_between(t[here], *ends[:, here], color=color, alpha=0.4, label=name)
-        ax.plot(t[here], ends[:, here].T, color=color, linestyle="-", linewidth=1.5)
-    ax.axhline(y, color=BLACK, linestyle="--", linewidth=1.2, label="target")
-    score = t[(ends[0] <= y) & (y <= ends[1])][:1]  # none if no interval covers it
-    ax.plot(score, [y] * score.size, "o", color=VERMILION, markersize=6, label="its score")
-    for place in score:
-        ax.axvline(place, color=VERMILION, linestyle=":", linewidth=1.5)
-    ax.margins(x=0.01)
-    return labelled(ax, "place in the family $t$", "target")
-
-
-def coverage_histogram(
-    ax: Axes, coverages: Array, law: tuple[Array, Array], level: float, n_bins: int = 30
-) -> Axes:
-    """Draw the coverages of many redraws as a histogram, and their law.
-
-    Args:
-        ax: where to draw.
-        coverages: shares of the test set covered (R,).
-        law: all shares that can occur (m + 1,) in rising order, and the probability of each.
-        level: the coverage asked for.
-        n_bins: bars, roughly; each holds as many of the possible shares as the others.
-    """
-    shares, p = law
-    low, high = np.searchsorted(np.cumsum(p), [1e-4, 1 - 1e-4])
-    step = max((high - low) // n_bins, 1)
-    edges = np.arange(low, high + step + 1, step)  # in steps of one sample
-    unit = shares[1] - shares[0]
-    centres = 100 * unit * (edges[:-1] + (step - 1) / 2)
-    counts, _ = np.histogram(np.rint(coverages / unit), edges - 0.5)
-    expected = np.diff(np.append(0, np.cumsum(p))[np.minimum(edges, p.size)])
-    ax.bar(centres, 100 * counts / coverages.size, 90 * unit * step, color=SKY, label="redraws")
-    ax.plot(centres, 100 * expected, "o-", color=BLACK, markersize=3, linewidth=1.2, label="law")
-    ax.axvline(100 * level, color=VERMILION, linestyle="--", linewidth=1.5, label="level")
-    ax.legend(loc="upper left")
-    return labelled(ax, "coverage of the test part (%)", "share of redraws (%)")
 
 
 def paired_dots(ax: Axes, rows: Mapping[str, Mapping[str, Array]], label: str) -> Axes:
