@@ -55,10 +55,9 @@ def main(words: Sequence[str] | None = None) -> None:
     if ensemble is not None:
         boosted = ensemble.HistGradientBoostingRegressor(random_state=0).fit(X, y)
         cases["predict, boosting"] = lambda: boosted.predict(new)
-        settings, _ = competitors.tune(X, y, quantile=None, seed=0)
-        tuned = competitors.boosting(None, **settings, random_state=0).fit(X, y)
-        cases["predict, boosting, tuned"] = lambda: tuned.predict(new)
-        trees = settings["trees"]
+        tuned = competitors.boost(X, y, quantile=None, seed=0)
+        cases["predict, boosting, tuned"] = lambda: tuned.model.predict(new)
+        trees = tuned.settings["trees"]
     seconds = _measure.take_turns(cases, args.rounds)
     rows = {name: _measure.summary(found) for name, found in seconds.items()}
     for name, row in rows.items():

@@ -25,15 +25,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import product
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from gt2lite._threads import one_blas_thread
-from gt2lite._validation import Array, between, matrix, one_of, vector
+from gt2lite._validation import Array, matrix, one_of, vector
 from gt2lite.calibration import ConformalCalibrator
 from gt2lite.datasets import DATASETS, load_dataset, prepare
 from gt2lite.losses import pinball
@@ -41,7 +42,7 @@ from gt2lite.memberships import ALPHA_0, alpha_of, kappa_of
 from gt2lite.metrics import interval_quality, rmse
 from gt2lite.reduction import type_reduce
 from gt2lite.system import PARAM_NAMES, Params, Planes, constrain
-from gt2lite.training import Adam, Recipe, init_params, train
+from gt2lite.training import Adam, Recipe, Trained, init_params, train
 from study import margins
 
 RECIPE = Recipe(smf="scalar", epochs=10_000, learning_rate=1e-2, keep="validation", patience=200)
@@ -55,42 +56,11 @@ LEVELS = np.arange(1, 100) / 100
 
 SEEDS = (0, 1, 2)
 
-Intervals = Callable[[float], tuple[Array, Array]]
-"""Bounds of the test rows (N,) at a coverage."""
 
-
-class SqrTrained(NamedTuple):
-    """A trained system and the course of its training."""
-
-    params: Params
-    history: Array  # (epochs,) calibration error of the validation rows
-    best_epoch: int  # the one that was kept, from 1
-
-
-def quantiles(params: Params, X: Array, levels: float | Array) -> Array:
-    """Return the quantile (N,) of a level, or those of L levels (L, N).
-
-    Args:
-        params: the system.
-        X: scaled inputs (N, M).
-        levels: in [0.01, 1].
-    """
-    ends = Planes(params, X).ends(np.atleast_1d(levels))
-    middles: Array = ends.mean(axis=0)
-    return middles[0] if np.ndim(levels) == 0 else middles
-
-
-def interval(params: Params, X: Array, coverage: float) -> tuple[Array, Array]:
-    """Return the quantiles (1 - coverage)/2 and (1 + coverage)/2, (N,) each; they may cross.
-
-    Args:
-        params: the system.
-        X: scaled inputs (N, M).
-        coverage: the level, at most 0.98.
-    """
-    phi = between("coverage", coverage, 0, 1 - 2 * ALPHA_0, closed=True)
-    lower, upper = quantiles(params, X, np.array([(1 - phi) / 2, (1 + phi) / 2]))
-    return lower, upper
+def quantiles(params: Params, X: Array, levels: Sequence[float] | Array) -> Array:
+    """Return the quantiles (L, N) of levels in [0.01, 1], at scaled inputs (N, M)."""
+    middles: Array = Planes(params, X).ends(np.asarray(levels)).mean(axis=0)
+    return middles
 
 
 def calibration_error(found: Array, y: Array, levels: Array = LEVELS) -> float:
@@ -110,7 +80,7 @@ def calibration_error(found: Array, y: Array, levels: Array = LEVELS) -> float:
 
 def train_sqr(
     X: Array, y: Array, recipe: Recipe = RECIPE, *, seed: int | np.random.Generator = 0
-) -> SqrTrained:
+) -> Trained:
     """Train a system whose planes are the quantiles.
 
     Args:
@@ -120,10 +90,14 @@ def train_sqr(
             patience; its planes are not used.
         seed: a seed or a generator; decides start values, levels and the order of the rows.
 
+    Returns:
+        The system of the epoch with the smallest calibration error of the validation rows, and
+        that error for each epoch.
+
     >>> X = np.linspace(-1, 1, 200)[:, None]
     >>> y = X[:, 0] + np.random.default_rng(0).normal(size=200)
-    >>> found = train_sqr(X, y, Recipe(n_rules=3, epochs=100, learning_rate=0.05))
-    >>> low, high = quantiles(found.params, X, np.array([0.1, 0.9]))
+    >>> params, _ = train_sqr(X, y, Recipe(n_rules=3, epochs=100, learning_rate=0.05))
+    >>> low, high = quantiles(params, X, [0.1, 0.9])
     >>> bool(np.mean(low) < np.mean(high))
     True
     """
@@ -132,41 +106,28 @@ def train_sqr(
     rng = np.random.default_rng(seed)
     n_aside = min(max(round(recipe.validation * len(y)), 1), len(y) - 1)
     aside, learn = np.split(rng.permutation(len(y)), [n_aside])
-    params = init_params(X[learn], recipe.n_rules, rng, smf=recipe.smf)
-    flat, params = _flatten(params)
-    adam = Adam(flat, recipe.learning_rate)
-    best, best_error, best_epoch = flat.copy(), math.inf, 0
-    history: list[float] = []
+    start = init_params(X[learn], recipe.n_rules, rng, smf=recipe.smf)
+    flat = np.concatenate([start[name].ravel() for name in PARAM_NAMES])
+    parts = np.split(flat, np.cumsum([start[name].size for name in PARAM_NAMES])[:-1])
+    params = {  # views into `flat`, which Adam changes in place
+        name: part.reshape(start[name].shape) for name, part in zip(PARAM_NAMES, parts, strict=True)
+    }
+    adam, best, history = Adam(flat, recipe.learning_rate), flat.copy(), []
+    size = min(recipe.batch_size, len(learn))
     with one_blas_thread():
-        for epoch in range(1, recipe.epochs + 1):
-            _learn(params, adam, X[learn], y[learn], recipe.batch_size, rng)
+        for epoch in range(recipe.epochs):
+            batches = rng.permutation(learn.size)[: learn.size // size * size].reshape(-1, size)
+            for rows, alpha in zip(batches, rng.uniform(ALPHA_0, 1.0, batches.shape), strict=True):
+                at = learn[rows]  # every row at its own level
+                adam.update(loss_and_gradient(params, X[at], y[at], alpha)[1])
             history.append(calibration_error(quantiles(params, X[aside], LEVELS), y[aside]))
-            if history[-1] < best_error:
-                best[:], best_error, best_epoch = flat, history[-1], epoch
+            best_epoch = int(np.argmin(history))
+            if best_epoch == epoch:
+                best[:] = flat
             elif recipe.patience is not None and epoch - best_epoch >= recipe.patience:
                 break
     flat[:] = best
-    return SqrTrained(params, np.array(history), best_epoch)
-
-
-def _learn(
-    params: Params, adam: Adam, X: Array, y: Array, batch_size: int, rng: np.random.Generator
-) -> None:
-    """Train one epoch, every row at its own level."""
-    n = max(len(y) // batch_size, 1)
-    size = min(batch_size, len(y))
-    batches = rng.permutation(len(y))[: n * size].reshape(n, size)
-    levels = rng.uniform(ALPHA_0, 1.0, batches.shape)
-    for rows, alpha in zip(batches, levels, strict=True):
-        adam.update(loss_and_gradient(params, X[rows], y[rows], alpha)[1])
-
-
-def _flatten(params: Params) -> tuple[Array, Params]:
-    """Return all parameters as one vector, and the system as views into it."""
-    flat = np.concatenate([params[name].ravel() for name in PARAM_NAMES])
-    stops = np.cumsum([params[name].size for name in PARAM_NAMES])[:-1]
-    parts = zip(PARAM_NAMES, np.split(flat, stops), strict=True)
-    return flat, {name: part.reshape(params[name].shape) for name, part in parts}
+    return Trained(params, np.array(history))
 
 
 # ------------------------------------------------------------------------------------ gradient
@@ -268,38 +229,37 @@ def compare(dataset: str, seed: int, model: str, recipe: Recipe | None = None) -
     recipe = recipe or RECIPES[one_of("model", model, RECIPES)]
     with one_blas_thread():
         data = prepare(load_dataset(dataset), seed)
-        n, error = len(data.y_train), None
-        clock = time.process_time()
+        n, clock = len(data.y_train), time.process_time()
         if model == "sqr":
-            own = train_sqr(data.X_train, data.y_train, recipe, seed=seed)
-            params, epochs, best_epoch = own.params, len(own.history), own.best_epoch
-            error = float(own.history.min())
+            params, history = train_sqr(data.X_train, data.y_train, recipe, seed=seed)
+            best_epoch, error = int(np.argmin(history)) + 1, float(history.min())
             n -= round(recipe.validation * n)
         else:
-            found = train(data.X_train, data.y_train, recipe, seed=seed, progress=False)
-            params, epochs, best_epoch = found.params, len(found.history), len(found.history)
+            params, history = train(data.X_train, data.y_train, recipe, seed=seed, progress=False)
+            best_epoch, error = len(history), None
         seconds = time.process_time() - clock
-        rows = []
-        for form, (at, median) in _forecasts(model, params, data).items():
-            pairs = [at(1 - 2 * tau) for tau in LEVELS[:49]]
-            lower, upper = zip(*pairs, strict=True)
+        rows, y = [], data.y_test
+        for form, (at, median) in forecasts(model, params, data).items():
+            lower, upper = zip(*(at(1 - 2 * tau) for tau in LEVELS[:49]), strict=True)
             quantile = np.stack([*lower, median, *upper[::-1]])  # (99, N)
             for level in (0.90, 0.95):
                 rows.append(
                     {
                         **{"dataset": dataset, "seed": seed, "model": model, "form": form},
                         "level": level,
-                        "n_train": len(data.y_train),
-                        "n_cal": len(data.y_cal),
-                        "n_test": len(data.y_test),
-                        "rmse": rmse(data.y_test, median),
-                        **interval_quality(data.y_test, *at(level), level)._asdict(),
-                        "crps": crps(quantile, data.y_test),
-                        "calibration_error": calibration_error(quantile, data.y_test),
+                        **{
+                            "n_train": len(data.y_train),
+                            "n_cal": len(data.y_cal),
+                            "n_test": len(y),
+                        },
+                        "rmse": rmse(y, median),
+                        **interval_quality(y, *at(level), level)._asdict(),
+                        "crps": crps(quantile, y),
+                        "calibration_error": calibration_error(quantile, y),
                         "crossed": crossed(quantile),
-                        "epochs": epochs,
+                        "epochs": len(history),
                         "best_epoch": best_epoch,
-                        "steps": epochs * max(n // recipe.batch_size, 1),
+                        "steps": len(history) * max(n // recipe.batch_size, 1),
                         "train_cpu_seconds": seconds,
                         "aside_error": error,
                     }
@@ -307,19 +267,23 @@ def compare(dataset: str, seed: int, model: str, recipe: Recipe | None = None) -
     return pd.DataFrame(rows)
 
 
-def _forecasts(model: str, params: Params, data: Any) -> dict[str, tuple[Intervals, Array]]:
+def forecasts(
+    model: str, params: Params, data: Any
+) -> dict[str, tuple[Callable[[float], tuple[Array, Array]], Array]]:
     """Return intervals at any level and the median (N,) of the test rows, for both forms."""
     if model == "sqr":
 
+        def at(X: Array, coverage: float) -> margins.Family:
+            return margins.between(*quantiles(params, X, [(1 - coverage) / 2, (1 + coverage) / 2]))
+
         def learned(coverage: float) -> tuple[Array, Array]:
-            return interval(params, data.X_test, coverage)
+            return at(data.X_test, coverage)[:2]
 
         def calibrated(coverage: float) -> tuple[Array, Array]:
-            cal = margins.between(*interval(params, data.X_cal, coverage))
-            test = margins.between(*learned(coverage))
-            return margins.calibrated(cal, test, data.y_cal, coverage)
+            families = at(data.X_cal, coverage), at(data.X_test, coverage)
+            return margins.calibrated(*families, data.y_cal, coverage)
 
-        median = quantiles(params, data.X_test, 0.5)
+        median = quantiles(params, data.X_test, [0.5])[0]
     else:
         test, z = Planes(params, data.X_test), NormalDist().inv_cdf
         conformal = ConformalCalibrator().fit(Planes(params, data.X_cal), data.y_cal)
@@ -328,17 +292,14 @@ def _forecasts(model: str, params: Params, data: Any) -> dict[str, tuple[Interva
             return test(alpha_of(z((1 + coverage) / 2) / z(0.995)))
 
         def calibrated(coverage: float) -> tuple[Array, Array]:
-            lower, upper = conformal.intervals(test, coverage)
-            return lower, upper
+            return conformal.intervals(test, coverage)
 
         median = test(1.0)[0]  # the plane that every plane contains
     return {"raw": (learned, median), "conformal": (calibrated, median)}
 
 
 def crps(quantile: Array, y: Array) -> float:
-    """Return the continuous ranked probability score, from the quantiles 0.01, ..., 0.99 (99, N).
-
-    It is twice the mean pinball loss over the levels.
+    """Return the CRPS, twice the mean pinball loss, from the quantiles 0.01, ..., 0.99 (99, N).
 
     >>> round(crps(np.zeros((99, 1)), np.array([2.0])), 6)  # without spread: the absolute error
     2.0
@@ -357,10 +318,6 @@ def crossed(quantile: Array) -> float:
 
 def run(run_all: Callable[..., list[pd.DataFrame]]) -> dict[str, pd.DataFrame]:
     """Run all comparisons of SQR and return the rows of `sqr.csv`."""
-    settings = [
-        {"dataset": dataset, "seed": seed, "model": model}
-        for dataset in DATASETS
-        for seed in SEEDS
-        for model in RECIPES
-    ]
+    every = product(DATASETS, SEEDS, RECIPES)
+    settings = [dict(zip(("dataset", "seed", "model"), one, strict=True)) for one in every]
     return {"sqr": pd.concat(run_all(compare, settings, label="SQR"), ignore_index=True)}

@@ -8,7 +8,6 @@ from study.comparison.analysis import (
     against_each,
     by_dataset,
     costs,
-    goals,
     mean_ratio,
     overall,
     paired,
@@ -21,6 +20,6 @@ from study.comparison.runs import run, run_method
 
 __all__ = [
     "ALL", "COMPETITORS", "DEVELOPMENT", "FROZEN", "METHODS", "PUBLIC", "SMOOTH", "TITLES", "Case",
-    "against_each", "by_dataset", "costs", "goals", "mean_ratio", "overall", "paired", "printed",
-    "ratios", "run", "run_method", "summary", "use_of",
+    "against_each", "by_dataset", "costs", "mean_ratio", "overall", "paired", "printed", "ratios",
+    "run", "run_method", "summary", "use_of",
 ]  # fmt: skip

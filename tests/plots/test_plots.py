@@ -16,12 +16,10 @@ matplotlib.use("agg")
 plt = pytest.importorskip("matplotlib.pyplot")
 
 from gt2lite import plots  # noqa: E402
-from gt2lite.calibration import ExactCalibrator, TableCalibrator  # noqa: E402
-from gt2lite.losses import pinball  # noqa: E402
+from gt2lite.calibration import ExactCalibrator  # noqa: E402
 from gt2lite.memberships import ALPHA_0, kappa_of  # noqa: E402
 from gt2lite.plots.calibration import staircase  # noqa: E402
 from gt2lite.reduction import enumerate_weights  # noqa: E402
-from study import figures  # noqa: E402
 
 X = np.linspace(-3, 3, 31)
 SET = {"c": 0.0, "sigma": 1.0, "s_l": 0.6, "s_r": 0.4}
@@ -35,8 +33,6 @@ SYSTEM = {
     "a0": np.array([0.0, 0.5]),
 }
 FIRINGS = np.array([0.2, 0.1, 0.4]), np.array([0.6, 0.5, 0.8]), np.array([1.0, 4.0, 2.0])
-C, SIGMA = np.array([-1.0, 0.5, 2.0]), np.array([1.0, 0.5, 2.0])
-FAN = np.stack([X, -X, 0 * X], axis=1)  # (n, P)
 BANDS = {"wide": (X - 2, X + 2), "narrow": (X - 1, X + 1)}
 Y = np.linspace(-1.1, 1.1, 201)  # some lie outside every plane
 
@@ -48,52 +44,21 @@ def interval(alpha):
 
 EXACT = ExactCalibrator().fit(interval, Y)
 CRITICAL = EXACT.critical_alpha
-TABLE = TableCalibrator().fit(interval, Y)
 SERIES = {"a": np.array([0.9, 0.8]), "b": np.array([0.7, 1.0])}
-DOTS = {"one": {"a": np.array([1.0, 3.0]), "b": np.array([5.0, 6.0])}}
-STRIPS = {"ours": np.array([1.0, 3.0]), "theirs": np.array([4.0, 8.0])}
-VALUES = [np.arange(5.0), np.ones(5)]
 
 BOTH_LABELLED = [
-    (figures.secondary_membership, 0.7, 0.6, 0.4, 0.3),
-    (figures.secondary_membership, 1.0, 0.6, 0.4, 0.3),  # at the centre
-    (figures.kappa_curve, [0.01, 1.0]),
     (plots.rule_sets, X, SYSTEM, 0.01),
-    (figures.rule_lines, X, SYSTEM),
     (plots.plane_bands, X, SYSTEM, [0.01, 0.5]),
     (plots.chosen_weights, *FIRINGS),
-    (figures.switch_means, *FIRINGS),
     (plots.points_along, X, X, {"curve": (X, X**2)}),
     (plots.bands_along, X, BANDS, X),
-    (figures.accuracy_losses, X),
-    (figures.pinball_losses, X, [0.1, 0.9]),
-    (figures.pinball_risk, Y, Y, [0.1, 0.9]),
-    (figures.start_sets, X, C, SIGMA, 4, (0, 1)),
-    (figures.sets_moved, (C, SIGMA), (C + 1, SIGMA)),
-    (figures.rules_along, X, FAN, (-abs(X), abs(X)), (X, X)),
-    (figures.by_epoch, {"a": X, "b": -X}, "loss"),
-    (figures.calibration_curves, {"one": TABLE.table}, 0.6),
     (plots.coverage_curves, {"one": CRITICAL}),
-    (figures.target_histogram, np.array([0.0, 1.0, 1.0]), "grade"),
-    (figures.target_histogram, np.zeros(3), "grade"),
-    (figures.firing_ranges, [4, 11], {"a": VALUES}, "firing"),
-]
-ROWS_NAMED = [  # the names of rows are ticks: the vertical axis needs no label
-    (figures.paired_dots, DOTS, "value"),
-    (figures.paired_dots, {}, "value"),
-    (figures.strips, STRIPS, "value"),
 ]
 
 
 @pytest.mark.parametrize(("draw", "arguments"), [(d, a) for d, *a in BOTH_LABELLED])
 def test_a_figure_returns_its_axes_with_both_labelled_and_no_title(ax, check_axes, draw, arguments):
     check_axes(draw(ax, *arguments))
-
-
-@pytest.mark.parametrize(("draw", "arguments"), [(d, a) for d, *a in ROWS_NAMED])
-def test_a_figure_of_rows_labels_its_values(ax, draw, arguments):
-    assert draw(ax, *arguments) is ax
-    assert ax.get_xlabel() and not ax.get_title()
 
 
 @pytest.mark.parametrize("name", ["alpha_planes", "z_gt2_set", "z_gt2_surface"])
@@ -133,13 +98,6 @@ def test_the_chosen_weights_lead_to_the_endpoint(ax, end):
     assert_allclose(ax.lines[1].get_xdata(), expected)
 
 
-def test_the_best_switch_points_are_the_endpoints(ax):
-    figures.switch_means(ax, *FIRINGS)
-    valley, lowest, hill, highest = (line.get_ydata() for line in ax.lines)
-    assert_allclose([valley.min(), hill.max()], enumerate_weights(*FIRINGS))
-    assert_allclose([lowest[0], highest[0]], [valley.min(), hill.max()])
-
-
 @pytest.mark.parametrize(
     ("name", "arguments", "match"),
     [
@@ -152,18 +110,6 @@ def test_wrong_arguments_are_refused(ax, name, arguments, match):
         getattr(plots, name)(ax, *arguments)
 
 
-# ------------------------------------------------------------------------------ learning
-
-
-@pytest.mark.parametrize("tau", [0.05, 0.5, 0.95])
-def test_the_marked_quantile_is_where_the_mean_loss_is_lowest(ax, tau):
-    y = np.arange(101.0)
-    figures.pinball_risk(ax, y, y, [tau])
-    curve, _, dot = ax.lines
-    assert_allclose(dot.get_xdata(), y[np.argmin(curve.get_ydata())])
-    assert_allclose(dot.get_ydata(), pinball(y - dot.get_xdata(), tau).mean())
-
-
 # ------------------------------------------------------------------------- calibration
 
 
@@ -173,12 +119,6 @@ def test_the_staircase_is_the_coverage_of_every_plane(ax):
     assert_allclose(coverage, [EXACT.coverage(a) for a in alpha])
     plots.coverage_curves(ax, {"one": CRITICAL})
     assert ax.lines[0].get_drawstyle() == "steps-pre", "between two steps the upper one counts"
-
-
-def test_the_marked_plane_is_that_of_the_lookup_table(ax):
-    figures.calibration_curves(ax, {"one": TABLE.table}, 0.6)
-    assert_allclose(ax.lines[-1].get_ydata(), TABLE.alpha(0.6))
-    assert f"{TABLE.alpha(0.6):.2f}" in ax.texts[0].get_text()
 
 
 def test_coverage_of_bins_is_in_percent_with_a_band_of_two_standard_deviations(ax):

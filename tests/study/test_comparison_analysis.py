@@ -1,4 +1,4 @@
-"""Rules of the comparison at their edges: the competitor to beat, tests, goals, parts, bins."""
+"""Rules of the comparison at their edges: the competitor to beat, tests, costs, bins."""
 
 from __future__ import annotations
 
@@ -9,15 +9,7 @@ from numpy.testing import assert_array_equal
 
 from gt2lite.metrics import covers
 from study import comparison
-from study.comparison import (
-    COMPETITORS,
-    FROZEN,
-    PUBLIC,
-    SMOOTH,
-    by_dataset,
-    ratios,
-)
-from study.comparison.analysis import losses
+from study.comparison import FROZEN, PUBLIC, by_dataset, ratios
 from study.comparison.conditional import coverage_by, excess_risk, rarity, regions, width_bins
 from study.statistics import corrected_t
 
@@ -26,22 +18,18 @@ SETS = ("concrete", "plastic")
 
 def rows_of(by_name, *, sets=SETS, seeds=range(5)):
     """Rows with scores by method; a number is the same for all data sets and levels."""
+    places = pd.MultiIndex.from_product(
+        [sets, (0.9, 0.95), seeds], names=["dataset", "level", "seed"]
+    )
     found = [
-        {
-            "dataset": dataset,
-            "split": "random",
-            "seed": seed,
-            "method": name,
-            "level": level,
-            "interval_score": given(dataset, level, seed) if callable(given) else given,
-        }
+        pd.DataFrame(
+            {"interval_score": [given(*at) if callable(given) else given for at in places]}, places
+        ).assign(method=name)
         for name, given in by_name.items()
-        for dataset in sets
-        for level in (0.9, 0.95)
-        for seed in seeds
     ]
     seconds = {"first_seconds": 1.0, "further_seconds": 0.5, "tuning_seconds": 0.5}
-    frame = pd.DataFrame(found).assign(n_train=700, n_test=150, predict_seconds=0.1, **seconds)
+    facts = {"split": "random", "n_train": 700, "n_test": 150, "predict_seconds": 0.1}
+    frame = pd.concat(found).reset_index().assign(**facts, **seconds)
     return frame.assign(rmse=frame.interval_score)
 
 
@@ -60,13 +48,13 @@ def test_the_competitor_is_the_best_by_its_mean_on_that_set_and_level():
 def test_a_ratio_has_the_corrected_test_and_a_positive_interval():
     noise = np.array([0.0, 0.1, 0.3, 0.2, 0.4])
     rows = rows_of({"strong": lambda d, v, seed: 1 + noise[seed], "forest": 2.0})
-    one = ratios(rows, "strong", datasets=["plastic"], levels=[0.9]).iloc[0]
+    one = ratios(rows, "strong", datasets=["plastic"]).iloc[0]
     logs = corrected_t(np.log((1 + noise) / 2), 150 / 700)
     assert one.p == pytest.approx(corrected_t(noise - 1, 150 / 700).p)
     assert np.log([one.low, one.high]) == pytest.approx(logs.mean + np.array([-1, 1]) * logs.half)
     assert one.ratio == pytest.approx(0.6) and one.verdict == "better" and one.n == 5
     rows = rows_of({"strong": 1.0, "forest": lambda d, v, seed: 2.0 + 20 * (seed == 4)})
-    one = ratios(rows, "strong", datasets=["plastic"], levels=[0.9]).iloc[0]
+    one = ratios(rows, "strong", datasets=["plastic"]).iloc[0]
     assert 0 < one.low < one.ratio < 1 < one.high and one.verdict == "undecided"
 
 
@@ -79,7 +67,7 @@ def test_methods_are_compared_on_the_seeds_that_both_have():
         comparison.paired(rows, "strong", "ngboost", "rmse")
 
 
-def test_a_data_set_has_the_geometric_mean_of_its_levels_and_losses_come_first():
+def test_a_data_set_has_the_geometric_mean_of_its_levels_and_the_worst_comes_first():
     rows = rows_of(
         {
             "strong": lambda dataset, level, seed: {"concrete": 1.0, "plastic": 8.0}[dataset],
@@ -89,7 +77,6 @@ def test_a_data_set_has_the_geometric_mean_of_its_levels_and_losses_come_first()
     found = by_dataset(ratios(rows, "strong"))
     assert list(found.index) == ["plastic", "concrete"]
     assert list(found) == pytest.approx([2.0, 0.25])
-    assert losses(rows, ["strong"]).to_dict() == pytest.approx({"plastic": 2.0})
 
 
 def test_data_sets_without_the_method_or_competitors_are_left_out():
@@ -144,23 +131,6 @@ def test_pairs_are_by_seed_and_percent_of_the_second():
     assert found.percent == pytest.approx(100 * -1 / 4)
 
 
-@pytest.mark.parametrize(
-    ("strong", "head", "met"),
-    [
-        (0.90, 0.90, [True, True, True, True, True, True]),
-        (0.93, 0.91, [False, True, True, False, True, True]),
-        (1.00, 1.00, [False, False, True, False, True, True]),
-        (1.16, 1.01, [False, False, False, False, False, True]),
-        (lambda d, v, s: 1.1 if d == "pm" else 0.5, 0.9, [True] * 6),  # the better of the two
-        (lambda d, v, s: 1.2 if d == "airfoil" else 0.5, 0.9, [True, True, False] + [True] * 3),
-    ],
-)
-def test_goals_are_met_up_to_their_number(strong, head, met):
-    names = {"strong": strong, "head": head} | dict.fromkeys(COMPETITORS, 1.0)
-    rows = rows_of(names, sets=(*PUBLIC, *SMOOTH), seeds=range(2))
-    assert list(comparison.goals(rows).met) == met
-
-
 # ----------------------------------------------------------------- coverage given the inputs
 
 RNG = np.random.default_rng(0)
@@ -178,8 +148,6 @@ def test_coverage_is_counted_bin_by_bin():
         rows = labels == label
         assert (one.n, one.covered) == (rows.sum(), hit[rows].sum())
         assert one.width == pytest.approx(np.mean(upper[rows] - lower[rows]))
-    with pytest.raises(ValueError, match="labels"):
-        coverage_by([1, 2, 3], [0.0, 0.0], [0.0, 0.0], [1.0, 1.0])
 
 
 def test_bins_hold_equal_shares_and_a_row_on_the_border_belongs_to_the_lower_one():
@@ -189,11 +157,10 @@ def test_bins_hold_equal_shares_and_a_row_on_the_border_belongs_to_the_lower_one
         assert width[found == i].max() < width[found == i + 1].min()
     for bins in (found, regions(X_TRAIN, X_TRAIN), rarity(X_TRAIN, X_TRAIN)):
         assert_array_equal(np.bincount(bins)[1:], len(bins) / 5)
-    widths = np.array([1.0, 2.0, 3.0, 4.0, 5.0])  # halved at 3
-    assert_array_equal(width_bins(np.zeros(5), widths, n_bins=2), [1, 1, 1, 2, 2])
-    line = np.array([[-2.0], [-1.0], [0.0], [1.0], [2.0]])
-    assert_array_equal(regions(line, line, n_bins=2), [1, 1, 1, 2, 2])
-    assert_array_equal(rarity(line, line, n_bins=2), [2, 1, 1, 1, 2])  # 1 is the middle distance
+    border = np.arange(11.0)  # the shares end at 2, 4, 6 and 8
+    expected = [1, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]
+    assert_array_equal(width_bins(np.zeros(11), border), expected)
+    assert_array_equal(regions(border[:, None], border[:, None]), expected)
 
 
 def test_equal_widths_make_one_bin_in_spite_of_rounding():
@@ -215,10 +182,9 @@ def test_regions_follow_the_largest_spread_and_rarity_the_distance():
 
 
 def test_excess_risk_is_the_distance_of_coverage_from_its_level():
-    pytest.importorskip("sklearn")
     rng = np.random.default_rng(0)
-    X = rng.uniform(-1, 1, size=(4000, 2))
-    even = rng.uniform(size=4000) < 0.9
-    split = rng.uniform(size=4000) < np.where(X[:, 0] < 0, 1.0, 0.8)  # 0.9 on average
-    assert abs(excess_risk(X, even, 0.9)) < 0.02
-    assert excess_risk(X, split, 0.9) == pytest.approx(0.1, abs=0.02)
+    X = rng.uniform(-1, 1, size=(2000, 2))
+    even = rng.uniform(size=2000) < 0.9
+    split = rng.uniform(size=2000) < np.where(X[:, 0] < 0, 1.0, 0.8)  # 0.9 on average
+    assert abs(excess_risk(X, even, 0.9)) < 0.03
+    assert excess_risk(X, split, 0.9) == pytest.approx(0.1, abs=0.03)

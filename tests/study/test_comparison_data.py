@@ -30,26 +30,15 @@ def prepared(n, **cells):
     return inputs.to_numpy(), found.y.to_numpy(), tuple(inputs)
 
 
-def test_development_and_frozen_sets_are_eight_each():
-    assert len(DEVELOPMENT) == len(FROZEN) == 8
-    assert not set(DEVELOPMENT) & set(FROZEN)
-    assert tuple(SOURCES) == PUBLIC
+def test_target_and_dropped_columns_are_not_inputs_and_a_date_is_the_day_of_the_year():
+    days = ["01-01-2019", "01-02-2019", "31-12-2020"]
+    X, y, names = prepared(3, day=days, y=["5", "6", "7"], a=["8", "9", "9"])
+    assert names == ("day", "a")
+    assert X.tolist() == [[1, 8], [32, 9], [366, 9]]
+    assert y.tolist() == [5, 6, 7]
 
 
-def test_target_and_dropped_columns_are_not_inputs():
-    X, y, names = prepared(2, y=["5", "6"], a=["7", "8"])
-    assert names == ("a",)
-    assert X.tolist() == [[7], [8]]
-    assert y.tolist() == [5, 6]
-
-
-def test_a_date_becomes_the_day_of_the_year():
-    X, _, names = prepared(3, day=["01-01-2019", "01-02-2019", "31-12-2020"])
-    assert names == ("day",)
-    assert X[:, 0].tolist() == [1, 32, 366]
-
-
-@pytest.mark.parametrize(("n_missing", "kept"), [(1, True), (2, True), (3, False)])
+@pytest.mark.parametrize(("n_missing", "kept"), [(2, True), (3, False)])
 def test_a_column_with_more_than_a_quarter_missing_is_left_out(n_missing, kept):
     cells = ["?"] * n_missing + [str(i) for i in range(8 - n_missing)]
     X, _, names = prepared(8, a=["0"] * 8, b=cells)
@@ -58,7 +47,7 @@ def test_a_column_with_more_than_a_quarter_missing_is_left_out(n_missing, kept):
         assert (X[:n_missing, 1] == np.median(np.arange(8 - n_missing))).all()
 
 
-@pytest.mark.parametrize("n_values", [2, 10, 11])
+@pytest.mark.parametrize("n_values", [10, 11])
 def test_text_becomes_columns_up_to_ten_values(n_values):
     text = [f"v{i:02}" for i in range(n_values)]
     X, _, names = prepared(n_values, a=["3"] * n_values, t=text)
@@ -75,7 +64,8 @@ def test_missing_text_is_none_of_its_values():
     assert X.tolist() == [[0, 1], [0, 0], [1, 0], [0, 1]]
 
 
-def test_what_holds_the_target_is_left_out():
+def test_sets_are_eight_each_and_what_holds_the_target_is_left_out():
+    assert len(DEVELOPMENT) == len(FROZEN) == 8 and tuple(SOURCES) == PUBLIC
     dropped = {name: set(SOURCES[name].get("dropped", ())) for name in PUBLIC}
     assert {"casual", "registered"} <= dropped["boom_bikes"]
     assert dropped["electrical_grid_stability"] == {"stabf"}
@@ -105,22 +95,12 @@ def test_data_sets_have_the_shapes_of_their_sources(name):
     assert list(found.X.shape) == SOURCES[name]["shape"]
     assert np.isfinite(found.X).all() and np.isfinite(found.y).all()
     assert len(set(found.feature_names)) == found.X.shape[1]
-    found.X[:] = 0
-    assert load(name).X.any()  # arrays are fresh
 
 
-@pytest.mark.parametrize(
-    ("change", "name"),
-    [
-        ({"dataset": "iris"}, "dataset"),
-        ({"seed": -1}, "seed"),
-        ({"split": "by_luck"}, "split"),
-        ({"most_rows": -1}, "most_rows"),
-    ],
-)
-def test_an_impossible_case_is_refused(change, name):
-    with pytest.raises(ValueError, match=name):
-        Case(**{"dataset": "pp", "seed": 0} | change)
+@pytest.mark.parametrize("change", [{"dataset": "iris"}, {"seed": -1}, {"split": "by_luck"}])
+def test_an_impossible_case_is_refused(change):
+    with pytest.raises(ValueError, match=next(iter(change))):
+        assert Case(**{"dataset": "pp", "seed": 0} | change).data
 
 
 def test_training_rows_beyond_the_cap_are_left_out_and_the_others_stay():

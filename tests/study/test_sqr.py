@@ -59,29 +59,14 @@ def test_a_quantile_is_the_middle_of_its_plane():
     params = moved_system(X, "scalar")
     lower, upper = reference_ends(params, X, [kappa_of(0.05), kappa_of(0.95)])
     assert_allclose(sqr.quantiles(params, X, np.array([0.05, 0.95])), (lower + upper) / 2)
-    assert_allclose(sqr.quantiles(params, X, 0.05), sqr.interval(params, X, 0.9)[0], rtol=1e-12)
-
-
-def test_the_calibration_error_counts_targets_at_their_quantile_as_below():
-    found = np.array([[0.0, 0.0, 0.0, 0.0]])
-    assert sqr.calibration_error(found, np.array([-1.0, 0.0, 1.0, 2.0]), np.array([0.25])) == 0.25
-
-
-@pytest.mark.parametrize("coverage", [0.99, 1.0, -0.1])
-def test_a_level_that_no_pair_of_planes_has_is_an_error(coverage):
-    X, _ = noisy(5)
-    with pytest.raises(ValueError, match="coverage"):
-        sqr.interval(moved_system(X, "scalar"), X, coverage)
 
 
 def test_training_ends_by_patience_and_keeps_the_best_epoch():
     settings = {"n_rules": 3, "smf": "scalar", "learning_rate": 0.05, "keep": "validation"}
     found = sqr.train_sqr(*noisy(), Recipe(**settings, epochs=200, patience=7))
-    assert len(found.history) < 200
-    assert len(found.history) == found.best_epoch + 7
-    assert found.history[found.best_epoch - 1] == found.history.min()
-    assert (found.history[: found.best_epoch - 1] > found.history.min()).all()
-    short = sqr.train_sqr(*noisy(), Recipe(**settings, epochs=found.best_epoch))
+    best = int(np.argmin(found.history)) + 1
+    assert len(found.history) == best + 7 < 200
+    short = sqr.train_sqr(*noisy(), Recipe(**settings, epochs=best))
     for name, value in short.params.items():
         assert_array_equal(value, found.params[name])
 
@@ -94,15 +79,13 @@ def test_the_same_seed_gives_the_same_bits_and_another_one_does_not():
     assert (one["a"] != other["a"]).any()
 
 
-@pytest.mark.slow
 def test_it_learns_the_quantiles_of_noise():
-    X, y = noisy(4000, 1)
-    recipe = Recipe(n_rules=5, smf="scalar", learning_rate=0.01, epochs=60)
-    params = sqr.train_sqr(X, y, recipe).params
+    recipe = Recipe(n_rules=3, smf="scalar", learning_rate=0.02, epochs=30)
+    params = sqr.train_sqr(*noisy(2000, 1), recipe).params
     X_new, y_new = noisy(4000, 1, seed=9)
-    for level in (0.1, 0.5, 0.9):
-        share = np.mean(y_new <= sqr.quantiles(params, X_new, level))
-        assert share == pytest.approx(level, abs=0.05)
+    levels = [0.1, 0.5, 0.9]
+    shares = np.mean(y_new <= sqr.quantiles(params, X_new, levels), axis=1)
+    assert_allclose(shares, levels, atol=0.08)
 
 
 # ------------------------------------------------------------------- comparison with aligned
@@ -125,34 +108,34 @@ def params(data):
 
 
 def test_raw_intervals_are_quantiles_and_the_planes_that_learned_the_level(params, data):
-    raw, median = sqr._forecasts("sqr", params["sqr"], data)["raw"]
+    raw, median = sqr.forecasts("sqr", params["sqr"], data)["raw"]
     expected = sqr.quantiles(params["sqr"], data.X_test, np.array([0.05, 0.5, 0.95]))
     assert_allclose([raw(0.9)[0], median, raw(0.9)[1]], expected, rtol=1e-10)
     objective = make_objective("aligned")
     planes = Planes(params["aligned"], data.X_test)
-    raw, median = sqr._forecasts("aligned", params["aligned"], data)["raw"]
+    raw, median = sqr.forecasts("aligned", params["aligned"], data)["raw"]
     for level, alpha in zip(objective.levels, objective.alphas, strict=False):
         assert_allclose(raw(float(level)), planes(alpha), rtol=1e-9, atol=1e-12)
     assert_array_equal(median, planes(1.0)[0])
 
 
 @pytest.mark.parametrize("model", ["sqr", "aligned"])
-@pytest.mark.parametrize("level", [0.5, 0.9, 0.95])
-def test_conformal_intervals_cover_their_rank_of_the_calibration_set(params, data, model, level):
+def test_conformal_intervals_cover_their_rank_of_the_calibration_set(params, data, model):
     both = SimpleNamespace(X_cal=data.X_cal, y_cal=data.y_cal, X_test=data.X_cal, y_test=data.y_cal)
-    at, _ = sqr._forecasts(model, params[model], both)["conformal"]
-    assert covers(data.y_cal, *at(level)).sum() >= rank(level, len(data.y_cal) + 1)
+    at, _ = sqr.forecasts(model, params[model], both)["conformal"]
+    for level in (0.5, 0.95):
+        assert covers(data.y_cal, *at(level)).sum() >= rank(level, len(data.y_cal) + 1)
 
 
-def test_the_crps_of_a_uniform_forecast_is_that_of_the_integral():
+def test_scores_of_quantiles_by_hand():
     # the quantiles of U(0, 1) against y: the integral of (F(x) - 1[x >= y])**2 is y^2 - y + 1/3
-    found = np.repeat(sqr.LEVELS[:, None], 3, axis=1)
     y = np.array([0.2, 0.5, 0.9])
-    assert sqr.crps(found, y) == pytest.approx(np.mean(y**2 - y + 1 / 3), abs=0.005)
-
-
-def test_crossing_counts_rows_not_quantiles():
-    assert sqr.crossed(np.array([[0.0, 0.0, 0.0], [1.0, 0.0, -1.0], [0.5, 0.0, -2.0]])) == 2 / 3
+    uniform = np.repeat(sqr.LEVELS[:, None], 3, axis=1)
+    assert sqr.crps(uniform, y) == pytest.approx(np.mean(y**2 - y + 1 / 3), abs=0.005)
+    crossing = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, -1.0], [0.5, 0.0, -2.0]])
+    assert sqr.crossed(crossing) == 2 / 3  # rows, not quantiles
+    zero = np.zeros((1, 4))  # a target at its quantile counts as below
+    assert sqr.calibration_error(zero, np.array([-1.0, 0.0, 1.0, 2.0]), np.array([0.25])) == 0.25
 
 
 def test_rows_of_a_comparison_have_the_stored_columns():
