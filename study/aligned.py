@@ -33,7 +33,6 @@ from gt2lite._threads import one_blas_thread
 from gt2lite._validation import Array, between, matrix, vector
 from gt2lite.datasets import DATASETS, Prepared, load_dataset, prepare
 from gt2lite.losses import CompiledLoss, make_objective
-from gt2lite.memberships import ALPHA_0
 from gt2lite.metrics import picp
 from gt2lite.system import Params, Planes
 from gt2lite.training import Recipe, Trained, train
@@ -49,21 +48,7 @@ OBJECTIVES = {"paper": "dual", "aligned": "aligned"}
 
 
 def measure_planes(dataset: str, seed: int, method: str, *, epochs: int = 100) -> dict[str, Any]:
-    """Train a system on one split of the protocol and measure its planes on the test set.
-
-    Args:
-        dataset: one of the paper's.
-        seed: of split, start values and batches.
-        method: "paper" or "aligned".
-        epochs: of training.
-
-    Returns:
-        `covered_<level>`: coverage of the planes that learn 99%, 95%, 90% and 50% in the aligned
-        objective, before calibration. `relative_<level>`: their mean width over that of the
-        envelope. For 90% and 95% `planes_width`, `margin_width` (at equal coverage) and
-        `planes_score`, `margin_score` of planes and of a constant margin around the same output.
-        And the columns of `study.saturation.summary`, on 200 test rows.
-    """
+    """Train "paper" or "aligned" on one split of the protocol; return a row of `planes.csv`."""
     recipe = Recipe(objective=OBJECTIVES[method], epochs=epochs)
     data = prepare(load_dataset(dataset), seed)
     with one_blas_thread():
@@ -73,7 +58,13 @@ def measure_planes(dataset: str, seed: int, method: str, *, epochs: int = 100) -
 
 
 def measure(params: Params, data: Prepared, alphas: Sequence[float] | Array) -> dict[str, Any]:
-    """Return the columns of `measure_planes` for a trained system with these planes."""
+    """Return measures of the planes of a trained system on the test set.
+
+    `covered_<level>`: coverage of the planes that learn 99%, 95%, 90% and 50% in the aligned
+    objective, before calibration. `relative_<level>`: their mean width over that of the envelope.
+    For 90% and 95% the columns of `study.widths.beside_margin`. And those of
+    `study.saturation.summary`, on 200 test rows.
+    """
     objective = make_objective("aligned")
     learned = objective.alphas[: objective.levels.size]  # the planes that learn a level
     lower, upper = Planes(params, data.X_test).ends(learned)  # (K, N) each
@@ -89,11 +80,7 @@ def measure(params: Params, data: Prepared, alphas: Sequence[float] | Array) -> 
 
 
 def run(run_all: Callable[..., list[Any]]) -> dict[str, pd.DataFrame]:
-    """Run everything that chapter 9 shows and return its three files, by name.
-
-    Args:
-        run_all: `study.execution.run_all`, with its options set.
-    """
+    """Run everything that chapter 9 shows and return its three files, by name."""
     splits = [{"dataset": dataset, "seed": seed} for dataset in DATASETS for seed in SEEDS]
     todo = [{**one, "split": "random", "method": m} for one in splits for m in METHODS]
     rows = pd.concat([found.rows for found in run_all(run_method, todo, label="aligned")])
@@ -133,17 +120,6 @@ def with_level(X: Array, coverage: float | Array) -> Array:
     return np.column_stack([X, (np.arctanh(phi) - _MEAN) / _STD])
 
 
-def level_interval(params: Params, X: Array, coverage: float) -> tuple[Array, Array]:
-    """Return the bounds (N,) at a level, of a system that `train_levels` made.
-
-    Args:
-        params: the system.
-        X: scaled inputs (N, M).
-        coverage: the level, in [0.01, 0.99].
-    """
-    return Planes(params, with_level(X, coverage))(ALPHA_0)
-
-
 def train_levels(
     X: Array, y: Array, recipe: Recipe | None = None, *, seed: int | np.random.Generator = 0
 ) -> Trained:
@@ -162,8 +138,8 @@ def train_levels(
     >>> X = np.linspace(-1, 1, 200)[:, None]
     >>> y = X[:, 0] + np.random.default_rng(0).normal(size=200)
     >>> params, _ = train_levels(X, y, Recipe(n_rules=3, epochs=30, learning_rate=0.02))
-    >>> widths = [np.mean(np.subtract(*level_interval(params, X, phi)[::-1])) for phi in (0.5, 0.9)]
-    >>> bool(widths[0] < widths[1])
+    >>> ends = [Planes(params, with_level(X, phi))(0.01) for phi in (0.5, 0.9)]
+    >>> bool(np.mean(ends[0][1] - ends[0][0]) < np.mean(ends[1][1] - ends[1][0]))
     True
     """
     recipe = recipe or Recipe()

@@ -37,15 +37,8 @@ def lower_factor(params: Params, kappa: float) -> float:
 def shortfall(params: Params, X: Array, kappa: float) -> tuple[Array, Array, Array]:
     """Return how far the bounds of a plane stay from the smallest and the largest consequent.
 
-    Computed from differences of consequents, so that even 1e-15 of the range is resolved.
-
-    Args:
-        params: the system.
-        X: scaled inputs (N, M).
-        kappa: the plane.
-
-    Returns:
-        The lower limit of the theorem, the distances, and the upper limit, (2, N) each.
+    Computed from differences of consequents, so that even 1e-15 of the range is resolved. Returned
+    are the lower limit of the theorem, the distances, and the upper limit, (2, N) each.
     """
     theta = constrain(params)
     y = X @ theta.a.T + theta.a0  # (N, P)
@@ -121,28 +114,15 @@ def trial(
 ) -> dict[str, Any]:
     """Train an aligned system with or without small shares at the start; judge it on training rows.
 
-    The training set is split once more, so that calibration and test set are not used.
-
-    Args:
-        dataset: one of the paper's.
-        seed: of splits, start values and batches, the same with and without small shares.
-        small: whether to start with small shares.
-        epochs: of training.
-        level: of the intervals.
+    The training set is split once more, so that calibration and test set are not used. Splits,
+    start values and batches are the same with and without small shares.
     """
     whole, recipe = load_dataset(dataset), Recipe(objective="aligned", epochs=epochs)
     rows = split(len(whole.y), seed).train
     data = prepare(replace(whole, X=whole.X[rows], y=whole.y[rows], groups=None), seed)
     rng = np.random.default_rng(seed)
     with one_blas_thread():
-        start = init_params(
-            data.X_train,
-            recipe.n_rules,
-            rng,
-            smf=recipe.smf,
-            start=recipe.start,
-            sigma_scale=recipe.sigma_scale,
-        )
+        start = init_params(data.X_train, recipe.n_rules, rng)
         start = small_shares(start) if small else start
         trained = train(data.X_train, data.y_train, recipe, seed=rng, start=start, progress=False)
         test = Planes(trained.params, data.X_test)
