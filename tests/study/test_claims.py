@@ -131,17 +131,6 @@ def test_a_single_run_is_missed_by_its_law_with_holm_over_all_runs(model):
     assert f"PM 90% seed 3 ({(near - 1) / 10:.2f}%)" in found.reason
 
 
-def test_rows_have_their_means_and_p_values():
-    reached = reaches(*runs_at(1 - with_p(0.0998, mean=0.4, ratio=0.0)))
-    assert by_row(reached)["PM 90%"] == pytest.approx(90.6)
-    assert reached.rows["p of near"][1] == pytest.approx(0.0499)
-    excess = comparable(frame(a=5 - with_p(0.0998, mean=2.0)))
-    assert by_row(excess)["a"] == pytest.approx(3) and excess.rows.p[0] == pytest.approx(0.0499)
-    less = matters(frame(a=5 - with_p(0.0998, mean=2.0)), 100.0)
-    assert by_row(less)["a"] == pytest.approx(3)
-    assert less.rows["p of equal"][0] == pytest.approx(0.0499)
-
-
 def test_without_variation_comparable_is_worse_by_5_percent_at_most():
     for excess, word in {-9.0: "holds", 5.0: "holds", 5.01: "does not hold"}.items():
         found = comparable(frame(a=np.full(5, excess), b=np.full(5, -10.0)))

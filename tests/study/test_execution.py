@@ -77,6 +77,9 @@ def test_each_state_of_the_code_has_a_cache_of_its_own(tmp_path):
     folders = {text: execution.cache_folder(tree).name for text, tree in trees.items()}
     same = execution.cache_folder(source_tree(tmp_path / "again", "one")).name
     assert folders["one"] == same != folders["two"]
+    execution.cache_folder(trees["two"]).mkdir(parents=True)
+    execution.clear_cache(trees["two"])  # a release starts empty
+    assert not (trees["two"] / "_build" / "cache").exists()
     (trees["one"] / "study" / "untracked.py").touch()
     execution.code_hash.cache_clear()
     assert execution.cache_folder(trees["one"]).name != same
@@ -88,13 +91,6 @@ def test_a_restricted_processor_has_a_cache_of_its_own(tmp_path, monkeypatch):
         monkeypatch.setenv(name, value)
     execution.code_hash.cache_clear()
     assert execution.cache_folder(tmp_path) != usual
-
-
-def test_a_release_starts_empty(tmp_path):
-    folder = execution.cache_folder(source_tree(tmp_path, "one"))
-    folder.mkdir(parents=True)
-    execution.clear_cache(tmp_path)
-    assert not folder.exists()
 
 
 def test_a_dask_cluster_runs_the_same_calls():

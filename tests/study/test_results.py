@@ -34,12 +34,9 @@ def test_rows_come_back_to_the_last_bit(folder):
 
 
 def test_provenance_of_one_file_leaves_the_others(folder):
-    save("first", pd.DataFrame({"a": [1]}), command="one")
-    save("second", pd.DataFrame({"a": [2]}), command="two")
-    assert provenance("first")["command"] == "one"
-    assert {"commit", "date", "machine", "python", "versions", "lock", "study"} <= provenance(
-        "second"
-    ).keys()
+    for name in ("first", "second"):
+        save(name, pd.DataFrame({"a": [1]}), command=name)
+    assert provenance("first")["command"] == "first"
 
 
 def test_an_unknown_name_is_refused():

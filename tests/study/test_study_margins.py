@@ -14,7 +14,6 @@ from gt2lite.metrics import picp
 from gt2lite.system import Planes
 from gt2lite.training import init_params
 from study.margins import (
-    FLOOR,
     GRID,
     Family,
     around,
@@ -22,7 +21,6 @@ from study.margins import (
     between,
     calibrated,
     crps,
-    floored,
     planes_at_coverage,
 )
 
@@ -123,12 +121,6 @@ def test_impossible_levels_are_refused(rows):
     few = Family(*(a[:9] for a in cal))
     with pytest.raises(CoverageError, match="9 calibration rows"):
         calibrated(few, test, rows[0][2][:9], 0.95)
-
-
-def test_a_scale_has_a_floor():
-    found = floored(np.array([-5.0, 0.0, 0.3]), np.array([1.0, 1.0]))
-    assert_array_equal(found, [FLOOR, FLOOR, 0.3])
-    assert floored(np.zeros(1), np.zeros(3))[0] > 0
 
 
 def test_crps_is_that_of_the_quantile_function():
