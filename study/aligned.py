@@ -228,9 +228,7 @@ _MEAN, _STD = float(_GRID.mean()), float(_GRID.std())
 def with_level(X: Array, coverage: float | Array) -> Array:
     """Return the inputs of a system for all levels (N, M + 1): the level is the last column.
 
-    Args:
-        X: scaled inputs (N, M).
-        coverage: a level in [0.01, 0.99], or one for each row (N,).
+    `coverage` is a level in [0.01, 0.99], or one for each row (N,).
     """
     X = matrix("X", X)
     if np.ndim(coverage) == 0:
@@ -245,15 +243,8 @@ def train_levels(
 ) -> Trained:
     """Train one system for all levels.
 
-    Args:
-        X: scaled inputs (N, M).
-        y: scaled targets (N,).
-        recipe: for training; None for the paper's. Its coverage is not used, and it must have
-            the paper's objective and keep the last parameters.
-        seed: a seed or a generator; decides start values, levels and the order of the rows.
-
-    Returns:
-        A system with M + 1 inputs, see `with_level`, and the mean loss of each epoch.
+    The recipe's coverage is not used; it must have the paper's objective and keep the last
+    parameters. The system has M + 1 inputs, see `with_level`.
 
     >>> X = np.linspace(-1, 1, 200)[:, None]
     >>> y = X[:, 0] + np.random.default_rng(0).normal(size=200)

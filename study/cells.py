@@ -51,10 +51,6 @@ def by_cell(records: pd.DataFrame, mode: str = "default") -> pd.DataFrame:
 
     The index is `dataset, model, level, way`. A way is a method; lookup tables are named by
     their step, "table 0.05", or by their interpolation, "table spline".
-
-    Args:
-        records: rows as `study.protocol.run` makes them.
-        mode: "default" or "authors".
     """
     own = records[records["mode"] == mode]
     if own.seed.nunique() < 2:
@@ -85,14 +81,8 @@ def values(runs: pd.DataFrame, name: str, *cell: object) -> Array:
 def beside(records: pd.DataFrame, published: pd.DataFrame, mode: str = "default") -> pd.DataFrame:
     """Return the published cells beside ours, without a verdict.
 
-    Args:
-        records: all data sets, models, levels and seeds.
-        published: as `study.paper.cells` returns them.
-        mode: which records count, "default" or "authors".
-
-    Returns:
-        The columns of a cell, `paper_mean`, `paper_std`, `our_mean`, `our_std`, `n` (our runs),
-        `difference`, and `difference_in_std`, which is in pooled standard deviations.
+    Columns: those of a cell, `paper_mean`, `paper_std`, `our_mean`, `our_std`, `n` (our runs),
+    `difference`, and `difference_in_std`, which is in pooled standard deviations.
     """
     found = published[CELL].assign(paper_mean=published["mean"], paper_std=published["std"])
     found = _with_ours(found, _ours(by_cell(records, mode), published))
@@ -159,9 +149,7 @@ def against_alliance(records: pd.DataFrame, trials: pd.DataFrame) -> pd.DataFram
     bounds of a system trained for the level, ours takes a plane of the system trained for 99%).
     Systems, splits and settings differ, so that a difference refutes neither side.
 
-    Returns:
-        A row for each data set, level, metric and model, with the columns of `verdicts`, where
-        "paper" stands for theirs.
+    The columns are those of `verdicts`, where "paper" stands for theirs.
     """
     own = trials[(trials.system == "it2-km") & trials.level.isin([0.90, 0.95])]
     own = own.assign(model=own.conformal.map({"none": "trained", "cqr": "calibrated"}))

@@ -158,10 +158,8 @@ def check_claims(evidence: Evidence, claims: pd.DataFrame) -> pd.DataFrame:
 def our_claims(aligned: pd.DataFrame, compared: pd.DataFrame) -> pd.DataFrame:
     """Return our own claims, judged by the rules for the paper's, in the same columns.
 
-    Args:
-        aligned: rows of `data/results/aligned.csv`.
-        compared: rows of `data/results/comparison.csv`. On each data set the best of all
-            competitors that are there is taken in hindsight.
+    Given are the rows of `aligned.csv` and `comparison.csv`. On each data set of the latter the
+    best of all competitors that are there is taken in hindsight.
     """
     width, score = (
         comparison.paired(aligned, "aligned", "paper", metric)
@@ -186,10 +184,8 @@ def our_claims(aligned: pd.DataFrame, compared: pd.DataFrame) -> pd.DataFrame:
 def in_every_row(gains: pd.DataFrame, overlap: float = TEST_OVER_TRAIN) -> Finding:
     """Judge gains, positive where the claim is right, with a row for each line and seeds across.
 
-    Args:
-        gains: by row and seed.
-        overlap: test rows over training rows, for re-splits of one data set; 0 if runs do not
-            depend on the rows drawn.
+    `overlap` is test rows over training rows, for re-splits of one data set; 0 if runs do not
+    depend on the rows drawn.
     """
     tests = pd.DataFrame([corrected_t(gain, overlap) for gain in gains.to_numpy()])
     rows = tests.rename(columns={"mean": "value"}).assign(row=_labels(gains))

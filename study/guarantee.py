@@ -46,17 +46,8 @@ def redrawn_coverage(
 
     If a level is out of reach for table or search, they end at the widest plane.
 
-    Args:
-        scores: those of all rows of the pool, see `gt2lite.calibration.critical_scores`.
-        level: the coverage asked for.
-        n_cal: rows for calibration.
-        n_test: rows for the test.
-        times: redraws.
-        rng: the source of the draws.
-        methods: names in `gt2lite.calibration.CALIBRATORS`.
-
-    Returns:
-        For each method the coverages (times,).
+    Scores are those of all rows of the pool (`gt2lite.calibration.critical_scores`). Returned are
+    the coverages (times,) of each method.
     """
     found = {method: np.empty(times) for method in methods}
     for i, (cal, test) in enumerate(redraws(len(scores), n_cal, n_test, times, rng)):

@@ -276,12 +276,8 @@ def _calibrate(
 def curve_plane(table: Array, kind: str, level: float) -> float:
     """Return the plane for a level by a curve through a lookup table, which may rise and fall.
 
-    It serves the claim that the choice of the interpolation matters, and nothing else.
-
-    Args:
-        table: pairs of coverage and alpha, as in `gt2lite.calibration.TableCalibrator.table`.
-        kind: one of `CURVES`: a cubic spline through the pairs, or one polynomial.
-        level: the coverage asked for.
+    It serves the claim that the choice of the interpolation matters, and nothing else. The pairs
+    are those of `gt2lite.calibration.TableCalibrator.table`; `kind` is one of `CURVES`.
 
     >>> round(curve_plane(np.array([[0.0, 1.0], [0.5, 0.5], [1.0, 0.0]]), "spline", 0.7), 2)
     0.3

@@ -55,13 +55,7 @@ def bench(name: str) -> dict[str, Any]:
 
 
 def save(name: str, frame: pd.DataFrame, **facts: Any) -> None:
-    """Write rows to `data/results/<name>.csv`, and their provenance.
-
-    Args:
-        name: name of the file, without its suffix.
-        frame: the rows; the index is not written.
-        facts: further facts for the provenance, such as the command.
-    """
+    """Write rows to `data/results/<name>.csv`, and their provenance with further `facts`."""
     path = data_path("results", "provenance.json")
     known = json.loads(path.read_text("utf-8")) if path.exists() else {}
     _write(data_path("results", f"{name}.csv"), frame.to_csv(index=False, lineterminator="\n"))

@@ -71,13 +71,8 @@ class Corrected(NamedTuple):
 def corrected_t(differences: ArrayLike, test_over_train: float) -> Corrected:
     """Return the corrected resampled t-test of differences (J,) over splits of the same rows.
 
-    Args:
-        differences: one for each split, two at least.
-        test_over_train: rows of the test set over rows of the training set, see `standard_error`.
-
-    Returns:
-        The mean, half of its 95% interval, and the p-value against 0. Differences without
-        any variation are either 0 (p = 1) or not (p = 0).
+    For `test_over_train` see `standard_error`. Differences without any variation are either 0
+    (p = 1) or not (p = 0).
 
     >>> found = corrected_t([1.0, 2.0, 3.0], test_over_train=2 / 3)  # variance 1 / 3 + 2 / 3
     >>> [round(value, 4) for value in found]  # t = 2 with 2 degrees of freedom
@@ -180,13 +175,8 @@ def _apart(ours: Array, n_theirs: int, draws: int) -> Array:
 def welch(std: ArrayLike, n: ArrayLike, std_2: ArrayLike, n_2: int) -> tuple[Array, Array]:
     """Return the standard error of a difference of two means, and its degrees of freedom.
 
-    With `beyond_p` it gives two one-sided Welch tests of equality (Schuirmann 1987).
-
-    Args:
-        std: standard deviation of the one sample.
-        n: its size; infinity for a mean that is known.
-        std_2: standard deviation of the other.
-        n_2: its size.
+    With `beyond_p` it gives two one-sided Welch tests of equality (Schuirmann 1987). Given are
+    standard deviations and sizes; `n` is infinity for a mean that is known.
     """
     n = np.asarray(n, dtype=float)
     a, b = np.square(std) / n, np.square(std_2) / n_2
@@ -218,12 +208,6 @@ def coverage_p_value(picp: float, level: float, n_test: int, n_cal: int | None =
     number of the test samples. Without a calibration set the law is that of a model whose
     coverage *is* the level: binomial. The p-value is twice the smaller tail. Ties, such as
     duplicate rows, can only increase the coverage of a rank.
-
-    Args:
-        picp: share of the test samples that are covered.
-        level: the coverage asked for.
-        n_test: number of test samples.
-        n_cal: number of calibration samples, or None.
 
     >>> coverage_p_value(0.9, 0.9, n_test=100, n_cal=100)
     1.0

@@ -64,14 +64,6 @@ def test_a_level_that_was_not_learned_is_an_error(coverage):
         with_level(np.zeros((3, 1)), coverage)
 
 
-def test_the_same_seed_gives_the_same_bits_and_another_one_does_not():
-    one, again, other = (train_levels(*noisy(), SMALL, seed=seed).params for seed in (0, 0, 1))
-    for name, value in one.items():
-        assert_array_equal(value, again[name])
-    assert (one["a"] != other["a"]).any()
-    assert one["c"].shape == (4, 3), "the level is one more input"
-
-
 @pytest.mark.parametrize("change", [{"objective": "aligned"}, {"keep": "best"}])
 def test_what_is_not_on_offer_is_an_error(change):
     (name,) = change
