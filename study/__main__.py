@@ -27,17 +27,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from study import ablation, execution, paper, results
+from study import execution, paper, results
 from study import protocol as paper_protocol
 from study.cells import shown_within, together, verdicts, winners
 from study.claims import check_claims, load_evidence
 from study.protocol import ALL_SEEDS, all_records, trainings
 
 Run = Callable[..., list[Any]]  # `execution.run_all` with what the command line sets
+Files = dict[str, pd.DataFrame]  # rows of `data/results/<name>.csv`, by name
 
 PERTURBATIONS = {"": (1, 2), "sse4": (0, 1)}
 """Units in the last place by which start values are moved, by processor: with five seeds these
 are 20 perturbed runs of each system."""
+
+KEYS = (*results.RECORD, "split", "form", "start", *paper_protocol.SETTINGS, "nudge", "processor")
+"""Columns that identify a row of a file; the others are measured."""
 
 
 def reproduce(run: Run) -> bool:
@@ -58,84 +62,68 @@ def reproduce(run: Run) -> bool:
     return _report("The 60 trainings", results.compare(rows, stored, results.rounding_tolerance()))
 
 
-def check(run: Run, seed: int = 0) -> bool:
-    """Train one seed of each data set again and compare it with the stored runs."""
-    todo = trainings(seeds=[seed], models=["baseline", "trained_90"])
+def check(run: Run) -> bool:
+    """Train seed 0 of each data set again and compare it with the stored runs."""
+    todo = trainings(seeds=[0], models=["baseline", "trained_90"])
     rows = all_records(run(paper_protocol.run, todo, label="sample", cache=False))
     found = results.compare(rows, results.load("reference"), results.rounding_tolerance())
-    return _report(f"Seed {seed} of each data set", found)
+    return _report("Seed 0 of each data set", found)
 
 
-def protocol(run: Run) -> None:
+def protocol(run: Run) -> Files:
     """Run the paper's protocol: 50 seeds, the authors' mode, and perturbed rounding."""
-    tolerance = results.rounding_tolerance()
-    found = np.show_config(mode="dicts")["SIMD Extensions"]["found"]
-    for name, settings in {
-        "reference": trainings(seeds=ALL_SEEDS),
-        "authors": trainings(mode="authors"),
-    }.items():
-        rows = all_records(run(paper_protocol.run, settings, label=name))
-        _renew("protocol", name, rows, tolerance=tolerance, instructions=", ".join(found))
-    perturbed(run)
+    todo = {"reference": trainings(seeds=ALL_SEEDS), "authors": trainings(mode="authors")}
+    found = {
+        name: all_records(run(paper_protocol.run, settings, label=name))
+        for name, settings in todo.items()
+    }
     jobs = run.keywords["n_jobs"]  # type: ignore[attr-defined]
     words = [sys.executable, "-m", "study", "perturbed", "--jobs", str(jobs)]
     subprocess.run(words, env=os.environ | execution.OLDER_PROCESSOR, check=True)
+    return found | perturbed(run)
 
 
-def perturbed(run: Run) -> None:
+def perturbed(run: Run) -> Files:
     """Run the protocol with start values moved by some units in the last place."""
     held = all(os.environ.get(k) == v for k, v in execution.OLDER_PROCESSOR.items())
-    processor = "sse4" if held else ""
-    frames = []
+    processor, frames = "sse4" if held else "", []
     for n in PERTURBATIONS[processor]:
         runs = run(paper_protocol.run, trainings(perturbation=n), label=f"perturbed by {n}")
         frames.append(all_records(runs).assign(nudge=n, processor=processor))
     columns = [*results.RECORD, "nudge", "processor", *results.METRICS]
-    name = "nudged_sse4" if processor else "nudged"
-    results.save(name, pd.concat(frames)[columns], command="python -m study protocol")
+    return {"nudged_sse4" if held else "nudged": pd.concat(frames)[columns]}
 
 
-def ablations(run: Run) -> None:
+def ablation(run: Run) -> Files:
     """Run every combination of the settings of the authors' mode."""
-    rows = pd.DataFrame(run(ablation.run_ablation, ablation.ablations(), label="ablation"))
-    by = ["dataset", "seed", *ablation.SETTINGS]
-    _renew("ablation", "ablation", rows, by, tolerance=results.rounding_tolerance())
+    rows = run(paper_protocol.run_ablation, paper_protocol.ablations(), label="ablation")
+    return {"ablation": pd.DataFrame(rows)}
 
 
-def width(run: Run) -> None:
-    """Compare calibrated and trained intervals at equal coverage."""
-    from study import widths
-
-    by, rows = ["dataset", "seed", "level"], widths.run(run)
-    _renew("widths", "widths", rows, by, metrics=rows.columns.drop(by))
-
-
-def comparison(run: Run, methods: Sequence[str] = ()) -> None:
-    """Run the method comparison, or some of its methods."""
+def comparison(run: Run, methods: Sequence[str] = ()) -> Files:
+    """Run the method comparison, or some of its methods; it stores its files itself."""
     from study.comparison.methods import IN_STUDY
     from study.comparison.runs import run as compare
 
     moved = compare(methods or IN_STUDY, **run.keywords)  # type: ignore[attr-defined]
     _report("The comparison", moved)
+    return {}
 
 
-def others(name: str, run: Run) -> None:
-    """Run `study.aligned` or `study.sqr`, and store what they return."""
+def others(name: str, run: Run) -> Files:
+    """Run `study.widths`, `study.aligned` or `study.sqr`."""
     from importlib import import_module
 
-    for file, rows in import_module(f"study.{name}").run(run).items():
-        results.save(file, rows, command=f"python -m study {name}")
+    found: Files = import_module(f"study.{name}").run(run)
+    return found
 
 
-COMMANDS: dict[str, Callable[..., bool | None]] = {
-    "reproduce": reproduce,
-    "check": check,
-    "perturbed": perturbed,
+CHECKS = {"reproduce": reproduce, "check": check}
+STUDIES: dict[str, Callable[..., Files]] = {
     "protocol": protocol,
-    "ablation": ablations,
-    "widths": width,
+    "ablation": ablation,
     "comparison": comparison,
-    **{name: functools.partial(others, name) for name in ("aligned", "sqr")},
+    **{name: functools.partial(others, name) for name in ("widths", "aligned", "sqr")},
 }
 
 
@@ -146,7 +134,7 @@ def main(words: Sequence[str] | None = None) -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("command", choices=[*COMMANDS, "study"])
+    parser.add_argument("command", choices=[*CHECKS, "perturbed", *STUDIES, "study"])
     parser.add_argument("--jobs", type=int, default=-1, help="processes; -1 for one per core")
     parser.add_argument(
         "--dask", help='address of a Dask scheduler to run on, or "local" for a cluster here'
@@ -162,31 +150,34 @@ def main(words: Sequence[str] | None = None) -> int:
         parser.error("--methods is for the command comparison")
     run = functools.partial(execution.run_all, n_jobs=given.jobs, dask=given.dask)
     more = {"methods": given.methods} if given.methods else {}
-    todo = list(COMMANDS)[3:] if given.command == "study" else [given.command]
     try:
-        passed = [COMMANDS[name](run, **more) for name in todo]
+        if given.command in CHECKS:
+            return int(not CHECKS[given.command](run))
+        for name in STUDIES if given.command == "study" else [given.command]:
+            study = perturbed if name == "perturbed" else STUDIES[name]
+            for file, rows in study(run, **more).items():
+                store(file, rows, "protocol" if name == "perturbed" else name)
     except KeyboardInterrupt:
         print("stopped; finished runs are kept, and the same command continues", file=sys.stderr)
         return 130
-    return int(False in passed)
+    return 0
 
 
-def _renew(
-    command: str,
-    name: str,
-    rows: pd.DataFrame,
-    by: Sequence[str] = results.RECORD,
-    metrics: Sequence[str] = results.METRICS,
-    tolerance: dict[str, float] | None = None,
-    **facts: str,
-) -> None:
-    """Report how far rows are from the stored ones, and store them."""
+def store(name: str, rows: pd.DataFrame, command: str) -> None:
+    """Print how far rows are from the stored ones, and store them."""
     try:
-        found = results.compare(rows, results.load(name), tolerance, by=by, metrics=metrics)
-        _report(name, found)
+        stored = results.load(name)
     except FileNotFoundError:
         print(f"{name}: new")
-    results.save(name, rows, command=f"python -m study {command}", **facts)
+    else:
+        by = [key for key in KEYS if key in rows]
+        metrics = [
+            m for m in rows.columns.intersection(stored.columns).drop(by) if "seconds" not in m
+        ]
+        tolerance = results.rounding_tolerance()
+        _report(name, results.compare(rows, stored, tolerance, by=by, metrics=metrics))
+    simd = ", ".join(np.show_config(mode="dicts")["SIMD Extensions"]["found"])
+    results.save(name, rows, command=f"python -m study {command}", instructions=simd)
 
 
 def _report(what: str, found: pd.DataFrame) -> bool:

@@ -1,11 +1,16 @@
 r"""Planes that learn their own levels, compared with the paper's and with one system per level.
 
-Two studies. The first runs the methods "paper", "aligned", "direct" and "direct_85" of
+Three studies. The first runs the methods "paper", "aligned", "direct" and "direct_85" of
 `study.comparison` on all splits of the protocol (`data/results/aligned.csv`), and measures the
 planes of trained systems (`planes.csv`) and the effect of small shares at the start of training
 (`small_shares.csv`); `python -m study aligned` writes these files.
 
-The second is one system for all levels: the level is an input, drawn at random in training. A level
+The second asks why planes with many inputs run together. All lower firings of a plane carry the
+factor ``prod_m(1 - kappa s_l)``, which falls geometrically with the number of inputs. A bound stays
+away from the outermost consequent by that factor times a number between two limits that do not
+depend on the plane (Theorem of chapter 9).
+
+The third is one system for all levels: the level is an input, drawn at random in training. A level
 as an input is the idea of Tagasovska and Lopez-Paz (2019); teaching it to both bounds of a plane is
 ours. The inputs get one more column, which holds the level :math:`\phi` of each row. In training it
 is drawn anew for every row and epoch from U(0.01, 0.99), and the bounds of the plane alpha_0 learn
@@ -24,6 +29,7 @@ Power Plant.)
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,13 +37,14 @@ import pandas as pd
 
 from gt2lite._threads import one_blas_thread
 from gt2lite._validation import Array, between, matrix, vector
-from gt2lite.datasets import DATASETS, Prepared, load_dataset, prepare
+from gt2lite.calibration import ConformalCalibrator
+from gt2lite.datasets import DATASETS, Prepared, load_dataset, prepare, split
 from gt2lite.losses import CompiledLoss, make_objective
-from gt2lite.memberships import ALPHA_0
-from gt2lite.metrics import picp
-from gt2lite.system import Params, Planes
-from gt2lite.training import Recipe, Trained, train
-from study import saturation
+from gt2lite.memberships import kappa_of, log_firing
+from gt2lite.metrics import interval_score, picp, rmse
+from gt2lite.reduction import type_reduce
+from gt2lite.system import Params, Planes, constrain
+from gt2lite.training import Recipe, Trained, init_params, train
 from study.comparison import run_method
 from study.protocol import LEVELS, SEEDS
 from study.widths import beside_margin
@@ -49,21 +56,7 @@ OBJECTIVES = {"paper": "dual", "aligned": "aligned"}
 
 
 def measure_planes(dataset: str, seed: int, method: str, *, epochs: int = 100) -> dict[str, Any]:
-    """Train a system on one split of the protocol and measure its planes on the test set.
-
-    Args:
-        dataset: one of the paper's.
-        seed: of split, start values and batches.
-        method: "paper" or "aligned".
-        epochs: of training.
-
-    Returns:
-        `covered_<level>`: coverage of the planes that learn 99%, 95%, 90% and 50% in the aligned
-        objective, before calibration. `relative_<level>`: their mean width over that of the
-        envelope. For 90% and 95% `planes_width`, `margin_width` (at equal coverage) and
-        `planes_score`, `margin_score` of planes and of a constant margin around the same output.
-        And the columns of `study.saturation.summary`, on 200 test rows.
-    """
+    """Train "paper" or "aligned" on one split of the protocol; return a row of `planes.csv`."""
     recipe = Recipe(objective=OBJECTIVES[method], epochs=epochs)
     data = prepare(load_dataset(dataset), seed)
     with one_blas_thread():
@@ -73,7 +66,13 @@ def measure_planes(dataset: str, seed: int, method: str, *, epochs: int = 100) -
 
 
 def measure(params: Params, data: Prepared, alphas: Sequence[float] | Array) -> dict[str, Any]:
-    """Return the columns of `measure_planes` for a trained system with these planes."""
+    """Return measures of the planes of a trained system on the test set.
+
+    `covered_<level>`: coverage of the planes that learn 99%, 95%, 90% and 50% in the aligned
+    objective, before calibration. `relative_<level>`: their mean width over that of the envelope.
+    For 90% and 95% the columns of `study.widths.beside_margin`. And those of
+    `summary`, on 200 test rows.
+    """
     objective = make_objective("aligned")
     learned = objective.alphas[: objective.levels.size]  # the planes that learn a level
     lower, upper = Planes(params, data.X_test).ends(learned)  # (K, N) each
@@ -85,29 +84,137 @@ def measure(params: Params, data: Prepared, alphas: Sequence[float] | Array) -> 
     for level in LEVELS:
         found = beside_margin(params, data, alphas, level)
         row |= {f"{name}_{100 * level:.0f}": value for name, value in found.items()}
-    return row | saturation.summary(params, data.X_test[:200])
+    return row | summary(params, data.X_test[:200])
 
 
 def run(run_all: Callable[..., list[Any]]) -> dict[str, pd.DataFrame]:
-    """Run everything that chapter 9 shows and return its three files, by name.
-
-    Args:
-        run_all: `study.execution.run_all`, with its options set.
-    """
+    """Run everything that chapter 9 shows and return its three files, by name."""
     splits = [{"dataset": dataset, "seed": seed} for dataset in DATASETS for seed in SEEDS]
     todo = [{**one, "split": "random", "method": m} for one in splits for m in METHODS]
     rows = pd.concat([found.rows for found in run_all(run_method, todo, label="aligned")])
     systems = [{**one, "method": name} for one in splits for name in OBJECTIVES]
     starts = [
         {"dataset": dataset, "seed": seed, "small": small}
-        for dataset in saturation.TRIED
-        for seed in saturation.SEEDS
+        for dataset in ("pm", "aids")
+        for seed in (0, 1, 2)
         for small in (False, True)
     ]
     return {
         "aligned": rows[rows.method.isin(METHODS)],  # without ablations
         "planes": pd.DataFrame(run_all(measure_planes, systems, label="planes")),
-        "small_shares": pd.DataFrame(run_all(saturation.trial, starts, label="small shares")),
+        "small_shares": pd.DataFrame(run_all(trial, starts, label="small shares")),
+    }
+
+
+# --------------------------------------------------------------------- planes with many inputs
+
+
+def lower_factor(params: Params, kappa: float) -> float:
+    """Return the common factor of the lower firings of a plane: ``prod_m(1 - kappa s_l)``."""
+    return float(np.prod(1 - kappa * constrain(params).s_l))
+
+
+def shortfall(params: Params, X: Array, kappa: float) -> tuple[Array, Array, Array]:
+    """Return how far the bounds of a plane stay from the smallest and the largest consequent.
+
+    Computed from differences of consequents, so that even 1e-15 of the range is resolved. Returned
+    are the lower limit of the theorem, the distances, and the upper limit, (2, N) each.
+    """
+    theta = constrain(params)
+    y = X @ theta.a.T + theta.a0  # (N, P)
+    lower, upper = log_firing(X, theta.c, theta.sigma, theta.s_l, theta.s_r, kappa)
+    top = upper.max(axis=1, keepdims=True)  # a common factor does not matter
+    weights = np.exp(lower - top), np.exp(upper - top)
+    f = np.exp(log_firing(X, theta.c, theta.sigma, theta.s_l, theta.s_r, 0.0)[0])
+    factor, rows = lower_factor(params, kappa), np.arange(len(y))
+    found = []
+    for side, outermost in ((1, y.argmin(axis=1)), (-1, y.argmax(axis=1))):
+        gaps = side * (y - y[rows, outermost][:, None])  # (N, P), not negative
+        end, _ = type_reduce(*weights, gaps)
+        pull = factor * (f * gaps).sum(axis=1)
+        with np.errstate(divide="ignore", over="ignore"):  # a firing of 0 gives no limit
+            above = pull / f[rows, outermost]
+        found.append([pull / y.shape[1], end, above])
+    least, distance, most = np.array(found).transpose(1, 0, 2)
+    return least, distance, most
+
+
+def lacking(params: Params, X: Array, kappas: Sequence[float] | Array) -> Array:
+    """Return the share of the consequents' range that planes lack, mean over the rows (K,).
+
+    Both sides together, as a share of the mean range: 0 if a plane has all of it.
+    """
+    spread = np.ptp(X @ params["a"].T + params["a0"], axis=1).mean()
+    return np.array([shortfall(params, X, k)[1].sum(axis=0).mean() / spread for k in kappas])
+
+
+def summary(params: Params, X: Array, share: float = 0.01) -> dict[str, Any]:
+    """Return how near the planes of a system come to the range of its consequents at X (N, M).
+
+    Returns:
+        `inputs`; `shares`, the sum of the lower shares; `factor` of the lower firings at the
+        envelope; `lacking`, the share of the range that the envelope lacks; `together`, the plane
+        alpha from which on less than `share` is lacking, NaN if there is none.
+    """
+    alphas = np.arange(99, 0, -1) / 100  # the narrowest first, the envelope last
+    short = lacking(params, X, np.asarray(kappa_of(alphas)))
+    near = np.flatnonzero(short < share)
+    return {
+        "inputs": X.shape[1],
+        "shares": float(constrain(params).s_l.sum()),
+        "factor": lower_factor(params, 1.0),
+        "lacking": float(short[-1]),
+        "together": float(alphas[near[0]]) if near.size else np.nan,
+    }
+
+
+def made_up(
+    n_inputs: int, n_rules: int = 10, n_rows: int = 200, seed: int = 0
+) -> tuple[Params, Array]:
+    """Return a system with random consequents and all shares one half, and normal inputs."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, n_inputs))
+    params = init_params(X, n_rules, rng)
+    params["a0"] = rng.normal(size=n_rules)
+    return params | {"raw_l": np.zeros(n_inputs), "raw_r": np.zeros(n_inputs)}, X
+
+
+def small_shares(params: Params) -> Params:
+    """Return the system with lower shares of ``1 / (2 M)`` in place of its own.
+
+    With them the factor of the lower firings hardly depends on the number of inputs: it is about
+    ``exp(-kappa / 2)``.
+    """
+    M = params["c"].shape[1]
+    return params | {"raw_l": np.full(params["raw_l"].shape, -np.log(2 * M - 1))}
+
+
+def trial(
+    dataset: str, seed: int, small: bool, *, epochs: int = 100, level: float = 0.9
+) -> dict[str, Any]:
+    """Train an aligned system with or without small shares at the start; judge it on training rows.
+
+    The training set is split once more, so that calibration and test set are not used. Splits,
+    start values and batches are the same with and without small shares.
+    """
+    whole, recipe = load_dataset(dataset), Recipe(objective="aligned", epochs=epochs)
+    rows = split(len(whole.y), seed).train
+    data = prepare(replace(whole, X=whole.X[rows], y=whole.y[rows], groups=None), seed)
+    rng = np.random.default_rng(seed)
+    with one_blas_thread():
+        start = init_params(data.X_train, recipe.n_rules, rng)
+        start = small_shares(start) if small else start
+        trained = train(data.X_train, data.y_train, recipe, seed=rng, start=start, progress=False)
+        test = Planes(trained.params, data.X_test)
+        cal = Planes(trained.params, data.X_cal)
+        lower, upper = ConformalCalibrator().fit(cal, data.y_cal).intervals(test, level)
+    return {
+        "dataset": dataset,
+        "seed": seed,
+        "start": "small" if small else "usual",
+        "score": interval_score(data.y_test, lower, upper, level),
+        "rmse": rmse(data.y_test, test.output(recipe.planes.alphas)),
+        "lacking": float(lacking(trained.params, data.X_test, [1.0])[0]),
     }
 
 
@@ -121,9 +228,7 @@ _MEAN, _STD = float(_GRID.mean()), float(_GRID.std())
 def with_level(X: Array, coverage: float | Array) -> Array:
     """Return the inputs of a system for all levels (N, M + 1): the level is the last column.
 
-    Args:
-        X: scaled inputs (N, M).
-        coverage: a level in [0.01, 0.99], or one for each row (N,).
+    `coverage` is a level in [0.01, 0.99], or one for each row (N,).
     """
     X = matrix("X", X)
     if np.ndim(coverage) == 0:
@@ -133,37 +238,19 @@ def with_level(X: Array, coverage: float | Array) -> Array:
     return np.column_stack([X, (np.arctanh(phi) - _MEAN) / _STD])
 
 
-def level_interval(params: Params, X: Array, coverage: float) -> tuple[Array, Array]:
-    """Return the bounds (N,) at a level, of a system that `train_levels` made.
-
-    Args:
-        params: the system.
-        X: scaled inputs (N, M).
-        coverage: the level, in [0.01, 0.99].
-    """
-    return Planes(params, with_level(X, coverage))(ALPHA_0)
-
-
 def train_levels(
     X: Array, y: Array, recipe: Recipe | None = None, *, seed: int | np.random.Generator = 0
 ) -> Trained:
     """Train one system for all levels.
 
-    Args:
-        X: scaled inputs (N, M).
-        y: scaled targets (N,).
-        recipe: for training; None for the paper's. Its coverage is not used, and it must have
-            the paper's objective and keep the last parameters.
-        seed: a seed or a generator; decides start values, levels and the order of the rows.
-
-    Returns:
-        A system with M + 1 inputs, see `with_level`, and the mean loss of each epoch.
+    The recipe's coverage is not used; it must have the paper's objective and keep the last
+    parameters. The system has M + 1 inputs, see `with_level`.
 
     >>> X = np.linspace(-1, 1, 200)[:, None]
     >>> y = X[:, 0] + np.random.default_rng(0).normal(size=200)
     >>> params, _ = train_levels(X, y, Recipe(n_rules=3, epochs=30, learning_rate=0.02))
-    >>> widths = [np.mean(np.subtract(*level_interval(params, X, phi)[::-1])) for phi in (0.5, 0.9)]
-    >>> bool(widths[0] < widths[1])
+    >>> ends = [Planes(params, with_level(X, phi))(0.01) for phi in (0.5, 0.9)]
+    >>> bool(np.mean(ends[0][1] - ends[0][0]) < np.mean(ends[1][1] - ends[1][0]))
     True
     """
     recipe = recipe or Recipe()

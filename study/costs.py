@@ -37,19 +37,14 @@ WRONG = 1e-3
 
 
 def prices(stored: Stored) -> pd.DataFrame:
-    """Return what 1, 2, ..., L levels cost in trainings.
-
-    Returns:
-        Columns `seconds` and `evaluations`, indexed by `dataset`, `way` and `levels`.
-    """
+    """Return `seconds` and `evaluations` by `dataset`, `way` and `levels`, in trainings."""
     frames = {
         (dataset, way): pd.DataFrame(stored["results"][dataset]["cost"][way])
         for dataset in stored["settings"]["datasets"]
         for way in WAYS
     }
     found = pd.concat(frames, names=["dataset", "way", "levels"])
-    found.index = found.index.set_levels(found.index.levels[2] + 1, level="levels")
-    return found
+    return found.rename(index=lambda i: i + 1, level="levels")
 
 
 def quality(stored: Stored) -> pd.DataFrame:
@@ -60,15 +55,13 @@ def quality(stored: Stored) -> pd.DataFrame:
         (at equal coverage), `interval_score`; and `crossed`, the share of rows whose interval at
         the lower level is not inside that of the higher one.
     """
-    rows = []
+    frames = {}
     for dataset in stored["settings"]["datasets"]:
         for way, metrics in stored["results"][dataset]["quality"].items():
-            for seed in range(stored["settings"]["seeds"]):
-                for i, level in enumerate(stored["settings"]["judged"]):
-                    found = {k: v[seed][i] for k, v in metrics.items() if k != "crossed"}
-                    names = {"dataset": dataset, "way": way, "seed": seed, "level": level}
-                    rows.append({**names, **found, "crossed": metrics["crossed"][seed][0]})
-    return pd.DataFrame(rows)
+            for i, level in enumerate(stored["settings"]["judged"]):
+                found = {name: np.array(v)[:, min(i, len(v[0]) - 1)] for name, v in metrics.items()}
+                frames[dataset, way, level] = pd.DataFrame(found).rename_axis("seed")
+    return pd.concat(frames, names=["dataset", "way", "level"]).reset_index()
 
 
 def reductions(stored: Stored) -> pd.DataFrame:
@@ -80,17 +73,12 @@ def reductions(stored: Stored) -> pd.DataFrame:
     """
     rows = []
     for line in stored["results"]["lines"]:
-        kinds = {kind: line[kind] for kind in KINDS}
-        tried = [one for one in kinds.values() if one is not None]
-        rows.append(
-            {name: line[name] for name in ("name", "seconds", "over_ours")}
-            | {"rules": line["P"]}
-            | {kind: _error(one) for kind, one in kinds.items()}
-            | {
-                "error": max((one["error"] or 0.0 for one in tried), default=np.nan),
-                "wrong": any((one["error"] or 0) > WRONG or one["failed"] > 0 for one in tried),
-            }
-        )
+        tried = [line[kind] for kind in KINDS if line[kind] is not None]
+        row = {name: line[name] for name in ("name", "seconds", "over_ours")}
+        row |= {"rules": line["P"]} | {kind: _error(line[kind]) for kind in KINDS}
+        row["error"] = max((one["error"] or 0.0 for one in tried), default=np.nan)
+        row["wrong"] = row["error"] > WRONG or any(one["failed"] > 0 for one in tried)
+        rows.append(row)
     return pd.DataFrame(rows)
 
 

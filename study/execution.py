@@ -60,19 +60,14 @@ def run_all(
     ...
     TypeError: divmod expected 2 arguments, got 0
     """
-    call: Callable[..., R] = function
-    if cache:
-        call = joblib.Memory(cache_folder(), verbose=0).cache(function)
-    results: dict[int, R] = {}
+    call = joblib.Memory(cache_folder(), verbose=0).cache(function) if cache else function
+    results: list[R] = []
     with _backend(dask), progress_bar(len(settings), label, "run") as step:
-        pool = joblib.Parallel(
-            n_jobs=n_jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="2*n_jobs"
-        )
-        todo = (joblib.delayed(_numbered)(i, call, dict(s)) for i, s in enumerate(settings))
-        for i, result in pool(todo):
-            results[i] = result
-            step(" ".join(str(value) for value in settings[i].values())[:40])
-    return [results[i] for i in range(len(settings))]
+        pool = joblib.Parallel(n_jobs, return_as="generator", batch_size=1)
+        for result in pool(joblib.delayed(call)(**setting) for setting in settings):
+            step(" ".join(map(str, settings[len(results)].values()))[:40])
+            results.append(result)
+    return results
 
 
 def cache_folder(root: Path = ROOT) -> Path:
@@ -106,10 +101,6 @@ def code_hash(root: Path = ROOT) -> str:
     return digest.hexdigest()[:16]
 
 
-def _numbered(i: int, call: Callable[..., R], setting: Mapping[str, Any]) -> tuple[int, R]:
-    return i, call(**setting)
-
-
 @contextlib.contextmanager
 def _backend(dask: str | None) -> Iterator[None]:
     """Let joblib send its work to a Dask cluster, if there is one."""
@@ -118,6 +109,6 @@ def _backend(dask: str | None) -> Iterator[None]:
         return
     from distributed import Client
 
-    options: dict[str, Any] = {} if dask == "local" else {"address": dask}
-    with Client(**options), joblib.parallel_config(backend="dask"):  # type: ignore[no-untyped-call]
+    address = None if dask == "local" else dask
+    with Client(address), joblib.parallel_config(backend="dask"):  # type: ignore[no-untyped-call]
         yield

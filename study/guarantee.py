@@ -25,13 +25,6 @@ def redraws(
 ) -> Iterator[tuple[IntArray, IntArray]]:
     """Yield the rows of a calibration and a test set, drawn anew from a pool each time.
 
-    Args:
-        n_pool: size of the pool; no row is drawn twice.
-        n_cal: rows for calibration.
-        n_test: rows for the test.
-        times: how often.
-        rng: the source of the draws.
-
     >>> [(len(cal), len(test)) for cal, test in redraws(9, 4, 5, 2, np.random.default_rng(0))]
     [(4, 5), (4, 5)]
     """
@@ -53,29 +46,17 @@ def redrawn_coverage(
 
     If a level is out of reach for table or search, they end at the widest plane.
 
-    Args:
-        scores: those of all rows of the pool, see `gt2lite.calibration.critical_scores`.
-        level: the coverage asked for.
-        n_cal: rows for calibration.
-        n_test: rows for the test.
-        times: redraws.
-        rng: the source of the draws.
-        methods: their names.
-
-    Returns:
-        For each method the coverages (times,).
+    Scores are those of all rows of the pool (`gt2lite.calibration.critical_scores`). Returned are
+    the coverages (times,) of each method.
     """
-    found: dict[str, list[float]] = {method: [] for method in methods}
-    for cal, test in redraws(len(scores), n_cal, n_test, times, rng):
+    found = {method: np.empty(times) for method in methods}
+    for i, (cal, test) in enumerate(redraws(len(scores), n_cal, n_test, times, rng)):
         seen, new = scores.take(cal), scores.take(test)
         for method in methods:
-            cut = (
-                find_cuts(seen, level, method)[0]
-                if method in RANKED
-                else _chosen(seen, level, method)
-            )
-            found[method].append(float(new.covered(cut).mean()))
-    return {method: np.array(values) for method, values in found.items()}
+            ranked = method in RANKED
+            cut = find_cuts(seen, level, method)[0] if ranked else _chosen(seen, level, method)
+            found[method][i] = new.covered(cut).mean()
+    return found
 
 
 def _chosen(seen: Scores, level: float, method: str) -> Cut:
@@ -98,13 +79,7 @@ def missed(
 ) -> Array:
     """Return the shares below and above their conformal intervals over redraws (times, 2).
 
-    Args:
-        scores: those of all rows of the pool; rows not drawn for calibration are test rows.
-        n_cal: rows for calibration.
-        level: coverage.
-        sides: "both" or "each", see `gt2lite.calibration.SIDES`.
-        times: number of redraws.
-        rng: source of the draws.
+    Rows of the pool that are not drawn for calibration are test rows.
     """
     found = []
     for seen, new in redraws(len(scores), n_cal, len(scores) - n_cal, times, rng):

@@ -110,21 +110,8 @@ def at_coverage(family: Family, y: Array, level: float) -> tuple[Array, Array]:
 def planes_at_coverage(interval: Interval, y: ArrayLike, level: float) -> tuple[Array, Array]:
     """Return the bounds (N,) of the narrowest plane that covers at least the level of `y`.
 
-    If no plane covers as many, the lowest one gets a margin, as in `ExactCalibrator`.
-
-    Args:
-        interval: the nested intervals of the N targets.
-        y: the targets (N,).
-        level: the coverage.
-
-    >>> from gt2lite.memberships import kappa_of
-    >>> y = np.array([0.1, -0.2, 0.3, -0.9])
-    >>> def interval(alpha):  # the plane alpha reaches from -kappa to kappa
-    ...     kappa = np.broadcast_to(kappa_of(alpha), y.shape)
-    ...     return -kappa, kappa
-    >>> lower, upper = planes_at_coverage(interval, y, 0.75)
-    >>> round(float(np.mean(upper - lower)), 6)  # 3 of 4 lie within 0.3
-    0.6
+    If no plane covers as many, the lowest one gets a margin, as in `ExactCalibrator`. The nested
+    intervals are those of the N targets.
     """
     cuts = find_cuts(critical_scores(interval, y), level, "exact")
     lower, upper = cut_ends(interval, [cuts])
@@ -174,12 +161,7 @@ def conformal(
 ) -> Intervals:
     """Calibrate predictions by the rank on calibration rows.
 
-    Args:
-        form: of the intervals.
-        cal: for the calibration rows.
-        test: for the test rows.
-        data: the scaled rows.
-        every_level: whether one training gives all levels, so that CRPS can be reported.
+    CRPS is reported if one training gives all levels (`every_level`).
     """
 
     def at(level: float) -> tuple[Array, Array]:

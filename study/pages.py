@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,25 +22,19 @@ if TYPE_CHECKING:
 _STARTED = time.perf_counter()  # a chapter imports this module in its first cell
 
 NO_BREAK = "\N{NO-BREAK SPACE}"  # holds a number and its unit on one line
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-_ABSENT = (
-    "",
-    "-",
-    "\N{EN DASH}",
-)  # a cell that says nothing does not stop its column being of numbers
-_POWER = "(\\s\N{MULTIPLICATION SIGN}\\s10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?"
-_NUMBER = re.compile(rf"[<≤]?\s*[-+]?(\d[\d,]*(\.\d+)?(e[-+]?\d+)?{_POWER}|inf|nan)\s*%?")
+_DIGITS = "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"
+_RAISED = str.maketrans("-0123456789", _DIGITS)
+_NUMBERS = re.compile(rf"[-+*<≤±\N{{MULTIPLICATION SIGN}}\N{{EN DASH}}%.,e\d\s{_DIGITS}]*|inf|nan")
 
 # ------------------------------------------------------------------------- on the page
 
 
-def glue_facts(prefix: str, facts: Any = None, **more: Any) -> None:
+def glue_facts(prefix: str, facts: Any = (), **more: Any) -> None:
     """Give the prose of a page the fields of `facts` and the keywords, as `prefix_field`.
 
     Args:
         prefix: Begins the name of every number, so that pages do not get in each other's way.
-        facts: A mapping, a row of a DataFrame, a named tuple or a dataclass; None if keywords
-            give all facts.
+        facts: A mapping or a row of a DataFrame.
         more: Further facts by name.
 
     Raises:
@@ -50,10 +43,15 @@ def glue_facts(prefix: str, facts: Any = None, **more: Any) -> None:
     """
     from myst_nb import glue
 
-    known = {} if facts is None else _values(facts)
+    known = dict(facts)
     if twice := sorted(known.keys() & more.keys()):
         raise ValueError(f"a fact must be given once; {', '.join(twice)} is in facts and keywords")
-    plain = {f"{prefix}_{field}": _plain(field, value) for field, value in (known | more).items()}
+    plain = {}
+    for field, value in (known | more).items():
+        value = value.item() if isinstance(value, np.generic) else value
+        if not isinstance(value, str | int | float):  # a bool is an int
+            raise TypeError(f"{field} must be text, a number or a bool, got {type(value).__name__}")
+        plain[f"{prefix}_{field}"] = value
     for name, value in plain.items():
         glue(name, value, display=False)
 
@@ -66,21 +64,25 @@ def table(
 ) -> Markdown:
     r"""Return rows as a numbered table with a caption; make it the last value of a cell.
 
+    Columns of numbers are aligned on the right. Without rows there is one that says "none".
+
     Args:
         name: The page refers to the table by `` {numref}`tab-name` ``; give it without "tab-".
-        rows: A DataFrame, or mappings, named tuples or dataclasses. A table without rows says so.
-        columns: Maps a header to a format of fields, see `markdown_table`; None shows all columns
-            of a DataFrame as they are.
+        rows: A DataFrame, or mappings, named tuples or dataclasses. The named index of a DataFrame
+            counts as columns, so the result of `groupby` can be given as it is.
+        columns: Maps a header to a format of fields. None shows all columns: text as it is, and
+            numbers as `str` writes them.
         caption: One sentence or more, in Markdown.
 
-    >>> shown = table("tiny", [{"data": "ww", "rmse": 80.92}], {"RMSE": "{rmse:.1f}"}, "One row.")
-    >>> print(shown.data)
-    :::{table} One row.
+    >>> rows = [{"data": "ww", "rmse": 80.92}, {"data": "pp", "rmse": 7.5}]
+    >>> print(table("tiny", rows, {"set": "`{data}`", "RMSE": "{rmse:.1f}"}, "Two rows.").data)
+    :::{table} Two rows.
     :name: tab-tiny
     <BLANKLINE>
-    | RMSE |
-    |---:|
-    | 80.9 |
+    | set | RMSE |
+    |---|---:|
+    | `ww` | 80.9 |
+    | `pp` | 7.5 |
     <BLANKLINE>
     :::
     """
@@ -88,48 +90,33 @@ def table(
 
     if name.startswith("tab-"):
         raise ValueError(f'name must come without "tab-", which is added to it; got "{name}"')
-    head = [f":::{{table}} {_one_line(caption)}", f":name: tab-{name}"]
-    text = "\n".join([*head, "", markdown_table(rows, columns), "", ":::"])
+    if not isinstance(rows, pd.DataFrame):
+        rows = pd.DataFrame(list(rows), dtype=object)  # None stays None, an int an int
+    elif any(name is not None for name in rows.index.names):
+        rows = rows.reset_index()
+    if columns is None:
+        columns = {str(name): f"{{{i}}}" for i, name in enumerate(rows)}
+    cells = [
+        [_cell(form.format(*row.values(), **row)) for form in columns.values()]
+        for row in rows.rename(columns=str).to_dict("records")
+    ] or [["none", *[""] * (len(columns) - 1)]]
+    numeric = [
+        all(map(_NUMBERS.fullmatch, column)) and any(map(str.isdigit, "".join(column)))
+        for column in zip(*cells, strict=True)
+    ]
+    rule = "|".join("---:" if right else "---" for right in numeric)
+    head, *body = (f"| {' | '.join(line)} |" for line in [map(_cell, columns), *cells])
+    lines = [f":::{{table}} {_one_line(caption)}", f":name: tab-{name}", ""]
+    text = "\n".join([*lines, head, f"|{rule}|", *body, "", ":::"])
     return Markdown(text)  # type: ignore[no-untyped-call]
 
 
-def markdown_table(
-    rows: pd.DataFrame | Iterable[Any], columns: Mapping[str, str] | None = None
-) -> str:
-    """Return rows as a Markdown table.
+def _cell(text: str) -> str:
+    return re.sub(r"(?<!\\)\|", r"\\|", _one_line(text))  # a bare | would end the cell
 
-    Args:
-        rows: A DataFrame, or mappings, named tuples or dataclasses. The named index of a DataFrame
-            counts as columns, so the result of `groupby` can be given as it is.
-        columns: Maps a header to a format of fields. None shows all columns of a DataFrame: text
-            as it is, and numbers as `str` writes them.
 
-    Columns of numbers are aligned on the right. Without rows there is one that says "none".
-
-    >>> rows = [{"data": "ww", "rmse": 80.92}, {"data": "pp", "rmse": 7.5}]
-    >>> print(markdown_table(rows, {"set": "`{data}`", "RMSE": "{rmse:.1f}"}))
-    | set | RMSE |
-    |---|---:|
-    | `ww` | 80.9 |
-    | `pp` | 7.5 |
-    >>> frame = pd.DataFrame({"data": ["ww", "ww", "pp"], "rmse": [1, 3, 4]})
-    >>> print(markdown_table(frame.groupby("data").agg(largest=("rmse", "max"))))
-    | data | largest |
-    |---|---:|
-    | pp | 4 |
-    | ww | 3 |
-    """
-    records, known = _records(rows)
-    if columns is None:
-        columns = {name: f"{{{i}}}" for i, name in enumerate(known)}
-    cells = [_cells(record, columns) for record in records]
-    sides = ["---:" if _is_numeric(column) else "---" for column in zip(*cells, strict=True)]
-    if not cells:
-        cells = [["none", *[""] * (len(columns) - 1)]]
-        sides = ["---"] * len(columns)
-    lines = [" | ".join(line) for line in [[_cell(head) for head in columns], *cells]]
-    head, *body = (f"| {line} |" for line in lines)
-    return "\n".join([head, f"|{'|'.join(sides)}|", *body])
+def _one_line(text: str) -> str:
+    return " ".join(line.strip(" ") for line in text.strip().splitlines())
 
 
 # ------------------------------------------------------------------------- in a sentence
@@ -159,8 +146,6 @@ def count(n: int, one: str, many: str) -> str:
     >>> [count(n, "row", "rows") for n in (0, 1, 3, 1200)]
     ['no rows', '1 row', '3 rows', '1,200 rows']
     """
-    if n < 0:
-        raise ValueError(f"n must not be negative, got {n}")
     return f"no {many}" if n == 0 else f"1 {one}" if n == 1 else f"{n:,} {many}"
 
 
@@ -170,11 +155,9 @@ def duration(seconds: float) -> str:
     >>> [duration(s) for s in (0.2, 1.2, 48.0, 90.0, 430.0)]
     ['less than a second', '1 second', '48 seconds', '1.5 minutes', '7.2 minutes']
     """
-    if round(seconds) < 60:
-        return count(round(seconds), "second", "seconds").replace(
-            "no seconds", "less than a second"
-        )
-    return f"{seconds / 60:.1f} minutes"
+    if round(seconds) >= 60:
+        return f"{seconds / 60:.1f} minutes"
+    return count(round(seconds), "second", "seconds") if seconds >= 0.5 else "less than a second"
 
 
 def run_time() -> str:
@@ -195,9 +178,7 @@ def compared(difference: float, less: str, more: str, digits: int = 0) -> str:
 
 
 def power_of_ten(value: float, digits: int = 1) -> str:
-    """Return a number that is too large or too small for plain digits.
-
-    The parts of it stay on one line.
+    """Return a number that is too large or too small for plain digits, kept on one line.
 
     >>> power_of_ten(0.0000123).replace(NO_BREAK, " "), power_of_ten(0.0)
     ('1.2 × 10⁻⁵', '0')
@@ -226,70 +207,3 @@ def case(dataset: str, level: float) -> str:
     'WW 90%'
     """
     return f"{dataset.upper()} {100 * level:.0f}%"
-
-
-# ------------------------------------------------------------------------------ details
-
-
-def _records(rows: pd.DataFrame | Iterable[Any]) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return rows as mappings, and the names of their columns."""
-    if isinstance(rows, pd.DataFrame):
-        if any(name is not None for name in rows.index.names):
-            rows = rows.reset_index()
-        columns = [str(name) for name in rows.columns]
-        return [
-            dict(zip(columns, row, strict=True)) for row in rows.itertuples(index=False, name=None)
-        ], columns
-    records = [_values(row) for row in rows]
-    return records, list(records[0]) if records else []
-
-
-def _values(row: Any) -> dict[str, Any]:
-    if isinstance(row, Mapping):
-        return dict(row)
-    if isinstance(row, pd.Series):
-        return {str(name): value for name, value in row.items()}
-    if hasattr(row, "_asdict"):
-        return dict(row._asdict())
-    if is_dataclass(row) and not isinstance(row, type):
-        return {field.name: getattr(row, field.name) for field in fields(row)}
-    raise TypeError(
-        f"a row must be a mapping, a Series, a named tuple or a dataclass, got {type(row).__name__}"
-    )
-
-
-def _plain(field: str, value: Any) -> str | float | bool:
-    value = value.item() if isinstance(value, np.generic) else value
-    if not isinstance(value, str | int | float):  # an int or a bool is what it should be too
-        raise TypeError(f"{field} must be text, a number or a bool, got {type(value).__name__}")
-    return value
-
-
-def _cells(values: Mapping[str, Any], columns: Mapping[str, str]) -> list[str]:
-    cells = []
-    for head, template in columns.items():
-        try:
-            text = template.format(*values.values(), **values)
-        except KeyError as error:
-            raise ValueError(
-                f'column "{head}" asks for {error.args[0]}, which a row lacks; it has '
-                f"{', '.join(values)}"
-            ) from None
-        cells.append(_cell(text))
-    return cells
-
-
-def _cell(text: str) -> str:
-    return re.sub(r"(?<!\\)\|", r"\\|", _one_line(text))  # a bare | would end the cell
-
-
-def _one_line(text: str) -> str:
-    return " ".join(line.strip(" ") for line in text.strip().splitlines())
-
-
-def _is_numeric(column: Iterable[str]) -> bool:
-    bare = [cell.replace("*", "") for cell in column]  # the best is often set in bold
-    filled = [cell for cell in bare if cell not in _ABSENT]
-    return bool(filled) and all(
-        _NUMBER.fullmatch(part.strip()) for cell in filled for part in cell.split("±")
-    )

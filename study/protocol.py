@@ -7,6 +7,11 @@ directly, on 85% of the rows. All are evaluated on the remaining 15%.
 `run` executes one training and returns its records, one row for each interval that the system
 offers. `data/results/reference.csv` holds the records of all seeds; verdicts on them are in
 `study.cells` and `study.claims`.
+
+The authors' public example (White Wine) differs from this in three settings (`SETTINGS`): it
+scales all rows before they are split, has one secondary width per side for all inputs instead of
+one for each, and passes the number of the epoch to Adam's bias correction instead of that of the
+step. The mode "authors" has all three; `run_ablation` trains the baseline with any of them.
 """
 
 from __future__ import annotations
@@ -14,6 +19,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -21,19 +27,12 @@ import pandas as pd
 
 from gt2lite._threads import one_blas_thread
 from gt2lite._validation import Array, one_of, whole
-from gt2lite.calibration import (
-    CALIBRATORS,
-    RANKED,
-    Calibration,
-    CoverageError,
-    TableCalibrator,
-    critical_alpha,
-)
+from gt2lite.calibration import CALIBRATORS, RANKED, CoverageError, TableCalibrator
 from gt2lite.datasets import DATASETS, Prepared, load_dataset, prepare
 from gt2lite.memberships import ALPHA_0
 from gt2lite.metrics import interval_quality, rmse
 from gt2lite.system import Params, Planes
-from gt2lite.training import Recipe, Trained, init_params, train
+from gt2lite.training import Recipe, init_params, train
 
 LEVELS = (0.90, 0.95)
 """The levels that every method is asked for."""
@@ -56,11 +55,15 @@ SEEDS = (0, 1, 2, 3, 4)
 ALL_SEEDS = tuple(range(50))
 """The seeds that verdicts rest on."""
 
-MODES: dict[str, dict[str, str]] = {
-    "default": {},
-    # Deviation: the settings of the authors' code, which also scales all rows before the split.
-    "authors": {"smf": "scalar", "bias_correction": "epochs"},
+# Deviation: the settings of the authors' code beside those of the paper.
+SETTINGS = {
+    "scaling": ("train", "authors"),
+    "smf": ("per_input", "scalar"),
+    "bias_correction": ("steps", "epochs"),
 }
+"""Each setting: in the mode "default", and in the mode "authors"."""
+
+MODES = ("default", "authors")
 
 CURVES = ("spline", "polynomial")
 """Interpolations that the paper names and the library does not offer: they need not be monotone."""
@@ -81,8 +84,6 @@ class Run:
     """One training of the protocol."""
 
     params: Params
-    history: Array  # (epochs,) mean loss
-    critical_alpha: Array  # (Q,) largest plane that covers each calibration row; empty if trained
     records: pd.DataFrame  # one row for each interval that the system offers
 
 
@@ -122,7 +123,7 @@ def run(
         dataset: one of `gt2lite.datasets.DATASETS`.
         seed: decides the split, the start values and the order of the batches.
         model: one of `MODELS`.
-        mode: one of `MODES`.
+        mode: "default" or "authors".
         recipe: all other settings; None for the paper's.
         perturbation: units in the last place by which start values are moved, to measure the
             sensitivity to rounding.
@@ -130,12 +131,13 @@ def run(
     one_of("dataset", dataset, DATASETS)
     whole("seed", seed, low=0)
     level = MODELS[one_of("model", model, MODELS)]
-    full: Any = {"coverage": level, **MODES[one_of("mode", mode, MODES)]}
-    full_recipe = replace(recipe or Recipe(), **full)
+    theirs: Any = {name: SETTINGS[name][1] for name in ("smf", "bias_correction")}
+    chosen = theirs if one_of("mode", mode, MODES) == "authors" else {}
+    full_recipe = replace(recipe or Recipe(), coverage=level, **chosen)
     with one_blas_thread():
         data = split(dataset, seed, mode)
         clocks = time.perf_counter(), time.process_time()
-        trained = _train(data, model, full_recipe, seed, perturbation)
+        params = _train(data, model, full_recipe, seed, perturbation)
         common = {
             "dataset": dataset,
             "seed": seed,
@@ -143,14 +145,13 @@ def run(
             "train_seconds": time.perf_counter() - clocks[0],
             "train_cpu_seconds": time.process_time() - clocks[1],
         }
-        rows, critical = _evaluate(trained.params, data, model, full_recipe)
-    records = pd.DataFrame([common | row for row in rows], columns=COLUMNS)
-    return Run(trained.params, trained.history, critical, records)
+        rows = _evaluate(params, data, model, full_recipe)
+    return Run(params, pd.DataFrame([common | row for row in rows], columns=COLUMNS))
 
 
 def split(dataset: str, seed: int, mode: str = "default") -> Prepared:
     """Return the scaled training, calibration and test sets of a seed."""
-    scaling = "authors" if mode == "authors" else "train"
+    scaling = SETTINGS["scaling"][MODES.index(mode)]
     return prepare(load_dataset(dataset), seed, scaling=scaling)
 
 
@@ -159,11 +160,40 @@ def all_records(runs: Iterable[Run]) -> pd.DataFrame:
     return pd.concat([one.records for one in runs], ignore_index=True)
 
 
-def standard(records: pd.DataFrame) -> pd.DataFrame:
-    """Return records without lookup tables other than the paper's."""
-    step, interpolation = PAPER_TABLE
-    papers = (records.step == step) & (records.interpolation == interpolation)
-    return records[(records.method != "table") | papers]
+# --------------------------------------------------------------------------------- ablation
+
+
+def ablations() -> list[dict[str, Any]]:
+    """Return the arguments of `run_ablation` for each combination, data set and seed.
+
+    >>> len(ablations())
+    160
+    """
+    return [
+        {"dataset": dataset, "seed": seed} | dict(zip(SETTINGS, chosen, strict=True))
+        for dataset in DATASETS
+        for seed in SEEDS
+        for chosen in product(*SETTINGS.values())
+    ]
+
+
+def run_ablation(
+    dataset: str, seed: int, scaling: str, recipe: Recipe | None = None, **chosen: Any
+) -> dict[str, Any]:
+    """Train the baseline with some of the authors' settings; return a row of `ablation.csv`."""
+    level = MODELS["baseline"]
+    full = replace(recipe or Recipe(), coverage=level, **chosen)
+    with one_blas_thread():
+        data = prepare(load_dataset(dataset), seed, scaling=scaling)
+        clock = time.process_time()
+        found = train(data.X_train, data.y_train, full, seed=seed, progress=False)
+        seconds = time.process_time() - clock
+        planes = Planes(found.params, data.X_test)
+        quality = interval_quality(data.y_test, *planes(ALPHA_0), level)
+        error = rmse(data.y_test, planes.output(full.planes.alphas))
+    row = {"dataset": dataset, "seed": seed, "scaling": scaling, **chosen, "rmse": error}
+    row |= quality._asdict()
+    return row | {"last_loss": float(found.history[-1]), "train_cpu_seconds": seconds}
 
 
 # ---------------------------------------------------------------------------------- details
@@ -179,7 +209,7 @@ belong to the method "table". `alpha` is 0 if no plane covers enough: the interv
 lowest plane widened by `margin`. `reached` is the coverage of the calibration set."""
 
 
-def _train(data: Prepared, model: str, recipe: Recipe, seed: int, perturbation: int) -> Trained:
+def _train(data: Prepared, model: str, recipe: Recipe, seed: int, perturbation: int) -> Params:
     X, y = data.X_train, data.y_train
     if model != "baseline":  # the calibration set belongs to the training data
         X, y = np.vstack([X, data.X_cal]), np.concatenate([y, data.y_cal])
@@ -187,46 +217,42 @@ def _train(data: Prepared, model: str, recipe: Recipe, seed: int, perturbation: 
     if perturbation:  # the same draws, moved
         start = init_params(X, recipe.n_rules, rng, smf=recipe.smf)
         start = {name: v + perturbation * np.spacing(v) for name, v in start.items()}
-    return train(X, y, recipe, seed=rng, start=start, progress=False)
+    return train(X, y, recipe, seed=rng, start=start, progress=False).params
 
 
-def _evaluate(
-    params: Params, data: Prepared, model: str, recipe: Recipe
-) -> tuple[list[dict[str, Any]], Array]:
-    """Return a record for each interval that the system offers, and its critical planes."""
-    test = Planes(params, data.X_test)
+def _evaluate(params: Params, data: Prepared, model: str, recipe: Recipe) -> list[dict[str, Any]]:
+    """Return a record for each interval that the system offers."""
+    test, level = Planes(params, data.X_test), MODELS[model]
     common: dict[str, Any] = {
         "n_cal": len(data.y_cal),
         "n_test": len(data.y_test),
         "rmse": rmse(data.y_test, test.output(recipe.planes.alphas)),
     }
-    level = MODELS[model]
-    trained = common | interval_quality(data.y_test, *test(ALPHA_0), level)._asdict()
-    trained |= {"model": model.split("_")[0], "level": level, "method": "trained"}
-    trained |= {"alpha": ALPHA_0, "margin": 0.0, "n_evaluations": 0, "calibrate_seconds": 0.0}
-    if model != "baseline":
-        return [trained], np.empty(0)
-    calibrated = [
-        common
-        | {"model": "calibrated", "level": level, "method": method}
-        | options
-        | _calibrate(params, data, test, method, options, level)
-        for method, options in CALIBRATIONS
-        for level in LEVELS
-    ]
-    return [trained, *calibrated], critical_alpha(Planes(params, data.X_cal), data.y_cal)
+    rows = [common | interval_quality(data.y_test, *test(ALPHA_0), level)._asdict()]
+    rows[0] |= {"model": model.split("_")[0], "level": level, "method": "trained"}
+    rows[0] |= {"alpha": ALPHA_0, "margin": 0.0, "n_evaluations": 0, "calibrate_seconds": 0.0}
+    if model == "baseline":
+        for method, options in CALIBRATIONS:
+            for level in LEVELS:
+                found = _calibrate(params, data, test, method, options, level)
+                about = {"model": "calibrated", "level": level, "method": method}
+                rows.append(common | about | options | found)
+    return rows
 
 
 def _calibrate(
     params: Params, data: Prepared, test: Planes, method: str, options: dict[str, Any], level: float
 ) -> dict[str, Any]:
     """Return what a method finds for a level, what that took, and the quality of the interval."""
-    kind = CurveTable if options.get("interpolation") in CURVES else CALIBRATORS[method]
+    curve = options["interpolation"] if options.get("interpolation") in CURVES else None
     clock = time.perf_counter()
     # memberships are computed anew for each method, so that their cost is counted
-    fitted: Calibration = kind(**options).fit(Planes(params, data.X_cal), data.y_cal)
+    calibrator = CALIBRATORS[method](**options | ({"interpolation": "linear"} if curve else {}))
+    fitted = calibrator.fit(Planes(params, data.X_cal), data.y_cal)
     try:
         alpha, margin = fitted.alpha(level), fitted.margin(level)
+        if curve and isinstance(fitted, TableCalibrator):
+            alpha = curve_plane(fitted.table, curve, level)
     except CoverageError:
         # The paper's methods have no answer here: they end at the widest plane, the nearest
         # there is, and `reached` shows the miss.
@@ -247,38 +273,19 @@ def _calibrate(
     }
 
 
-@dataclass(eq=False)
-class CurveTable(TableCalibrator):
-    """A lookup table with a curve through its pairs that may rise where they fall.
+def curve_plane(table: Array, kind: str, level: float) -> float:
+    """Return the plane for a level by a curve through a lookup table, which may rise and fall.
 
-    It serves the claim that the choice of the interpolation matters, and nothing else.
+    It serves the claim that the choice of the interpolation matters, and nothing else. The pairs
+    are those of `gt2lite.calibration.TableCalibrator.table`; `kind` is one of `CURVES`.
 
-    Args:
-        step: distance of the planes, as in `TableCalibrator`.
-        interpolation: one of `CURVES`: a cubic spline through the pairs of the table, or the
-            polynomial through all of them.
-
-    >>> y = np.linspace(-1, 1, 201)
-    >>> def interval(alpha):  # the plane alpha reaches from alpha - 1 to 1 - alpha
-    ...     return np.full(201, alpha - 1.0), np.full(201, 1.0 - alpha)
-    >>> round(CurveTable(0.5, "polynomial").fit(interval, y).alpha(0.7), 2)  # a straight line
+    >>> round(curve_plane(np.array([[0.0, 1.0], [0.5, 0.5], [1.0, 0.0]]), "spline", 0.7), 2)
     0.3
     """
+    from scipy.interpolate import CubicSpline, KroghInterpolator
 
-    interpolation: str = "spline"
-
-    def __post_init__(self) -> None:
-        one_of("interpolation", self.interpolation, CURVES)
-        self.interpolation, curve = "linear", self.interpolation
-        super().__post_init__()
-        self.interpolation = curve
-
-    def _plane(self, level: float) -> float:
-        from scipy.interpolate import CubicSpline, KroghInterpolator
-
-        phi, alpha = self.table.T
-        if phi.size == 1:
-            return float(alpha[0])
-        curve = {"spline": CubicSpline, "polynomial": KroghInterpolator}[self.interpolation]
-        plane = curve(phi, alpha)(np.clip(level, phi[0], phi[-1]))
-        return float(np.clip(plane, ALPHA_0, 1))
+    phi, alpha = table.T
+    if phi.size == 1:
+        return float(alpha[0])
+    curve = {"spline": CubicSpline, "polynomial": KroghInterpolator}[kind](phi, alpha)
+    return float(np.clip(curve(np.clip(level, phi[0], phi[-1])), ALPHA_0, 1))

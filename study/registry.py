@@ -23,14 +23,7 @@ Row = list[str]
 
 
 def download(package: str, version: str, folder: Path, *, sdist: bool = False) -> Path:
-    """Return the package's file in `folder`, downloaded by pip unless it is there already.
-
-    Args:
-        package: its name in the registry.
-        version: exactly which one.
-        folder: made where it does not exist.
-        sdist: take the source distribution instead of the wheel.
-    """
+    """Return the wheel or sdist of a package in `folder`, downloaded by pip unless it is there."""
     stem = f"{package.replace('-', '_')}-{version}"
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as fresh:

@@ -45,26 +45,22 @@ def load(name: str) -> pd.DataFrame:
     >>> print(*load("reference").loc[0, ["dataset", "seed", "method"]])
     ww 0 trained
     """
-    path = data_path("results", f"{name}.csv")
-    if not path.exists():
-        stored = ", ".join(sorted(file.stem for file in path.parent.glob("*.csv")))
-        raise FileNotFoundError(f"name must be one of {stored}; got {name!r}")
-    return pd.read_csv(path)  # pandas 3.1 and later read the very bits that were written
+    return pd.read_csv(_stored("results", name, "csv"))  # bit for bit since pandas 3.1
+
+
+def bench(name: str) -> dict[str, Any]:
+    """Return settings, results and provenance of a script in `benchmarks/`, such as "step"."""
+    found: dict[str, Any] = json.loads(_stored("results/bench", name, "json").read_text("utf-8"))
+    return found
 
 
 def save(name: str, frame: pd.DataFrame, **facts: Any) -> None:
-    """Write rows to `data/results/<name>.csv`, and their provenance.
-
-    Args:
-        name: name of the file, without its suffix.
-        frame: the rows; the index is not written.
-        facts: further facts for the provenance, such as the command.
-    """
-    path = data_path("results", f"{name}.csv")
-    known = _read_json(_provenance_path(), {})
-    _write(path, frame.to_csv(index=False, lineterminator="\n"))
+    """Write rows to `data/results/<name>.csv`, and their provenance with further `facts`."""
+    path = data_path("results", "provenance.json")
+    known = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    _write(data_path("results", f"{name}.csv"), frame.to_csv(index=False, lineterminator="\n"))
     known[name] = environment() | facts
-    _write(_provenance_path(), json.dumps(known, indent=1, sort_keys=True) + "\n")
+    _write(path, json.dumps(known, indent=1, sort_keys=True) + "\n")
 
 
 def provenance(name: str) -> dict[str, Any]:
@@ -73,28 +69,11 @@ def provenance(name: str) -> dict[str, Any]:
     >>> sorted(provenance("reference"))[:3]
     ['command', 'commit', 'date']
     """
-    known = _read_json(_provenance_path(), {})
+    known = json.loads(data_path("results", "provenance.json").read_text("utf-8"))
     if name not in known:
         raise KeyError(f"name must be one of {', '.join(known)}; got {name!r}")
     facts: dict[str, Any] = known[name]
     return facts
-
-
-def bench(name: str) -> dict[str, Any]:
-    """Return the stored results of a benchmark.
-
-    Args:
-        name: a script in `benchmarks/`, such as "step".
-
-    Returns:
-        A dict with "settings", "results" and "provenance".
-    """
-    path = data_path("results", "bench", f"{name}.json")
-    if not path.exists():
-        stored = ", ".join(sorted(file.stem for file in path.parent.glob("*.json"))) or "none"
-        raise FileNotFoundError(f"name must be one of {stored}; got {name!r}: run `make bench`")
-    found: dict[str, Any] = _read_json(path, {})
-    return found
 
 
 def environment() -> dict[str, Any]:
@@ -122,6 +101,22 @@ def commit() -> str:
 
     changed = git("status", "--porcelain", "--", ".", ":(exclude,top)data/results")
     return (git("rev-parse", "HEAD") or "unknown") + (" with changes" if changed else "")
+
+
+def _stored(folder: str, name: str, suffix: str) -> Path:
+    path = data_path(folder, f"{name}.{suffix}")
+    if not path.exists():
+        stored = ", ".join(sorted(file.stem for file in path.parent.glob(f"*.{suffix}")))
+        raise FileNotFoundError(f"name must be one of {stored}; got {name!r}")
+    return path
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file that appears whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_text(text, encoding="utf-8", newline="\n")
+    temporary.replace(path)
 
 
 # ------------------------------------------------------------------------------- comparison
@@ -153,17 +148,15 @@ def compare(
     >>> compare(new, old, {"rmse": 0.01}, by=["seed"], metrics=["rmse"]).beyond.tolist()
     [1]
     """
-    by = [name for name in by if name in stored]
-    columns = [*by, *metrics]
+    by, metrics = list(by), list(metrics)
     # a column without a value in any new row has another type than the stored one
-    alike = new[columns].astype(stored[by].dtypes)
-    pairs = alike.merge(stored[columns], on=by, suffixes=("", "_stored"), validate="m:1")
+    alike = new[by + metrics].astype(stored[by].dtypes)
+    pairs = alike.merge(stored[by + metrics], on=by, suffixes=("", "_stored"), validate="m:1")
     rows = []
     for metric in metrics:
         a, b = pairs[metric], pairs[f"{metric}_stored"]
-        both = ~(a.isna() & b.isna())
         # a number that has become NaN, or was, differs by infinity
-        gaps = (a - b).abs()[both].fillna(float("inf"))
+        gaps = (a - b).abs()[a.notna() | b.notna()].fillna(float("inf"))
         limit = (tolerance or {}).get(metric, 0.0)
         largest = float(gaps.max()) if len(gaps) else 0.0
         place = pairs.loc[gaps.idxmax(), by].dropna() if largest else ()
@@ -181,25 +174,6 @@ def compare(
     return pd.DataFrame(rows)
 
 
-def tolerances(
-    perturbed: pd.DataFrame,
-    stored: pd.DataFrame,
-    *,
-    by: Sequence[str] = RECORD,
-    metrics: Sequence[str] = METRICS,
-) -> dict[str, float]:
-    """Return by metric the largest difference that rounding perturbations made.
-
-    Args:
-        perturbed: rows of runs that differ from the stored ones by rounding only.
-        stored: the rows that they are compared with.
-        by: the columns that identify a row.
-        metrics: the columns to compare.
-    """
-    found = compare(perturbed, stored, by=by, metrics=metrics)
-    return dict(zip(found.metric, found.largest, strict=True))
-
-
 def rounding_tolerance() -> dict[str, float]:
     """Return by metric the largest difference that perturbed rounding made in the protocol.
 
@@ -207,23 +181,4 @@ def rounding_tolerance() -> dict[str, float]:
     True
     """
     perturbed = pd.concat([load("nudged"), load("nudged_sse4")])
-    return tolerances(perturbed, load("reference"))
-
-
-# ---------------------------------------------------------------------------------- details
-
-
-def _provenance_path() -> Path:
-    return data_path("results", "provenance.json")
-
-
-def _read_json(path: Path, default: Any) -> Any:
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else default
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file that appears whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_text(text, encoding="utf-8", newline="\n")
-    temporary.replace(path)
+    return compare(perturbed, load("reference")).set_index("metric").largest.to_dict()

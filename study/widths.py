@@ -42,15 +42,7 @@ class Pair:
 
 
 def pair(dataset: str, seed: int, level: float, baseline: Run, direct: Run) -> Pair:
-    """Return both systems on the test rows.
-
-    Args:
-        dataset: name of the data set.
-        seed: that of both trainings.
-        level: 0.90 or 0.95.
-        baseline: training for 99%, see `study.protocol.run`.
-        direct: training for the level.
-    """
+    """Return both systems on the test rows: `baseline` trained for 99%, `direct` for the level."""
     data, found = split(dataset, seed), baseline.records
     (alpha,) = found.alpha[(found.method == "search") & (found.level == level)]
     calibrated, trained = (Planes(one.params, data.X_test) for one in (baseline, direct))
@@ -76,33 +68,23 @@ def compare_pair(one: Pair) -> dict[str, float]:
     system with a constant margin around its output, both at the level; for `planes_score` and
     `margin_score` both are calibrated by the conformal rank.
     """
-    y, data = one.data.y_test, one.data
-    found: dict[str, Any] = {}
-    for name, (lower, upper) in one.intervals().items():
-        quality = interval_quality(y, lower, upper, one.level)
+    data, found = one.data, dict[str, float]()
+    for name, ends in one.intervals().items():
+        quality = interval_quality(data.y_test, *ends, one.level)
         found |= {f"picp_{name}": quality.picp, f"pinaw_{name}": quality.pinaw}
         found[f"score_{name}"] = quality.interval_score
-    families = one.calibrated, one.trained
-    widths = widths_at_equal_coverage(y, families, one.level)
-    found["width_calibrated"], found["width_trained"] = widths
-
-    params = one.calibrated.params
-    return found | beside_margin(params, data, Recipe().planes.alphas, one.level)
+    widths = widths_at_equal_coverage(data.y_test, (one.calibrated, one.trained), one.level)
+    found |= dict(zip(("width_calibrated", "width_trained"), widths, strict=True))
+    return found | beside_margin(one.calibrated.params, data, Recipe().planes.alphas, one.level)
 
 
 def beside_margin(
     params: Params, data: Prepared, alphas: Sequence[float] | Array, level: float
 ) -> dict[str, float]:
-    """Compare planes of a system with a constant margin around its output.
+    """Compare planes of a system with a constant margin around its output, that of planes `alphas`.
 
     Widths are those at which both cover the level of the test set. For the interval score both are
     calibrated by the conformal rank on the calibration set.
-
-    Args:
-        params: the system.
-        data: its rows.
-        alphas: planes that make up the output.
-        level: coverage.
     """
     test, cal, y = Planes(params, data.X_test), Planes(params, data.X_cal), data.y_test
     output = test.output(alphas)
@@ -117,10 +99,10 @@ def beside_margin(
     }
 
 
-def run(run_all: Callable[..., list[Any]]) -> pd.DataFrame:
+def run(run_all: Callable[..., list[Any]]) -> dict[str, pd.DataFrame]:
     """Run all comparisons and return the rows of `widths.csv`."""
     seeds = [{"dataset": dataset, "seed": seed} for dataset in DATASETS for seed in SEEDS]
-    return pd.concat(run_all(compare_widths, seeds, label="widths"), ignore_index=True)
+    return {"widths": pd.concat(run_all(compare_widths, seeds, label="widths"), ignore_index=True)}
 
 
 def widths_at_equal_coverage(y: Array, families: Sequence[Interval], level: float) -> list[float]:

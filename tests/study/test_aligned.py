@@ -6,16 +6,22 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from gt2lite.datasets import load_dataset, prepare
 from gt2lite.losses import loss_and_gradient, make_objective
+from gt2lite.memberships import alpha_of
 from gt2lite.metrics import picp
-from gt2lite.system import Planes
-from gt2lite.training import DivergenceError, Recipe, train
+from gt2lite.system import Planes, sigmoid
+from gt2lite.training import Recipe, train
 from study import aligned, results
 from study.aligned import (
     HIGHEST,
     LOWEST,
     LevelLoss,
-    level_interval,
+    lacking,
+    made_up,
+    shortfall,
+    small_shares,
+    summary,
     train_levels,
+    trial,
     with_level,
 )
 
@@ -58,32 +64,11 @@ def test_a_level_that_was_not_learned_is_an_error(coverage):
         with_level(np.zeros((3, 1)), coverage)
 
 
-def test_the_same_seed_gives_the_same_bits_and_another_one_does_not():
-    one, again, other = (train_levels(*noisy(), SMALL, seed=seed).params for seed in (0, 0, 1))
-    for name, value in one.items():
-        assert_array_equal(value, again[name])
-    assert (one["a"] != other["a"]).any()
-    assert one["c"].shape == (4, 3), "the level is one more input"
-
-
-def test_the_coverage_that_the_recipe_names_plays_no_part():
-    recipes = (Recipe(n_rules=3, epochs=1, coverage=coverage) for coverage in (0.5, 0.9))
-    low, high = (train_levels(*noisy(), recipe).params for recipe in recipes)
-    assert_array_equal(low["a"], high["a"])
-
-
 @pytest.mark.parametrize("change", [{"objective": "aligned"}, {"keep": "best"}])
 def test_what_is_not_on_offer_is_an_error(change):
     (name,) = change
     with pytest.raises(ValueError, match=name):
         train_levels(*noisy(), Recipe(epochs=1, **change))
-
-
-def test_divergence_reports_the_last_sound_state():
-    with pytest.raises(DivergenceError, match="learning_rate") as caught:
-        train_levels(*noisy(), Recipe(n_rules=3, epochs=5, learning_rate=900))
-    assert all(np.isfinite(value).all() for value in caught.value.params.values())
-    assert np.isfinite(caught.value.history).all() and caught.value.history.size == 4
 
 
 @pytest.mark.slow
@@ -94,9 +79,9 @@ def test_it_learns_the_levels_of_noise_that_it_can_represent():
     X_new, y_new = np.random.default_rng(1).normal(size=(2, 4000))
     y_new = X_new + y_new
     for level in (0.5, 0.8, 0.9):
-        assert picp(y_new, *level_interval(params, X_new[:, None], level)) == pytest.approx(
-            level, abs=0.05
-        )
+        assert picp(
+            y_new, *Planes(params, with_level(X_new[:, None], level))(0.01)
+        ) == pytest.approx(level, abs=0.05)
 
 
 # --------------------------------------------------------------------- planes of trained systems
@@ -106,7 +91,7 @@ def test_it_learns_the_levels_of_noise_that_it_can_represent():
 def system():
     """The scaled rows of the smallest data set, and a system trained for a few epochs."""
     data = prepare(load_dataset("aids"), 0)
-    recipe = Recipe(objective="aligned", epochs=3)
+    recipe = Recipe(objective="aligned", epochs=1)
     return data, train(data.X_train, data.y_train, recipe, seed=0, progress=False).params
 
 
@@ -122,14 +107,60 @@ def test_planes_are_measured_before_calibration(system):
         name = f"{100 * level:.0f}"
         assert found[f"covered_{name}"] == picp(data.y_test, lower, upper)
         assert found[f"relative_{name}"] == pytest.approx((upper - lower).mean() / widest)
-    row = aligned.measure_planes("aids", 0, "aligned", epochs=3)
+    row = aligned.measure_planes("aids", 0, "aligned", epochs=1)
     assert row == {"dataset": "aids", "seed": 0, "method": "aligned"} | found
     assert set(row) == set(results.load("planes"))
 
 
-@pytest.mark.parametrize("name", ["aligned", "planes", "small_shares"])
-def test_stored_files_have_all_splits(name):
-    rows = results.load(name)
-    seeds, sets = (3, 2) if name == "small_shares" else (5, 4)
-    assert (rows.seed.nunique(), rows.dataset.nunique()) == (seeds, sets)
-    assert results.provenance(name)["command"] == "python -m study aligned"
+# --------------------------------------------------------------------- planes with many inputs
+
+
+@pytest.mark.parametrize("n_inputs", [1, 23])
+@pytest.mark.parametrize("kappa", [0.05, 1.0])
+def test_ends_stay_between_the_bounds_of_the_theorem(n_inputs, kappa):
+    least, ends, most = shortfall(*made_up(n_inputs, n_rows=50), kappa)
+    assert ends.shape == (2, 50)
+    assert (least <= ends * (1 + 1e-9)).all()
+    assert (ends <= most * (1 + 1e-9)).all()
+    assert least.max() > 0
+
+
+def test_the_shortfall_is_the_distance_of_the_ends_from_the_outermost_consequents():
+    params, X = made_up(3, n_rows=20)
+    y = X @ params["a"].T + params["a0"]
+    lower, upper = Planes(params, X)(float(alpha_of(0.7)))
+    wanted = np.stack([lower - y.min(axis=1), y.max(axis=1) - upper])
+    assert_allclose(shortfall(params, X, 0.7)[1], wanted, atol=1e-9)
+
+
+def test_what_is_lacking_falls_geometrically_with_the_inputs():
+    """Ten inputs more at kappa = 1 and shares of a half: 2**10 times less, give or take."""
+    few, many = (lacking(*made_up(n), [1.0])[0] for n in (20, 30))
+    assert 2**8 < few / many < 2**12
+
+
+def test_with_small_shares_it_hardly_does():
+    found = []
+    for n in (5, 50):
+        params, X = made_up(n)
+        small = small_shares(params)
+        assert_allclose(sigmoid(small["raw_l"]), 1 / (2 * n))
+        found.append(lacking(small, X, [1.0])[0])
+    assert 0.5 < found[0] / found[1] < 2
+    assert found[1] > 0.05
+
+
+def test_planes_run_together_sooner_with_more_inputs():
+    few, many, one = (summary(*made_up(n, n_rows=50)) for n in (10, 40, 1))
+    assert (few["inputs"], few["shares"]) == (10, pytest.approx(5))
+    assert few["factor"] == pytest.approx(0.5**10)
+    assert many["lacking"] < few["lacking"]
+    assert many["together"] > few["together"]
+    assert np.isnan(one["together"])
+
+
+def test_a_trial_with_small_shares_leaves_planes_apart():
+    usual, small = (trial("aids", 0, small, epochs=1) for small in (False, True))
+    assert usual["lacking"] < small["lacking"]
+    assert usual["score"] != small["score"]
+    assert (usual["start"], small["start"]) == ("usual", "small")

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
-from made_up import NOISE, SHIFTED, by_row, curve, evidence, finer, records, verdict, when, world
+from made_up import NOISE, SHIFTED, by_row, records, stored, verdict, when, world
 from scipy import stats
 
 from gt2lite.calibration import SearchCalibrator
-from gt2lite.training import Recipe
 from study import cells, claims, paper, protocol, statistics
-from study.cells import bold_rows, by_cell
+from study.cells import by_cell
 from study.claims import (
     CHECKS,
     check_claims,
@@ -35,9 +35,6 @@ def with_p(p, n=5, mean=1.0, ratio=15 / 70):
     return mean + x / x.std(ddof=1) * abs(mean) / (t * math.sqrt(1 / n + ratio))
 
 
-# ----------------------------------------------------------- what was fixed beforehand
-
-
 def test_constants_and_design_are_those_of_the_text():
     assert statistics.SIGNIFICANCE == 0.05 and statistics.DRAWS == 100_000
     assert (claims.MARGIN, claims.LEVEL_MARGIN, claims.SAVING) == (0.05, 1.0, 10)
@@ -49,10 +46,9 @@ def test_constants_and_design_are_those_of_the_text():
     assert (settings["table_step"], "linear") == protocol.PAPER_TABLE
     assert len(protocol.SEEDS) == cells.N_THEIRS == settings["repetitions"]
     assert settings["test_share"] / settings["train_share"] == pytest.approx(15 / 70)
-    assert (Recipe().n_rules, Recipe().smf) == (10, "per_input")
 
 
-# --------------------------------------------------------------------- in every row
+# --------------------------------------------------- verdicts that turn at a p-value
 
 
 def judged(names, gains, p):
@@ -62,35 +58,6 @@ def judged(names, gains, p):
 def frame(**rows):
     """Seeds across, a row for each name."""
     return pd.DataFrame(rows).T
-
-
-@pytest.mark.parametrize(
-    ("gain", "p", "word"),
-    [
-        (1.0, 0.0499, "holds"),
-        (1.0, 0.05, "undecided"),
-        (-1.0, 0.05, "undecided"),
-        (-1.0, 0.0499, "does not hold"),
-        (0.0, 0.0499, "undecided"),
-    ],
-)
-def test_one_row_at_5_percent(gain, p, word):
-    found = judged("a", [gain], [p])
-    assert found.verdict == word and found.numbers["as claimed"] == (gain > 0)
-    assert found.numbers["significant"] == (word == "holds")
-    assert found.numbers["against"] == (word == "does not hold")
-
-
-def test_gains_carry_the_variance_of_re_splits_and_the_usual_one_beside_it():
-    gains = with_p(0.0499, ratio=0.0)
-    found = in_every_row(frame(a=gains))
-    assert found.verdict == "undecided" and found.numbers["significant here"] == 1
-    assert in_every_row(frame(a=gains), overlap=0.0).verdict == "holds"
-    assert found.rows.half[0] == pytest.approx(corrected_t(gains, 15 / 70).half)
-    assert found.rows["half here"][0] == pytest.approx(corrected_t(gains, 0.0).half)
-
-
-# ---------------------------------------------------------------- reaching a level
 
 
 def runs_at(off, model="trained", n=1000, level=0.9):
@@ -105,22 +72,6 @@ def runs_at(off, model="trained", n=1000, level=0.9):
     ]
     return by_cell(records(rows)), [(name, model, level, method) for name in ("ww", "pm")]
 
-
-@pytest.mark.parametrize("model", ["trained", "calibrated"])
-def test_a_single_run_is_missed_by_its_law_with_holm_over_all_runs(model):
-    n_cal = 1000 if model == "calibrated" else None
-    p = {k: coverage_p_value(k / 1000, 0.9, 1000, n_cal) for k in range(800, 900)}
-    near = min(k for k in p if 40 * p[k] >= 0.05)  # two rows of 20 runs
-    for covered, n_missed in ((near, 0), (near - 1, 1)):
-        off = np.zeros(20)
-        off[3] = covered / 10 - 90
-        found = reaches(*runs_at(off, model))
-        assert (found.numbers["runs"], found.numbers["runs that miss"]) == (40, n_missed)
-        assert (found.verdict == "does not hold") == bool(n_missed)
-    assert f"PM 90% seed 3 ({(near - 1) / 10:.2f}%)" in found.reason
-
-
-# --------------------------------------------------- verdicts that turn at a p-value
 
 QUIET = np.array([-1.0, 1.0, 0.0, 2.0, -2.0])  # another row, without any effect
 TURNS = {
@@ -144,72 +95,70 @@ TURNS = {
 HOLDING_BELOW = {"gain", "within 1 point", "within 5%", "matters of two"}
 
 
-@pytest.mark.parametrize("sign", [-1, 1])
 @pytest.mark.parametrize("rule", TURNS)
-def test_a_verdict_turns_at_its_p_value_and_is_undecided_above(rule, sign):
+def test_a_verdict_turns_at_its_p_value_and_is_undecided_above(rule):
     edge, judge = TURNS[rule]
     word = "holds" if rule in HOLDING_BELOW else "does not hold"
-    assert judge(0.998 * edge, sign).verdict == word
-    assert judge(1.002 * edge, sign).verdict == "undecided"
+    for sign in (-1, 1):
+        assert judge(0.998 * edge, sign).verdict == word
+        assert judge(1.002 * edge, sign).verdict == "undecided"
 
 
-def test_rows_have_their_means_and_p_values():
-    reached = reaches(*runs_at(1 - with_p(0.0998, mean=0.4, ratio=0.0)))
-    assert by_row(reached)["PM 90%"] == pytest.approx(90.6)
-    assert reached.rows["p of near"][1] == pytest.approx(0.0499)
-    assert reached.numbers["shown"] == 2
-    excess = comparable(frame(a=5 - with_p(0.0998, mean=2.0)))
-    assert by_row(excess)["a"] == pytest.approx(3) and excess.rows.p[0] == pytest.approx(0.0499)
-    less = matters(frame(a=5 - with_p(0.0998, mean=2.0)), 100.0)
-    assert by_row(less)["a"] == pytest.approx(3)
-    assert less.rows["p of equal"][0] == pytest.approx(0.0499)
+def test_a_row_without_gain_is_undecided_however_small_its_p_value():
+    assert judged("a", [0.0], [0.0]).verdict == "undecided"
 
 
-# ---------------------------------------------------------------------- comparable
+def test_gains_carry_the_variance_of_re_splits_and_the_usual_one_beside_it():
+    gains = with_p(0.0499, ratio=0.0)
+    found = in_every_row(frame(a=gains))
+    assert found.verdict == "undecided" and "alone: significant in 1" in found.reason
+    assert in_every_row(frame(a=gains), overlap=0.0).verdict == "holds"
+    assert found.rows.half[0] == pytest.approx(corrected_t(gains, 15 / 70).half)
+    assert found.rows["half here"][0] == pytest.approx(corrected_t(gains, 0.0).half)
 
 
-@pytest.mark.parametrize(
-    ("excess", "word"), [(-9.0, "holds"), (5.0, "holds"), (5.01, "does not hold")]
-)
-def test_comparable_is_worse_by_5_percent_at_most(excess, word):
-    found = comparable(frame(a=np.full(5, excess), b=np.full(5, -10.0)))
-    assert found.verdict == word and by_row(found)["a"] == found.rows.upper[0]
+@pytest.mark.parametrize("model", ["trained", "calibrated"])
+def test_a_single_run_is_missed_by_its_law_with_holm_over_all_runs(model):
+    n_cal = 1000 if model == "calibrated" else None
+    p = {k: coverage_p_value(k / 1000, 0.9, 1000, n_cal) for k in range(840, 900)}
+    near = min(k for k in p if 40 * p[k] >= 0.05)  # two rows of 20 runs
+    for covered, n_missed in ((near, 0), (near - 1, 1)):
+        off = np.zeros(20)
+        off[3] = covered / 10 - 90
+        found = reaches(*runs_at(off, model))
+        assert (found.numbers["runs"], found.numbers["runs that miss"]) == (40, n_missed)
+        assert (found.verdict == "does not hold") == bool(n_missed)
+    assert f"PM 90% seed 3 ({(near - 1) / 10:.2f}%)" in found.reason
+
+
+def test_without_variation_comparable_is_worse_by_5_percent_at_most():
+    for excess, word in {-9.0: "holds", 5.0: "holds", 5.01: "does not hold"}.items():
+        found = comparable(frame(a=np.full(5, excess), b=np.full(5, -10.0)))
+        assert found.verdict == word and by_row(found)["a"] == found.rows.upper[0]
 
 
 def test_an_excess_is_in_percent_of_the_trained_mean():
     rows = world(when(lambda row: {"rmse": 1.0 + 2 * (row["seed"] % 2)}, model="trained"))
     rows.loc[rows.model != "trained", "rmse"] = 2.0
-    excess = evidence(rows).excess("rmse").loc[("pp", 0.9)]  # of 1, 3, 1, 3, 1
+    excess = replace(stored(), records=rows).excess("rmse").loc[("pp", 0.9)]  # of 1, 3, 1, 3, 1
     assert excess.to_numpy() == pytest.approx(100 * np.array([1, -1, 1, -1, 1]) / 1.8)
 
 
-# ------------------------------------------------------------ a choice that matters
-
-
-@pytest.mark.parametrize(("n", "word"), [(4, "holds"), (3, "does not hold"), (0, "does not hold")])
-def test_a_count_is_all_or_nothing(n, word):
-    found = counted([i < n for i in range(4)], "It rains", mm=3.0)
-    assert found.verdict == word and found.numbers == {"cases": 4, "as claimed": n, "mm": 3.0}
+def test_a_count_is_all_or_nothing():
+    for n, word in {4: "holds", 3: "does not hold"}.items():
+        found = counted([i < n for i in range(4)], "It rains")
+        assert found.verdict == word and found.numbers == {"cases": 4, "as claimed": n}
 
 
 # ------------------------------------------------------------------------- the claims
 
 
-def near_level(row):  # trained as well as calibrated, to the sample
+def at_level(row):
     return {"picp": row["level"]}
 
 
-HOLDING = {
-    "training-captures-level": world(when(near_level, model="trained")),
-    "finer-table": world(tables=[finer(0.002)]),
-    "interpolation-matters": world(tables=[curve(0.004), curve(0.01, "pchip")]),
-}
-NEEDED = ("scalable", "distribution-costly")  # whatever the runs of the protocol are
-for claim in paper.claims().query("kind == 'empirical'").id:  # others hold in the world as it is
-    HOLDING.setdefault(claim, world())
-
 CALIBRATED = {"model": "calibrated"}
-FAILING = {
+FAILING = {  # of each claim: a row that goes against it
     "no-retraining": when({"alpha": 0.009}, dataset="pp", level=0.95, method="exact"),
     "any-level": when({"alpha": 0.009}, dataset="aids", level=0.90, method="exact"),
     "reaches-levels": when({"picp": 0.93}, dataset="pm", level=0.95, **CALIBRATED),
@@ -234,45 +183,22 @@ FAILING = {
         {"rmse": 1.1} if row["dataset"] == "pm" and row["model"] != "trained" else None
     ),
     "comparable-score": when({"interval_score": 2.2}, dataset="pm", **CALIBRATED),
+    "finer-table": when(lambda row: {"reached": row["level"] + 0.03}, step=0.01),
+    "interpolation-matters": when(
+        lambda row: {"reached": row["level"] + 0.01 + NOISE[row["seed"]]}, interpolation="spline"
+    ),
 }
-FAILING |= {
-    f"better-{name}": when(lambda row: {"picp": row["level"] + 0.05}, dataset=name, **CALIBRATED)
-    for name in ("pm", "aids", "pp")
-}
-FAILING["better-everywhere"] = FAILING["better-aids"]
-FAILING = {name: world(edit) for name, edit in FAILING.items()}
-FAILING["finer-table"] = world(tables=[finer(0.02)])
-FAILING["interpolation-matters"] = world(tables=[curve(0.01)])
+for name in ("pm", "aids", "pp"):
+    off = when(lambda row: {"picp": row["level"] + 0.05}, dataset=name, **CALIBRATED)
+    FAILING[f"better-{name}"] = FAILING["better-everywhere"] = off
 
 
-def test_there_is_a_check_for_each_empirical_claim_and_a_case_for_each_check():
-    listed = paper.claims()
-    empirical = listed[listed.kind == "empirical"]
-    assert list(CHECKS) == list(empirical.id) and set(CHECKS) == set(HOLDING)
-    assert {*FAILING, *NEEDED} == set(empirical.id)
-    assert set(listed.kind) == {"empirical", "argument", "misprint"}
-    assert set(listed.group) <= set(listed.id)  # a group is named after the claim that counts
-    others = listed[listed.kind != "empirical"]
-    assert others.verdict.notna().all() and others.reason.notna().all()
-
-
-def test_the_reasons_of_the_print_are_those_of_the_data():
-    bold = bold_rows(paper.cells())
-    assert bold.follows_rule.sum() == len(bold) == 24
-    assert (statistics.holm(bold.p) < 0.05).sum() == 3
-    inputs = [paper.settings()[f"{name}_inputs"] for name in ("ww", "pm", "aids", "pp")]
-    assert (min(inputs), max(inputs)) == (4, 23)
-
-
-@pytest.mark.parametrize("claim", HOLDING)
-def test_holds(claim):
-    found = verdict(claim, HOLDING[claim])
+@pytest.mark.parametrize("claim", sorted(FAILING))
+def test_a_claim_holds_in_its_world_and_fails_where_a_row_goes_against_it(claim):
+    holding = when(at_level, model="trained") if claim == "training-captures-level" else None
+    found = verdict(claim, world(holding))
     assert found.verdict == "holds", found.reason
-
-
-@pytest.mark.parametrize("claim", FAILING)
-def test_does_not_hold(claim):
-    found = verdict(claim, FAILING[claim])
+    found = verdict(claim, world(FAILING[claim]))
     assert found.verdict == "does not hold", found.reason
 
 
@@ -300,12 +226,7 @@ def margins(low, high):  # beyond the planes
 
 
 def sqr(times):
-    rows = [
-        ("ww", "sqr", 3.0),
-        ("ww", "aligned", 1.0),
-        ("pp", "sqr", times),
-        ("pp", "aligned", 1.0),
-    ]
+    rows = [("ww", "sqr", 3), ("ww", "aligned", 1), ("pp", "sqr", times), ("pp", "aligned", 1)]
     rows = pd.DataFrame(rows, columns=["dataset", "model", "train_cpu_seconds"])
     return {"sqr": rows.assign(seed=0, level=0.9, form="conformal")}
 
@@ -316,24 +237,26 @@ def growth(**powers):
     return {"growth": {"results": {"lines": lines}}}
 
 
-@pytest.mark.parametrize(
-    ("claim", "holding", "failing"),
-    [
-        ("search-ends", near_search(0.00049), near_search(-0.00051)),
-        ("cheaper", calibrated_in(1 / 10.1), calibrated_in(1 / 9.9)),
-        ("any-level", exact(alpha=0.01), exact(alpha=0.0099)),
-        ("no-retraining", exact(alpha=0.0999), exact(alpha=0.1001)),  # that of 90% is 0.1
-        ("plane-sets-coverage", exact(reached=0.9001), exact(reached=0.9)),
-        ("plane-sets-coverage", margins(1.0, 2.0), margins(1.0, 1.0)),
-        ("distribution-costly", sqr(2.0), sqr(1.99)),
-        ("scalable", growth(rows=1.1), growth(rows=1.11)),
-        ("scalable", growth(inputs=1.1), growth(inputs=1.11)),
-    ],
-)
-def test_a_claim_turns_at_its_edge(claim, holding, failing):
-    for given, word in ((holding, "holds"), (failing, "does not hold")):
+EDGES = {
+    "search-ends": lambda ok: near_search(0.00049 if ok else -0.00051),
+    "cheaper": lambda ok: calibrated_in(1 / (10.1 if ok else 9.9)),
+    "any-level": lambda ok: exact(alpha=0.01 if ok else 0.0099),
+    "no-retraining": lambda ok: exact(alpha=0.0999 if ok else 0.1001),  # that of 90% is 0.1
+    "plane-sets-coverage": lambda ok: exact(reached=0.9001 if ok else 0.9),
+    "plane-sets-coverage, beyond": lambda ok: margins(1.0, 2.0 if ok else 1.0),
+    "distribution-costly": lambda ok: sqr(2.0 if ok else 1.99),
+    "scalable": lambda ok: growth(rows=1.1 if ok else 1.11),
+    "scalable, inputs": lambda ok: growth(inputs=1.1 if ok else 1.11),
+}
+
+
+@pytest.mark.parametrize("edge", EDGES)
+def test_a_claim_turns_at_its_edge(edge):
+    for ok, word in {True: "holds", False: "does not hold"}.items():
+        given = EDGES[edge](ok)
         changes = given if isinstance(given, dict) else {}
-        assert verdict(claim, world() if changes else given, **changes).verdict == word
+        found = verdict(edge.split(",")[0], world() if changes else given, **changes)
+        assert found.verdict == word
 
 
 def test_the_saving_counts_the_baseline_too():
@@ -342,42 +265,28 @@ def test_the_saving_counts_the_baseline_too():
     assert numbers["both levels times, least"] == pytest.approx(2 * 12 / (12 + 2 * 0.1))
 
 
-@pytest.mark.parametrize("claim", ["finer-table", "interpolation-matters", "distribution-costly"])
-def test_what_the_records_cannot_tell_is_not_testable(claim):
-    empty = {"sqr": sqr(2.0)["sqr"][:0]}
-    assert verdict(claim, world(), **empty).verdict == "not testable"
-
-
-def test_all_claims_are_judged_at_once():
+def test_every_empirical_claim_has_its_check_and_a_reason():
+    listed = paper.claims()
+    assert set(CHECKS) == set(listed.id[listed.kind == "empirical"])
     noisy = when(
         lambda row: {"pinaw": 1.0 + 100 * NOISE[row["seed"]]},
-        dataset="ww",
-        level=0.90,
-        **CALIBRATED,
+        **{"dataset": "ww", "level": 0.90} | CALIBRATED,
     )
-    found = check_claims(evidence(world(noisy, tables=[curve(0.01)])), paper.claims())
-    judged = found[found.kind == "empirical"].verdict
-    assert set(judged) == {"holds", "does not hold", "undecided", "not testable"}
-    assert all(math.isfinite(x) for numbers in found.numbers for x in numbers.values())
+    found = check_claims(replace(stored(), records=world(noisy)), listed)
+    assert {"holds", "does not hold", "undecided"} <= set(found.verdict)
     assert found.reason.str.len().min() > 10
 
 
 def test_a_level_may_be_reached_by_some_ways_to_calibrate_only():
-    fine = [finer(0.002)]
-    assert verdict("reaches-levels", world(tables=fine)).verdict == "holds"
     search = when({"picp": 0.93}, dataset="pm", level=0.95, method="search")
-    found = verdict("reaches-levels", world(search, tables=fine))
-    assert found.verdict == "holds in part"
-    assert found.rows.verdict.to_dict() == {
-        "table 0.1": "holds",
-        "table 0.01": "holds",
-        "search": "does not hold",
-    }
-    assert found.numbers["farthest mean"] == pytest.approx(2)
+    found = verdict("reaches-levels", world(search))
+    assert found.verdict == "holds in part" and found.rows["farthest mean"].max() > 1.9
+    wanted = {"table 0.1": "holds", "table 0.01": "holds", "search": "does not hold"}
+    assert found.rows.verdict.to_dict() == wanted
 
 
 def test_our_claims_are_judged_by_the_same_rule():
-    rows = [
+    rows = pd.DataFrame(
         {"dataset": name, "seed": seed, "method": method, "level": level, "split": "random"}
         | {"n_train": 700, "n_test": 150, "equal_pinaw": width, "interval_score": width}
         for name, gap in {"concrete": 0.5, "yacht_hydrodynamics": 0.001}.items()
@@ -390,33 +299,19 @@ def test_our_claims_are_judged_by_the_same_rule():
             "forest": 1.0 + gap + SHIFTED[seed],
             "strong_constant": 0.1,  # not a competitor
         }.items()
-    ]
-    rows = pd.DataFrame(rows)
-    found = our_claims(rows, rows).set_index("id")
+    )
+    found = our_claims(rows, rows)
     assert set(found.verdict) == {"undecided"} and set(found.kind) == {"ours"}
     assert [numbers["significant"] for numbers in found.numbers] == [2, 2, 2]
     found = our_claims(*[rows[rows.dataset == "concrete"]] * 2)
     assert set(found.verdict) == {"holds"}
 
 
-def test_no_search_ever_sees_both_directions_improve():
-    rng = np.random.default_rng(0)
-    for _ in range(200):
-        critical = np.sort(rng.choice([*rng.random(5), *rng.random(30)], size=30))
-        level, planes = rng.random(), np.sort(rng.random(3))
-        below, here, above = (abs(np.mean(critical >= alpha) - level) for alpha in planes)
-        assert not (below < here and above < here)
-
-
-# ------------------------------------------------------------------- planes and searches
-
-
-@pytest.mark.parametrize(("error", "sign"), [(0.004, 1), (-0.004, 1), (0.016, -1), (-0.016, -1)])
-def test_an_interpolation_matters_whether_it_is_better_or_worse(error, sign):
-    found = verdict("interpolation-matters", world(tables=[curve(error), curve(0.01, "pchip")]))
-    assert found.verdict == "holds" and found.numbers["that matter"] == 1
-    assert by_row(found)["spline"] == pytest.approx(-60 * sign, abs=1)  # percent of a point
-    assert found.numbers["linear miss"] == pytest.approx(1)
+@pytest.mark.parametrize(("miss", "change"), [(0.004, -60), (-0.004, -60), (0.016, 60)])
+def test_an_interpolation_matters_whether_it_is_better_or_worse(miss, change):
+    found = verdict("interpolation-matters", world(misses={"spline": miss}))
+    assert found.verdict == "holds"
+    assert by_row(found)["spline"] == pytest.approx(change, abs=1)  # percent of a point
 
 
 def test_a_search_that_cannot_end_is_told_from_one_that_stalls():
@@ -425,22 +320,16 @@ def test_a_search_that_cannot_end_is_told_from_one_that_stalls():
         return {"n_cal": 734, "reached": (661 if row["level"] == 0.90 else 699) / 734}
 
     found = verdict("search-ends", world(when(edit, dataset="ww", method="search")))
-    counts = found.numbers
-    assert (counts["impossible"], counts["out of reach"], counts["stalled"]) == (5, 0, 5)
-    gone = when({"reached": 0.947, "alpha": 0.009}, dataset="aids", level=0.95, **CALIBRATED)
-    counts = verdict("search-ends", world(gone)).numbers
-    assert (counts["out of reach"], counts["stalled"]) == (5, 0)
+    assert "In 5 no share" in found.reason and "in 0 no plane" in found.reason
+    assert "in 5 it stalled" in found.reason
+    gone = {"n_cal": 734, "reached": 0.897, "alpha": 0.009}
+    found = verdict("search-ends", world(when(gone, dataset="aids", **CALIBRATED)))
+    assert "In 5 no share" in found.reason and "in 5 no plane" in found.reason
 
 
 @pytest.mark.parametrize("sign", [-1, 1])
 def test_a_search_comes_nearer_from_either_side(sign):
-    def beside(size):
-        def reached(row):
-            return {"reached": row["level"] + sign * size}
-
-        return world(when(reached, dataset="pm", method="search"))
-
-    near = verdict("search-nearer", beside(0.004))
+    near = verdict("search-nearer", near_search(0.004 * sign))
     assert by_row(near)["PM 90%"] == pytest.approx(0.6)  # points: 1 less 0.4
     assert near.numbers["as claimed"] == 8
-    assert verdict("search-nearer", beside(0.03)).numbers["as claimed"] == 6
+    assert verdict("search-nearer", near_search(0.03 * sign)).numbers["as claimed"] == 6

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-
-import pandas as pd
 import pytest
 
 from study import __main__ as command
@@ -25,7 +22,7 @@ def recall(monkeypatch):
             for one in settings:
                 own = stored[(stored.dataset == one["dataset"]) & (stored.seed == one["seed"])]
                 trained = own.model == one["model"].split("_")[0]
-                found.append(Run({}, [], [], own[trained | (own.model == "calibrated")]))
+                found.append(Run({}, own[trained | (own.model == "calibrated")]))
             return found
 
         monkeypatch.setattr(execution, "run_all", run_all)
@@ -40,14 +37,6 @@ def test_a_sample_beyond_tolerance_fails_the_check(recall, capsys, change, code)
     assert "rmse" in capsys.readouterr().out
 
 
-def test_a_fresh_start_deletes_the_cache(recall, monkeypatch):
-    called = []
-    monkeypatch.setattr(execution, "clear_cache", lambda: called.append(True))
-    recall()
-    command.main(["check", "--fresh"])
-    assert called == [True]
-
-
 def test_an_interruption_is_no_traceback(monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
@@ -57,12 +46,18 @@ def test_an_interruption_is_no_traceback(monkeypatch):
 
 
 def test_rows_are_compared_and_then_stored(monkeypatch, capsys):
-    saved = {}
+    saved, rows, cleared = {}, results.load("ablation"), []
     monkeypatch.setattr(results, "save", lambda name, rows, **facts: saved.update({name: facts}))
-    rows = results.load("ablation")
+    monkeypatch.setattr(execution, "clear_cache", lambda: cleared.append(True))
     rows.loc[3, "rmse"] += 1
-    run = functools.partial(lambda function, settings, label: rows.to_dict("records"))
-    command.ablations(run)
-    assert saved == {"ablation": {"command": "python -m study ablation"}}
+    monkeypatch.setattr(execution, "run_all", lambda *_, **__: rows.to_dict("records"))
+    assert command.main(["ablation", "--fresh"]) == 0
+    assert saved["ablation"]["command"] == "python -m study ablation" and cleared
     assert "1 numbers beyond" in capsys.readouterr().out
-    assert isinstance(rows, pd.DataFrame)
+
+
+def test_keys_identify_the_rows_of_each_file():
+    files = ["reference", "authors", "nudged", "nudged_sse4", "ablation", "widths"]
+    for name in [*files, "aligned", "planes", "small_shares", "sqr"]:
+        rows = results.load(name)
+        assert not rows.duplicated([key for key in command.KEYS if key in rows]).any()

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
-
 from study import costs, results
 
 
-@pytest.fixture(scope="module")
-def stored():
-    return results.bench("cost")
-
-
-def test_prices_are_those_of_the_benchmark(stored):
-    found = costs.prices(stored)
-    cost = stored["results"]["pp"]["cost"]["retrain"]
+def test_prices_and_quality_are_those_of_the_benchmark():
+    stored = results.bench("cost")
+    found, cost = costs.prices(stored), stored["results"]["pp"]["cost"]["retrain"]
     assert found.seconds["pp", "retrain", 1] == cost["seconds"][0]
     assert found.evaluations["pp", "retrain", 20] == cost["evaluations"][-1]
     assert len(found) == 2 * len(costs.WAYS) * 20
-
-
-def test_quality_has_a_row_for_each_seed_and_level(stored):
     found = costs.quality(stored).set_index(["dataset", "way", "seed", "level"])
     quality = stored["results"]["ww"]["quality"]["aligned"]
     assert found.pinaw["ww", "aligned", 3, 0.95] == quality["pinaw"][3][1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import warnings
 
 import numpy as np
@@ -15,7 +14,6 @@ from gt2lite.metrics import picp
 from gt2lite.system import Planes
 from gt2lite.training import init_params
 from study.margins import (
-    FLOOR,
     GRID,
     Family,
     around,
@@ -23,7 +21,6 @@ from study.margins import (
     between,
     calibrated,
     crps,
-    floored,
     planes_at_coverage,
 )
 
@@ -52,7 +49,7 @@ def families(rows, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("level", [0.5, 0.8, 0.95])
+@pytest.mark.parametrize("level", [0.5, 0.95])
 def test_the_margin_is_the_smallest_that_covers_the_rank_of_calibration_rows(rows, kind, level):
     (cal, test), y_cal = families(rows, kind), rows[0][2]
     lower, upper = calibrated(cal, test, y_cal, level)
@@ -65,13 +62,6 @@ def test_the_margin_is_the_smallest_that_covers_the_rank_of_calibration_rows(row
 
     assert covered(t[0]) == rank(level, 100) > covered(t[0] - 1e-6)
     assert (lower <= upper).all()
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_higher_levels_contain_lower_ones(rows, kind):
-    bounds = [calibrated(*families(rows, kind), rows[0][2], level) for level in GRID]
-    for (low, high), (lower, higher) in itertools.pairwise(bounds):
-        assert (lower <= low + 1e-12).all() and (high <= higher + 1e-12).all()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -104,18 +94,11 @@ def band(y, width=1.0):
     return interval
 
 
-@pytest.mark.parametrize("width", [1.0, 3.0])  # how planes are spread does not matter
-@pytest.mark.parametrize(("level", "k"), [(0.01, 1), (0.5, 50), (0.9, 90), (0.905, 91)])
-def test_the_oracle_of_planes_with_a_known_answer(width, level, k):
-    y = np.linspace(0.01, 1, 100)  # k of them lie within k / 100 of zero
-    lower, upper = planes_at_coverage(band(y, width), y, level)
-    assert np.mean(upper - lower) == pytest.approx(2 * k / 100)
-
-
-def test_if_no_plane_covers_enough_the_lowest_gets_a_margin():
-    y = np.array([0.5, 0.5, 2.0, 2.0])  # few rows: a warning would be an error here
-    for level, width in ((0.5, 1.0), (0.75, 4.0)):
-        lower, upper = planes_at_coverage(band(y), y, level)
+@pytest.mark.parametrize(("level", "width"), [(0.01, 0.02), (0.905, 1.82), (0.995, 4.0)])
+def test_the_oracle_of_planes_with_a_known_answer(level, width):
+    y = np.append(np.linspace(0.01, 0.99, 99), 2.0)  # the last is beyond all planes
+    for unit in (1.0, 1.5):  # how planes are spread does not matter
+        lower, upper = planes_at_coverage(band(y, unit), y, level)
         assert np.mean(upper - lower) == pytest.approx(width)
 
 
@@ -129,26 +112,15 @@ def test_the_oracle_of_a_system_is_the_exact_calibrator_to_the_last_bit():
         assert_array_equal(planes_at_coverage(planes, y, level), exact.intervals(planes, level))
 
 
-@pytest.mark.parametrize("level", [0, 1, 95])
-def test_a_level_is_a_share(level):
+def test_impossible_levels_are_refused(rows):
     y = np.array([1.0, 2.0])
-    with pytest.raises(ValueError, match=r"level must be a number in \(0, 1\)"):
-        at_coverage(around(y), y, level)
-    with pytest.raises(ValueError, match=r"coverage must be a number in \(0, 1\)"):
-        planes_at_coverage(band(y), y, level)
-
-
-def test_a_level_beyond_the_calibration_rows_is_refused(rows):
+    for level in (0, 1, 95):
+        with pytest.raises(ValueError, match=r"level must be a number in \(0, 1\)"):
+            at_coverage(around(y), y, level)
     cal, test = families(rows, "constant")
     few = Family(*(a[:9] for a in cal))
     with pytest.raises(CoverageError, match="9 calibration rows"):
         calibrated(few, test, rows[0][2][:9], 0.95)
-
-
-def test_a_scale_has_a_floor():
-    found = floored(np.array([-5.0, 0.0, 0.3]), np.array([1.0, 1.0]))
-    assert_array_equal(found, [FLOOR, FLOOR, 0.3])
-    assert floored(np.zeros(1), np.zeros(3))[0] > 0
 
 
 def test_crps_is_that_of_the_quantile_function():

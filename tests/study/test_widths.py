@@ -13,7 +13,7 @@ from gt2lite.system import Planes
 from gt2lite.training import Recipe, init_params
 from study.protocol import run
 from study.results import load
-from study.widths import Pair, compare_pair, compare_widths, pair, widths_at_equal_coverage
+from study.widths import Pair, compare_pair, pair, widths_at_equal_coverage
 
 Y = np.linspace(-1, 1, 201)
 SHORT = Recipe(n_rules=2, epochs=4, learning_rate=0.02)
@@ -56,7 +56,7 @@ def test_planes_and_a_constant_margin_by_hand():
     assert found["margin_score"] == pytest.approx(score)
 
 
-def test_a_pair_is_the_search_against_the_lowest_plane():
+def test_a_pair_is_the_search_against_the_lowest_plane_and_makes_a_stored_row():
     baseline, direct = (run("aids", 3, m, recipe=SHORT) for m in ("baseline", "trained_95"))
     one = pair("aids", 3, 0.95, baseline, direct)
     bounds, ptp = one.intervals(), np.ptp(one.data.y_test)
@@ -64,9 +64,4 @@ def test_a_pair_is_the_search_against_the_lowest_plane():
     for name, record in {"calibrated": searched, "trained": direct.records}.items():
         lower, upper = bounds[name]
         assert np.mean(upper - lower) == pytest.approx(record.pinaw.item() * ptp)
-
-
-def test_a_seed_has_a_row_for_each_level_with_the_stored_columns():
-    rows = compare_widths("aids", 0, SHORT)
-    assert rows.level.tolist() == [0.90, 0.95]
-    assert list(rows.columns) == list(load("widths").columns)
+    assert ["dataset", "seed", "level", *compare_pair(one)] == list(load("widths"))
