@@ -43,11 +43,13 @@ help: ## List the commands
 	@echo "Usage: make COMMAND"
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
 
-# Types are checked while the tests run: mypy uses one core only.
+# Types are checked while the tests run: mypy uses one core only. Left out are the rooms around the
+# method and the estimator, and scikit-learn's own checks.
+NOT_QUICK := book plots report stress study test_benchmarks.py test_sklearn.py test_threads.py test_wheel.py
 check: lint ## Check style and types, run the quick tests of the package
 	@$(PY) -m mypy & types=$$!; \
 	$(PY) tools/args.py $(PY) -m pytest -n auto --dist worksteal -q -m 'not slow and not browser' tests \
-	  --ignore=tests/book --ignore=tests/report --ignore=tests/stress --ignore=tests/study; tests=$$?; \
+	  $(patsubst %,--ignore=tests/%,$(NOT_QUICK)); tests=$$?; \
 	wait $$types && exit $$tests
 
 test: $(VENV)/.stamp ## Run all tests; those of pages need `make book` before (ARGS="-k reduction" picks some)

@@ -24,16 +24,9 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
+import yaml
 from builder import browser, lab, pages, slides
-from builder.execute import (
-    ChapterRun,
-    Job,
-    is_current,
-    read_stamp,
-    run_all,
-    shared_inputs,
-    write_stamp,
-)
+from builder.execute import Job, is_current, read_stamp, run_all, shared_inputs, write_stamp
 from builder.offline import outside_loads
 from builder.source import (
     BookError,
@@ -48,9 +41,13 @@ from builder.source import (
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def execute(root: Path, build: Path, profile: str) -> list[ChapterRun]:
-    """Run the chapters whose inputs changed since their last run; return those that failed."""
-    found = chapters(root)
+def execute(root: Path, profile: str) -> None:
+    """Run the chapters whose inputs changed since their last run.
+
+    Raises:
+        BookError: if a chapter fails, once all have ended.
+    """
+    found, build = chapters(root), root / "_build"
     given = profile_parameters(root, found, profile)
     inputs = shared_inputs(root)
     jobs = []
@@ -63,65 +60,62 @@ def execute(root: Path, build: Path, profile: str) -> list[ChapterRun]:
             _say(f"  {chapter.name:<24} unchanged, not run again ({seconds:.1f} s when it ran)")
         else:
             jobs.append(job)
-    return [run for run in _run(jobs, root, build, inputs) if run.error]
+    failures = _run(jobs, root, inputs)
+    if failures:
+        failures = [f"{len(failures)} of the chapters failed, so no pages were made:", *failures]
+        raise BookError("\n".join(failures))
 
 
-def _run(jobs: list[Job], root: Path, build: Path, inputs: str) -> list[ChapterRun]:
-    build.mkdir(parents=True, exist_ok=True)
-    ended = []
+def _run(jobs: list[Job], root: Path, inputs: str) -> list[str]:
+    """Run chapters, print a line for each, and return what to print of those that failed."""
+    failures = []
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    with closing(run_all(jobs, root, build, cores or 1)) as runs:
-        for run in runs:
-            ended.append(run)
-            if not run.error:
-                write_stamp(run, inputs)
-            verdict = f"  FAILED: {run.error}" if run.error else ""
-            done = f"{len(ended)}/{len(jobs)}"
-            _say(f"  {run.job.chapter.name:<24} {run.seconds:6.1f} s  {done}{verdict}")
-    return ended
+    with closing(run_all(jobs, root, root / "_build", cores or 1)) as runs:
+        for count, (job, seconds, error) in enumerate(runs, 1):
+            name = job.chapter.name
+            if error:
+                failures.append(f"  {name}: {error}\n    with the traceback: {_shown(job.failed)}")
+            else:
+                write_stamp(job, seconds, inputs)
+            verdict = f"  FAILED: {error}" if error else ""
+            _say(f"  {name:<24} {seconds:6.1f} s  {count}/{len(jobs)}{verdict}")
+    return failures
 
 
 def _say(line: str) -> None:
     print(line, flush=True)
 
 
-def stage_book(root: Path, profile: str, solutions: bool = True) -> Path:
-    """Execute what has to be executed and lay out the book; return the folder of the build."""
+def compile_book(root: Path, profile: str, solutions: bool, builder: str) -> Path:
+    """Execute what has to be executed, lay out and compile the book; return the folder of pages."""
     build = root / "_build"
     _say(f"book: profile {profile}")
-    failed = execute(root, build, profile)
-    if failed:
-        lines = [f"{len(failed)} of the chapters failed, so no pages were made:"]
-        for run in failed:
-            lines += [f"  {run.job.chapter.name}: {run.error}"]
-            lines += [f"    its notebook, with the traceback: {_shown(run.job.failed)}"]
-        raise BookError("\n".join(lines))
+    execute(root, profile)
     banner = pages.QUICK_BANNER if profile == "quick" else None
     executed = build / "executed" / profile
     pages.stage(root, executed, build / "stage", banner=banner, solutions=solutions)
-    return build
+    start = time.monotonic()
+    html = pages.compile_pages(build / "stage", build, builder)
+    _say(f"  {'pages':<24} {time.monotonic() - start:6.1f} s")
+    return html
 
 
 def build_book(root: Path, profile: str, solutions: bool = True) -> Path:
-    """Execute, stage, compile and check the whole book; return the folder of its pages."""
-    build = stage_book(root, profile, solutions)
-    start = time.monotonic()
-    html = pages.compile_pages(build / "stage", build)
+    """Build and check the whole book; return the folder of its pages."""
+    html = compile_book(root, profile, solutions, "html")
     outside = list(outside_loads(html))
     if outside:
         raise BookError("\n  ".join(["the pages would load from other hosts:", *outside]))
-    _say(f"  {'pages':<24} {time.monotonic() - start:6.1f} s")
     _say(f"book: {_shown(html / 'index.html')}")
     return html
 
 
 def print_book(root: Path, profile: str, solutions: bool = True) -> Path:
-    """Execute, stage and compile the whole book as one page, print that, and return the PDF."""
+    """Build the whole book as one page, print that, and return the PDF."""
     if browser.find_chromium() is None:
         raise BookError(browser.NO_CHROMIUM)  # before the chapters run, not after
-    build = stage_book(root, profile, solutions)
-    html = pages.compile_pages(build / "stage", build, "singlehtml")
-    target = build / "gt2lite.pdf"
+    html = compile_book(root, profile, solutions, "singlehtml")
+    target = root / "_build" / "gt2lite.pdf"
     with browser.chromium() as opened:
         browser.print_page(opened, html / "index.html", target)
     _say(f"book: {_shown(target)}")
@@ -147,10 +141,15 @@ def open_lab(root: Path, profile: str, words: Sequence[str] = ()) -> None:
         words: more for the command line of JupyterLab.
     """
     lab.check()
-    build, folder = root / "_build", root / "_build" / "lab"
-    for name in lab.copy_chapters(root, build / "executed" / profile, folder):
+    folder = root / "_build" / "lab"
+    for name in lab.copy_chapters(root, root / "_build" / "executed" / profile, folder):
         _say(f"  {name:<24} is left as you changed it (delete it to have a fresh copy)")
-    _say(lab.how_to(_shown(folder)))
+    _say(
+        f"lab: the copies are in {_shown(folder)}; the chapters themselves stay as they are.\n"
+        "     To run one with other parameters: change its cell of parameters and choose Run, Run\n"
+        "     All Cells; or leave this with Ctrl-C and run, for example,\n"
+        '     make chapter NAME=small_system PARAMS="seed=1 level=0.8"'
+    )
     lab.start(folder, words)
 
 
@@ -161,9 +160,9 @@ def run_chapter(root: Path, name: str, given: Parameters) -> None:
     words = [f"{key}={value}" for key, value in given.items()]
     slug = re.sub(r"[^\w.=,-]+", "", "--".join([chapter.name, *words]), flags=re.ASCII)[:120]
     output = root / "_build" / "runs" / f"{slug}.ipynb"
-    (run,) = _run([Job(chapter, given, output, output)], root, root / "_build", "")
-    if run.error:
-        raise BookError(f"{chapter.name}: {run.error}\n  see {_shown(output)}")
+    failures = _run([Job(chapter, given, output, output)], root, "")
+    if failures:
+        raise BookError(failures[0].strip())
     _say(f"book: {_shown(output)}")
 
 
@@ -178,7 +177,7 @@ def finish(name: str, work: Callable[[], object], kept: str = "stopped") -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         work()
-    except (OSError, BookError) as error:
+    except (OSError, yaml.YAMLError, BookError) as error:
         print(f"{name}: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -194,43 +193,26 @@ def _shown(path: Path) -> Path:
 
 def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     """Run the command line; return 0 if all went well."""
-    given = {name: os.environ.get(name) or default for name, default in
-             {"PROFILE": "full", "SOLUTIONS": "1", "NAME": "", "PARAMS": ""}.items()}  # fmt: skip
+    commands = {
+        "build": lambda: build_book(root, given.profile, given.solutions == "1"),
+        "pdf": lambda: print_book(root, given.profile, given.solutions == "1"),
+        "slides": lambda: make_slides(root, given.profile),
+        "lab": lambda: open_lab(root, given.profile, given.words),
+        "chapter": lambda: run_chapter(
+            root, "".join(given.words) or os.environ.get("NAME", ""), parse_parameters(given.params)
+        ),
+    }
     parser = argparse.ArgumentParser(prog="book.py", description="Build the book.")
-    commands = parser.add_subparsers(dest="command", required=True)
-    for name, text in {
-        "build": "execute what changed and compile the pages",
-        "pdf": "the same as one PDF (needs Chromium)",
-        "slides": "make slides of the chapters",
-        "lab": "open JupyterLab on copies of the chapters",
-    }.items():
-        command = commands.add_parser(name, help=text)
-        command.add_argument("--profile", default=given["PROFILE"], help="full (default) or quick")
-        if name in ("build", "pdf"):
-            command.add_argument("--solutions", default=given["SOLUTIONS"], help="0: without them")
-        if name == "lab":
-            command.add_argument("words", nargs="*", help="for JupyterLab, after --")
-    chapter = commands.add_parser("chapter", help="run one chapter with changed parameters")
-    chapter.add_argument("name", nargs="?", default=given["NAME"], help="such as type2_sets")
-    chapter.add_argument("--params", default=given["PARAMS"], help='such as "seed=3 epochs=5"')
-    options = parser.parse_args(arguments)
-
-    def work() -> None:
-        solutions = getattr(options, "solutions", "1")
-        if solutions not in ("0", "1"):
-            raise BookError(f"SOLUTIONS must be 1 (with) or 0 (without), got {solutions!r}")
-        if options.command == "build":
-            build_book(root, options.profile, solutions == "1")
-        elif options.command == "pdf":
-            print_book(root, options.profile, solutions == "1")
-        elif options.command == "slides":
-            make_slides(root, options.profile)
-        elif options.command == "lab":
-            open_lab(root, options.profile, options.words)
-        else:
-            run_chapter(root, options.name, parse_parameters(options.params))
-
-    return finish("book", work, "stopped; chapters that had finished are kept")
+    parser.add_argument("command", choices=commands)
+    parser.add_argument("words", nargs="*", help="a chapter, such as type2_sets; for lab, after --")
+    parser.add_argument("--profile", help="full (default) or quick")
+    parser.add_argument("--solutions", choices=("0", "1"), help="0: pages without them")
+    parser.add_argument("--params", help='of a chapter, such as "seed=3 epochs=5"')
+    for name, default in {"profile": "full", "solutions": "1", "params": ""}.items():
+        parser.set_defaults(**{name: os.environ.get(name.upper()) or default})
+    given = parser.parse_args(arguments)
+    kept = "stopped; chapters that had finished are kept"
+    return finish("book", commands[given.command], kept)
 
 
 if __name__ == "__main__":

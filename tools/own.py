@@ -24,10 +24,6 @@ CHAPTER = "own_data"
 def parameters(given: Mapping[str, str], root: Path) -> Parameters:
     """Return the parameters of the chapter from environment variables.
 
-    >>> given = {"CSV": "houses.csv", "TARGET": "price", "LEVELS": "0.9"}
-    >>> parameters(given, Path("/x"))["levels"]
-    [0.9]
-
     Raises:
         BookError: a variable is missing or invalid.
     """
@@ -35,6 +31,8 @@ def parameters(given: Mapping[str, str], root: Path) -> Parameters:
         if not given.get(name):
             raise BookError(f"{name} is missing; for example: make own CSV=houses.csv TARGET=price")
     table = Path(given["CSV"]).expanduser().absolute()
+    if not table.is_file():
+        raise BookError(f"CSV: there is no file {str(table)!r}")
     words = given.get("LEVELS", "").replace(",", " ").split()
     try:
         levels = [float(word) for word in words]
@@ -54,8 +52,6 @@ def parameters(given: Mapping[str, str], root: Path) -> Parameters:
 def run_own(root: Path) -> None:
     """Run the chapter on the table that the environment names."""
     given = parameters(os.environ, root)
-    if not Path(given["csv"]).is_file():
-        raise BookError(f"there is no file {given['csv']!r}")
     run_chapter(root, CHAPTER, given)
     print(f"own: {Path(given['out']) / 'report.html'}")
 

@@ -15,7 +15,6 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterable
 from pathlib import Path
 
 import book
@@ -23,9 +22,8 @@ from builder import browser
 from builder.execute import write_notebook
 from builder.pages import move_solutions
 from builder.source import BookError, read_notebook
-from wheel import WheelError, try_out
+from wheel import try_out
 
-ROOT = Path(__file__).resolve().parents[1]
 SUMS = "SHA256SUMS"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the first date that a zip knows: the same book, the same bytes
 
@@ -38,25 +36,13 @@ def check_results(root: Path) -> None:
 
 
 def pack(folder: Path, target: Path) -> None:
-    """Write all files of `folder` into one zip, below a folder called like the zip.
-
-    Args:
-        folder: the pages.
-        target: the zip.
-    """
+    """Write all files of `folder` into the zip `target`, below a folder called like the zip."""
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
             name = f"{target.stem}/{path.relative_to(folder).as_posix()}"
             entry = zipfile.ZipInfo(name, _EPOCH)
             entry.external_attr = 0o644 << 16
             archive.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED)
-
-
-def write_sums(folder: Path, paths: Iterable[Path]) -> Path:
-    """Write the SHA-256 of each file, as `sha256sum --check` reads them, and return the list."""
-    lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}" for path in paths]
-    (folder / SUMS).write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return folder / SUMS
 
 
 def release(root: Path, solutions: bool) -> None:
@@ -76,21 +62,17 @@ def release(root: Path, solutions: bool) -> None:
     # for students, so without solutions: the book has them
     write_notebook(dist / f"{name}-lab.ipynb", move_solutions(lab, keep=False))
     shutil.copy(root / "study" / "lab.py", dist)  # its checks, for students without the repository
-    made = sorted(path for path in dist.iterdir() if path.is_file())
-    for path in [*made, write_sums(dist, made)]:
+    made = sorted(dist.iterdir())
+    sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in made]
+    (dist / SUMS).write_text("".join(sums), encoding="utf-8")  # as `sha256sum --check` reads them
+    for path in [*made, dist / SUMS]:
         print(f"release: {path.relative_to(root)}, {path.stat().st_size / 1e6:.2f} MB")
 
 
-def main(root: Path = ROOT) -> int:
+def main(root: Path = book.ROOT) -> int:
     """Make the release; return 0 if all went well."""
-
-    def work() -> None:
-        try:
-            release(root, os.environ.get("SOLUTIONS") != "0")
-        except WheelError as error:
-            raise BookError(str(error)) from error
-
-    return book.finish("release", work, "stopped; there is no release")
+    solutions = os.environ.get("SOLUTIONS") != "0"
+    return book.finish("release", lambda: release(root, solutions), "stopped; there is no release")
 
 
 if __name__ == "__main__":

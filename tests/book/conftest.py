@@ -16,15 +16,6 @@ def tiny(tmp_path):
     return tmp_path
 
 
-@pytest.fixture
-def tiny_with_commands(tiny):
-    """The same with make and tools of its own."""
-    from tinybook import add_commands
-
-    add_commands(tiny)
-    return tiny
-
-
 @pytest.fixture(scope="session")
 def executed():
     """The folder of the executed chapters of the full book, if it is of this state of the code."""

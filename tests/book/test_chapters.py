@@ -11,35 +11,27 @@ from tinybook import ROOT
 
 import gt2lite
 
-execute = importlib.import_module("builder.execute")
 source = importlib.import_module("builder.source")
 
 CHAPTERS = source.chapters(ROOT)
 each_chapter = pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.name)
-MOST_IMPORTS = 6  # lines that open a chapter
+MOST_IMPORTS, MOST_LETTERS = 6, 88  # lines that open a chapter; letters of a visible line
 
 
 @each_chapter
-def test_a_source_is_clean_with_parameters_explained_and_few_imports(chapter):
+def test_a_source_is_clean_explained_and_fits_the_column_of_a_page(chapter):
     cells = chapter.notebook["cells"]
     assert not any(part.get("outputs") or part.get("execution_count") for part in cells)
     assert len({part["id"] for part in cells}) == len(cells)
-    (given,) = (source.text_of(c) for c in cells if "parameters" in source.tags_of(c))
+    (given,) = (part["source"] for part in cells if "parameters" in source.tags_of(part))
     assert all("#" in line for line in given.splitlines() if re.match(r"\w+ = ", line))
     code = next((code for code in chapter.code if re.search(r"^(import|from) ", code, re.M)), "")
     lines = re.findall(r"^(?:import|from) .*", code, re.MULTILINE)
     assert len(lines) <= MOST_IMPORTS, "\n".join(lines)
-
-
-@each_chapter
-def test_visible_code_fits_the_column_of_a_page(chapter):
     hidden = {"hide-input", "remove-cell", "remove-input"}
-    shown = [
-        source.text_of(cell)
-        for cell in chapter.notebook["cells"]
-        if cell["cell_type"] == "code" and not hidden & set(source.tags_of(cell))
-    ]
-    assert [line for code in shown for line in code.splitlines() if len(line) > 88] == []
+    for part in cells:
+        if part["cell_type"] == "code" and not hidden & set(source.tags_of(part)):
+            assert all(len(line) <= MOST_LETTERS for line in part["source"].splitlines())
 
 
 def test_the_table_of_contents_and_the_folder_name_the_same_chapters():
@@ -52,15 +44,6 @@ def test_profiles_name_known_chapters_and_full_is_the_defaults():
     for profile in source.profiles(ROOT):
         source.profile_parameters(ROOT, CHAPTERS, profile)
     assert source.profiles(ROOT)["full"] == {}
-
-
-@pytest.mark.slow
-def test_a_chapter_runs_under_quick(tmp_path):
-    chapter = source.find_chapter(ROOT, "conditional")  # `make book` runs all of them in full
-    given = source.profile_parameters(ROOT, CHAPTERS, "quick")[chapter.name]
-    job = execute.Job(chapter, given, tmp_path / "done.ipynb", tmp_path / "failed.ipynb")
-    (run,) = execute.run_all([job], ROOT, tmp_path / "_build", 1)
-    assert run.error is None
 
 
 @each_chapter

@@ -10,8 +10,9 @@ import sys
 import time
 
 import pytest
-from tinybook import plain_environment, write_chapter
+from tinybook import add_commands, plain_environment, write_chapter
 
+book = importlib.import_module("book")
 psutil = importlib.import_module("psutil")
 
 # A chapter with a worker, which writes a file when it has begun and then does not end.
@@ -25,6 +26,7 @@ while True:
     except KeyboardInterrupt:
         pass
 """
+BUILD = ("tools/book.py", "build")
 
 pytestmark = [
     pytest.mark.slow,
@@ -57,27 +59,28 @@ def have_ended(processes):
     return not left
 
 
-@pytest.mark.parametrize(
-    ("command", "number"),
-    [
-        ([sys.executable, "tools/book.py", "build"], signal.SIGTERM),
-        (["make", "book"], signal.SIGINT),  # to the whole group, as a terminal sends it
-        ([sys.executable, "tools/book.py", "build"], signal.SIGKILL),
-    ],
-    ids=["TERM", "Ctrl-C", "KILL"],
-)
-def test_after_a_signal_no_process_is_left(tiny_with_commands, command, number):
-    root = tiny_with_commands
-    write_chapter(root, "one", SLEEPS)
-    build, started = start(root, command)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=["Ctrl-C", "KILL"])
+def test_after_a_signal_no_process_is_left(tiny, number):
+    add_commands(tiny)
+    write_chapter(tiny, "one", SLEEPS)
+    keyboard = number == signal.SIGINT
+    build, started = start(tiny, ["make", "book"] if keyboard else [sys.executable, *BUILD])
     assert len(started) >= 3  # the runner, its kernel, and the worker of that
-    if number == signal.SIGINT:
-        os.killpg(build.pid, number)
+    if keyboard:
+        os.killpg(build.pid, number)  # to the whole group, as a terminal sends it
     else:
         os.kill(build.pid, number)
     _, said = build.communicate(timeout=60)
     assert have_ended(started)
     assert build.returncode != 0
     assert "Traceback" not in said.decode()
-    if number != signal.SIGKILL:
-        assert "book: stopped; chapters that had finished are kept" in said.decode()
+    assert ("book: stopped; chapters that had finished are kept" in said.decode()) == keyboard
+
+
+def test_a_request_to_end_is_answered_like_the_keyboard(capsys):
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        assert book.finish("book", lambda: os.kill(os.getpid(), signal.SIGTERM)) == 130
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert capsys.readouterr().err == "book: stopped\n"

@@ -19,7 +19,6 @@ if any(find_spec(name) is None for name in NEEDED):
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
-pages = importlib.import_module("builder.pages")
 source = importlib.import_module("builder.source")
 
 
@@ -77,10 +76,3 @@ def plain_environment():
     makes = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "MAKEOVERRIDES")
     ours = ("NAME", "PARAMS", "PROFILE", "ARGS", "SOLUTIONS", "PYTHONPATH")
     return {key: value for key, value in os.environ.items() if key not in (*makes, *ours)}
-
-
-def compiled(root):
-    """Compile the book at `root` as it stands, its own notebooks for executed ones."""
-    build = root / "_build"
-    pages.stage(root, root, build / "stage")
-    return pages.compile_pages(build / "stage", build)

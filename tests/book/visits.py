@@ -1,92 +1,44 @@
-"""One visit of a page in a browser with the network refused, for all that the tests check.
+"""One visit of a page in a browser without a network, for all that the tests check on it.
 
-A server on the loopback is two things at once: it serves a folder, and it is the proxy of the
-browser. As a proxy it refuses every request and records it, so that nothing leaves unseen.
+A visit is made on a phone, where most faults show. A thorough one also looks at the page on a
+tablet and a desk, in the dark, and with the eyes of an audit of accessibility.
 """
 
 from __future__ import annotations
 
-import threading
-from contextlib import contextmanager, suppress
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote, urlsplit
-
-from tinybook import ROOT, source
 
 from gt2lite.plots import STYLE
 
-PAGES = [p.relative_to(ROOT).with_suffix("").as_posix() for p in source.documents(ROOT)]
-# pages of the reference come from one template and are long: one stands for all without figures
-VISITED = [page for page in PAGES if "/api/" not in page]
-VISITED += ["chapters/api/estimators", "chapters/api/plots", "search"]
-
-# The accessibility audit takes seconds a page; these have every kind of element between them.
-AUDITED = {
-    *("index", "search", "chapters/small_system", "chapters/results", "chapters/quick_start"),
-    *("chapters/play", "chapters/lab", "chapters/glossary", "chapters/api/estimators"),
-}
-
-
-def address(site, page):
-    return (site / f"{page}.html").as_uri()
-
-
-# Text that should have become a formula, wherever a reader would see it.
-RAW_LATEX = r"""() => {
-  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  const found = [];
-  while (walk.nextNode()) {
-    const node = walk.currentNode;
-    if (node.parentElement.closest("script, style, pre, code, mjx-container")) continue;
-    if (/\\[a-zA-Z(\[]|\$[^$\s][^$]*\$|\{(glue|eq|cite|numref|doc)/.test(node.data))
-      found.push(node.data.trim());
-  }
-  return found;
-}"""
-UNSET_MATHS = """() => [...document.querySelectorAll(".math")].filter(
-  (node) => !node.querySelector("mjx-container")).length
-  + document.querySelectorAll("[data-mjx-error], mjx-merror").length"""
 PHONE, PAPER = 390, 673  # pixels; A4 without its margins
-DRAWN = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+NOWHERE = "http://127.0.0.1:9"  # a proxy that answers nothing
+FIGURE_FONT = STYLE["font.size"] * STYLE["figure.dpi"] / 72  # in pixels of the figure
+SIDEWAYS = "pixels to scroll sideways at {}"
+OVER = "document.documentElement.scrollWidth - window.innerWidth"
+STILL = "*, ::before, ::after { transition: none !important; animation: none !important; }"
+WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 UNFOLDED = """() => new Promise((done) => {
   for (const node of document.querySelectorAll("details")) node.open = true;
   requestAnimationFrame(() => requestAnimationFrame(done));
 })"""
-STILL = "*, ::before, ::after { transition: none !important; animation: none !important; }"
-WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 
-
-def axe(tab, rules):
-    from axe_playwright_python.sync_playwright import Axe
-
-    context = {"exclude": [["mjx-container"]]}  # MathJax answers for those
-    found = Axe().run(
-        tab, context, {"runOnly": rules, "resultTypes": ["violations"], "preload": False}
-    )
-    return [
-        f"{violation['id']}: {node['html'][:120]}"
-        for violation in found.response["violations"]
-        for node in violation["nodes"]
-    ]
-
-
-# Formulas, code, rows of tables and strokes of drawings are thousands of nodes of a few kinds: the
-# first ones stand for all.
-THINNED = """() => {
-  for (const kind of ["mjx-container", ".highlight pre"])
-    [...document.querySelectorAll(kind)].slice(2).forEach((node) => node.replaceChildren("..."));
-  for (const body of document.querySelectorAll("tbody"))
-    [...body.rows].slice(4).forEach((row) => row.remove());
-  for (const drawing of document.querySelectorAll("svg"))
-    [...drawing.querySelectorAll("path, line, circle, rect, polyline, use")].slice(8)
-      .forEach((stroke) => stroke.remove());
+# Text that should have become a formula, wherever a reader would see it.
+RAW = r"""() => {
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const found = [];
+  while (walk.nextNode()) {
+    const node = walk.currentNode;
+    if (!/\\[a-zA-Z(\[]|\$[^$\s][^$]*\$|\{(glue|eq|cite|numref|doc)/.test(node.data)) continue;
+    if (!node.parentElement.closest("script, style, pre, code, mjx-container"))
+      found.push(node.data.trim());
+  }
+  return found;
 }"""
 
-
-# ------------------------------------------------------- on a phone and on paper
+UNSET = """() => [...document.querySelectorAll(".math")].filter(
+  (node) => !node.querySelector("mjx-container") || node.querySelector("[data-mjx-error]")
+).map((node) => node.textContent)"""
 
 # Every box of the text whose content is wider than it is, without a visible way to the rest: a box
 # that scrolls, that the keyboard reaches, and that fades out or has a word beside it.
@@ -131,12 +83,34 @@ TINY = """(figureFont) => {
   return found;
 }"""
 
-FIGURE_FONT = STYLE["font.size"] * STYLE["figure.dpi"] / 72
-"""The size of letters in figures, in pixels of the figure."""
+# Sliders without a name, or that change neither their picture nor their text by keyboard.
+STUCK = """() => {
+  const found = [];
+  for (const slider of document.querySelectorAll(".gt2-live input[type=range]")) {
+    const live = slider.closest(".gt2-live");
+    const state = () =>
+      [live.querySelector(".gt2-panels").innerHTML, slider.getAttribute("aria-valuetext")];
+    const [picture, text] = state();
+    if (slider.value === slider.max) slider.stepDown(); else slider.stepUp();
+    slider.dispatchEvent(new Event("input", { bubbles: true }));
+    const after = state();
+    const told = live.querySelector("[aria-live=polite]").innerText.trim();
+    if (!slider.labels[0]?.textContent.trim() || after[0] === picture || after[1] === text || !told)
+      found.push(slider.outerHTML);
+  }
+  for (const still of document.querySelectorAll(".gt2-live .gt2-still"))
+    if (still.getClientRects().length) found.push("a still figure beside the live one");
+  return found;
+}"""
 
+# Tables and formulas that would be wider than a printed page. Most pages have none that is wide,
+# so the page is laid out for paper only where one may be.
+WIDE = """(paper) => [...document.querySelectorAll(
+  "article.bd-article table, article.bd-article .math svg")].some(
+  (node) => node.getBoundingClientRect().width > 0.8 * paper)"""
 OFF_PAPER = """() => {
   const found = [];
-  const edge = document.querySelector("article.bd-article")?.getBoundingClientRect().right ?? 1e9;
+  const edge = document.querySelector("article.bd-article").getBoundingClientRect().right;
   for (const node of document.querySelectorAll(
       "article.bd-article table, article.bd-article .math svg, article.bd-article img")) {
     if (node.closest(".toggle-hidden, .gt2-live") || !node.getClientRects().length) continue;
@@ -146,157 +120,72 @@ OFF_PAPER = """() => {
   return found;
 }"""
 
-
-# ------------------------------------------------------------------ the network
-
-SETTLED = 300  # milliseconds after which a page has asked for what it asks by itself
-SCROLLED = """async () => {
-  const step = window.innerHeight;
-  for (let y = 0; y <= document.documentElement.scrollHeight; y += step) {
-    window.scrollTo(0, y);
-    await new Promise(requestAnimationFrame);
-  }
+# For the audit formulas, code, rows of tables and strokes of drawings are thousands of nodes of a
+# few kinds: the first ones stand for all.
+THINNED = """() => {
+  for (const kind of ["mjx-container", ".highlight pre"])
+    [...document.querySelectorAll(kind)].slice(2).forEach((node) => node.replaceChildren("..."));
+  for (const body of document.querySelectorAll("tbody"))
+    [...body.rows].slice(4).forEach((row) => row.remove());
+  for (const drawing of document.querySelectorAll("svg"))
+    [...drawing.querySelectorAll("path, line, circle, rect, polyline, use")].slice(8)
+      .forEach((stroke) => stroke.remove());
 }"""
 
 
-class _Handler(SimpleHTTPRequestHandler):
-    """Serves its folder; refuses and writes down what is meant for another host."""
+def audit(tab, rules):
+    """Return what axe objects to; MathJax answers for its formulas."""
+    from axe_playwright_python.sync_playwright import Axe
 
-    def parse_request(self):
-        read = super().parse_request()
-        outside = read and (self.command == "CONNECT" or not self.path.startswith("/"))
-        if outside:
-            self.server.refused.append(self.path)
-            self.send_error(403)
-        return read and not outside
-
-    def log_message(self, *words):
-        pass
+    options = {"runOnly": rules, "resultTypes": ["violations"], "preload": False}
+    found = Axe().run(tab, {"exclude": [["mjx-container"]]}, options).response["violations"]
+    return [f"{fault['id']}: {node['html'][:120]}" for fault in found for node in fault["nodes"]]
 
 
-@contextmanager
-def served(folder):
-    """Serve `folder` on the loopback, and refuse the rest of the world."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Handler, directory=str(folder)))
-    server.refused = []
-    thread = threading.Thread(target=server.serve_forever, args=[0.02], daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-
-
-def is_own(address, folder, host):
-    """Tell whether `address` belongs to the page: a file of the folder, or of its server."""
+def is_own(address, folder):
+    """Tell whether `address` is a file of the folder, or part of the page itself."""
     parts = urlsplit(address)
     if parts.scheme == "file":
         return not parts.netloc and Path(unquote(parts.path)).is_relative_to(folder)
-    return parts.scheme in ("data", "blob", "about") or (
-        parts.scheme == "http" and parts.netloc == host
-    )
+    return parts.scheme in ("data", "blob", "about")
 
 
-@contextmanager
-def watched(chromium, server, folder, url, **settings):
-    """Yield a new tab for the page at `url`, and a list of what the browser will have asked of
-    others, sorted, which is filled when the tab is closed.
-
-    Args:
-        chromium: the browser.
-        server: the one that `served` gave.
-        folder: the pages.
-        url: the page that is to be opened.
-        settings: of the tab, such as `viewport`.
-    """
-    host = f"127.0.0.1:{server.server_port}"
-    asked, outside = [], []
-    server.refused.clear()
-    proxy = {"server": f"http://{host}", "bypass": host}
-    context = chromium.new_context(proxy=proxy, **settings)
-    context.on("request", lambda request: asked.append(request.url))
-    tab = context.new_page()
-    tab.on("websocket", lambda socket: asked.append(socket.url))
-    try:
-        yield tab, outside
-    finally:
-        context.close()
-    assert url in asked, f"{url} was not opened"
-    found = {address for address in asked if not is_own(address, folder, host)}
-    outside += sorted(found | set(server.refused))
-
-
-def asked_outside(chromium, server, folder, page, way, scale=1):
-    """Open a page of `folder` and return what the browser asked of others, sorted.
-
-    Args:
-        chromium: the browser.
-        server: the one that `served` gave.
-        folder: the pages.
-        page: the file of a page, below `folder`.
-        way: "file" or "http".
-        scale: pixels of the screen per pixel of the page, which chooses among pictures.
-    """
-    from playwright.sync_api import Error
-
-    base = folder.as_uri() if way == "file" else f"http://127.0.0.1:{server.server_port}"
-    url = f"{base}/{page.relative_to(folder).as_posix()}"
-    with watched(chromium, server, folder, url, device_scale_factor=scale) as (tab, outside):
-        with suppress(Error):  # of a page that goes elsewhere by itself: that is written down
-            tab.goto(url)
-            tab.evaluate("window.MathJax && MathJax.startup && MathJax.startup.promise")
-            tab.evaluate(SCROLLED)
-        tab.wait_for_timeout(SETTLED)
-    return outside
-
-
-# ---------------------------------------------------------------------- the visit
-
-
-def look(chromium, site, page) -> dict[str, Any]:
-    """Open a page as a file, with the network shut, and return its faults by kind."""
-    desk = {"viewport": {"width": 1400, "height": 900}, "color_scheme": "light"}
-    errors: list[str] = []
-    url = address(site, page)
-    with served(site) as server, watched(chromium, server, site, url, **desk) as (tab, outside):
+def visit(chromium, folder, page, thorough=False):
+    """Open a page of `folder` as a file, with the network shut, and return its faults by kind."""
+    url = (folder / f"{page}.html").as_uri()
+    found, asked, errors = {}, [], []
+    phone = {"viewport": {"width": PHONE, "height": 900}, "color_scheme": "light"}
+    with chromium.new_context(proxy={"server": NOWHERE}, **phone) as context:
+        context.on("request", lambda request: asked.append(request.url))
+        tab = context.new_page()
+        tab.on("websocket", lambda socket: asked.append(socket.url))
         tab.on("console", lambda m: errors.append(m.text) if m.type == "error" else None)
         tab.on("pageerror", lambda error: errors.append(str(error)))
         tab.goto(url)
         tab.evaluate("window.MathJax && MathJax.startup.promise")
-        tab.evaluate(SCROLLED)
         tab.add_style_tag(content=STILL)
-        raw, unset = tab.evaluate(RAW_LATEX), tab.evaluate(UNSET_MATHS)
-        overflow = []
-        for width in (390, 768, 1400):
-            tab.set_viewport_size({"width": width, "height": 900})
-            overflow.append(tab.evaluate("document.documentElement.scrollWidth") - width)
-            if width == PHONE:
-                tab.evaluate(UNFOLDED)
-                cut, tiny = tab.evaluate(CUT), tab.evaluate(TINY, FIGURE_FONT)
-        tab.set_viewport_size({"width": PAPER, "height": 900})
-        tab.emulate_media(media="print")
-        off_paper = tab.evaluate(OFF_PAPER)
-        tab.emulate_media(media="screen")
-        tab.set_viewport_size({"width": 1400, "height": 900})
-        tab.evaluate(DRAWN)
-        light = dark = []
-        if page in AUDITED:
+        tab.evaluate(UNFOLDED)
+        found["raw markup"] = tab.evaluate(RAW)
+        found["formulas that are not set"] = tab.evaluate(UNSET)
+        found["cut on a phone without a visible way to the rest"] = tab.evaluate(CUT)
+        found["text below 9 pixels on a phone"] = tab.evaluate(TINY, FIGURE_FONT)
+        found["sliders that do nothing"] = tab.evaluate(STUCK)
+        found[SIDEWAYS.format(PHONE)] = tab.evaluate(OVER)
+        if tab.evaluate(WIDE, PAPER):
+            tab.set_viewport_size({"width": PAPER, "height": 900})
+            tab.emulate_media(media="print")
+            found["wider than a printed page"] = tab.evaluate(OFF_PAPER)
+            tab.emulate_media(media="screen")
+        if thorough:
+            for width in (768, 1400):
+                tab.set_viewport_size({"width": width, "height": 900})
+                found[SIDEWAYS.format(width)] = tab.evaluate(OVER)
             tab.evaluate(THINNED)
-            light = axe(tab, WCAG)
+            found["not accessible, light"] = audit(tab, WCAG)
             tab.emulate_media(color_scheme="dark")
             tab.wait_for_function("document.documentElement.dataset.theme === 'dark'")
-            dark = axe(tab, ["color-contrast"])
-    return {
-        "errors in the console": errors,
-        "requests to other hosts": outside,
-        "raw markup": raw,
-        "formulas that are not set": unset,
-        "pixels to scroll sideways at 390, 768 and 1400": [n for n in overflow if n],
-        "cut on a phone without a visible way to the rest": cut,
-        "text below 9 pixels on a phone": tiny,
-        "wider than a printed page": off_paper,
-        "not accessible, light": light,
-        "not accessible, dark": dark,
-    }
+            found["not accessible, dark"] = audit(tab, ["color-contrast"])
+    assert url in asked, f"{url} was not opened"
+    found["errors in the console"] = errors
+    found["requests to other hosts"] = [a for a in asked if not is_own(a, folder)]
+    return {kind: faults for kind, faults in found.items() if faults}

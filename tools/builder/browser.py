@@ -14,13 +14,13 @@ from typing import Any
 from builder.source import BookError
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-_FLAGS = (
+_FLAGS = [
     "--no-sandbox",  # which needs rights that a container does not give
     "--disable-gpu",
     "--disable-background-networking",
     "--disable-sync",
     "--no-first-run",
-)
+]
 NO_CHROMIUM = (
     "this needs Chromium or Chrome, and there is none here. "
     "Debian, Ubuntu: apt-get install chromium; macOS: brew install --cask chromium"
@@ -37,7 +37,7 @@ def chromium() -> Iterator[Any]:
     """Yield a browser without a window.
 
     Raises:
-        BookError: where there is no Chromium or no playwright.
+        BookError: if there is no Chromium or no playwright.
     """
     path = find_chromium()
     if path is None:
@@ -46,12 +46,11 @@ def chromium() -> Iterator[Any]:
         from playwright.sync_api import sync_playwright
     except ImportError as error:
         raise BookError("this needs playwright: pip install 'gt2lite[dev]'") from error
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=path, args=list(_FLAGS))
-        try:
-            yield browser
-        finally:
-            browser.close()
+    with (
+        sync_playwright() as driver,
+        driver.chromium.launch(executable_path=path, args=_FLAGS) as browser,
+    ):
+        yield browser
 
 
 # On paper nothing unfolds: show solutions and parameters. What one looks up on a screen, the API

@@ -8,10 +8,10 @@ data and lock. A chapter whose stamp is current is not run again.
 from __future__ import annotations
 
 import contextlib
+import copy
 import hashlib
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,6 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from builder.source import BookError, Chapter, Notebook, Parameters, read_notebook, tags_of
 
 # ipykernel warns about its transport on every start; retina figures are sharp on any screen;
@@ -33,8 +35,6 @@ c.InlineBackend.figure_formats = {"retina"}
 c.HistoryManager.enabled = False
 """
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-_RUNNER = "import sys; sys.path.insert(0, sys.argv[1]); import builder.execute as e; e.main()"
-_PATIENCE = 3.0  # seconds for an interrupted kernel to finish what it is writing
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,8 @@ class Job:
     failed: Path
 
 
-@dataclass(frozen=True)
-class ChapterRun:
-    """The result of a job: its seconds and, if it failed, the error in one line."""
-
-    job: Job
-    seconds: float
-    error: str | None
+Result = tuple[Job, float, str | None]
+"""A job that ended, its seconds and, if it failed, the error in one line."""
 
 
 # ------------------------------------------------------------------------------ stamps
@@ -84,18 +79,17 @@ def _fingerprint(job: Job, inputs: str) -> str:
 
 def read_stamp(output: Path) -> dict[str, Any]:
     """Return the stamp of an executed notebook; empty if there is none, or no notebook."""
-    try:
-        stamp = json.loads(output.with_suffix(".stamp.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    stamp = output.with_suffix(".stamp.json")
+    if not (output.is_file() and stamp.is_file()):
         return {}
-    return stamp if isinstance(stamp, dict) and output.is_file() else {}
+    content: dict[str, Any] = json.loads(stamp.read_text(encoding="utf-8"))
+    return content
 
 
-def write_stamp(run: ChapterRun, inputs: str) -> None:
+def write_stamp(job: Job, seconds: float, inputs: str) -> None:
     """Record the inputs and the run time of an executed notebook."""
-    stamp = {"inputs": _fingerprint(run.job, inputs), "seconds": round(run.seconds, 1)}
-    path = run.job.output.with_suffix(".stamp.json")
-    path.write_text(json.dumps(stamp) + "\n", encoding="utf-8")
+    stamp = {"inputs": _fingerprint(job, inputs), "seconds": round(seconds, 1)}
+    write_whole(job.output.with_suffix(".stamp.json"), json.dumps(stamp) + "\n")
 
 
 def is_current(job: Job, inputs: str) -> bool:
@@ -106,8 +100,8 @@ def is_current(job: Job, inputs: str) -> bool:
 # --------------------------------------------------------------------------- processes
 
 
-def run_all(jobs: Sequence[Job], root: Path, build: Path, workers: int) -> Generator[ChapterRun]:
-    """Run `jobs`, `workers` at a time, and yield each run as it ends.
+def run_all(jobs: Sequence[Job], root: Path, build: Path, workers: int) -> Generator[Result]:
+    """Run `jobs`, `workers` at a time, and yield each result as it ends.
 
     Closing the iterator stops what is still running.
     """
@@ -135,8 +129,7 @@ def _environment(root: Path, build: Path) -> dict[str, str]:
     profile = build / "ipython" / "profile_default"
     profile.mkdir(parents=True, exist_ok=True)
     (profile / "ipython_kernel_config.py").write_text(_KERNEL_CONFIG, encoding="utf-8")
-    tools = str(Path(__file__).resolve().parents[1])
-    paths = [str(root), tools, os.environ.get("PYTHONPATH")]
+    paths = [str(root), str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH")]
     return {
         **os.environ,
         **dict.fromkeys(_ONE_THREAD, "1"),
@@ -152,22 +145,16 @@ class _Run:
     """A chapter while papermill runs it, in a temporary working directory."""
 
     def __init__(self, job: Job, environment: dict[str, str]) -> None:
-        self.job = job
+        self.job, self.start = job, time.monotonic()
         self.folder = tempfile.TemporaryDirectory(prefix="gt2lite-", ignore_cleanup_errors=True)
         place = Path(self.folder.name)
-        self.notebook, self.log = place / f"{job.chapter.name}.ipynb", place / "papermill.log"
-        (place / "cwd").mkdir()
-        order = {
-            "notebook": str(job.chapter.path),
-            "output": str(self.notebook),
-            "parameters": job.parameters,
-            "cwd": str(place / "cwd"),
-        }
-        (place / "order.json").write_text(json.dumps(order), encoding="utf-8")
-        self.start = time.monotonic()
+        self.notebook, self.log = place / "executed.ipynb", place / "papermill.log"
+        # Parameters travel as JSON, so that each keeps its type: papermill's command line would
+        # read them as YAML 1.1, which takes 1e-5 for a string.
+        order = [str(job.chapter.path), str(self.notebook), job.parameters, str(place)]
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-P", "-c", _RUNNER, environment["PYTHONPATH"], str(place)],
+                [sys.executable, "-P", "-m", "builder.execute", json.dumps(order)],
                 stdin=subprocess.PIPE,  # closes when the build ends, however it ends
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -175,7 +162,7 @@ class _Run:
                 start_new_session=True,  # Ctrl-C reaches the build, which then ends its chapters
             )
 
-    def finish(self) -> ChapterRun:
+    def finish(self) -> Result:
         """Store the notebook and return how the run went."""
         seconds = time.monotonic() - self.start
         failed = self.process.returncode != 0
@@ -183,71 +170,58 @@ class _Run:
             notebook = read_notebook(self.notebook)
         except (OSError, BookError):  # a killed process may leave none, or half of one
             failed, notebook = True, self.job.chapter.notebook
-        error = (error_of(notebook) or self._last_line()) if failed else None
+        log = self.log.read_text(encoding="utf-8", errors="replace").strip()
+        told = log.splitlines() or [f"papermill ended with code {self.process.returncode}"]
         self.job.failed.unlink(missing_ok=True)
         write_notebook(self.job.failed if failed else self.job.output, normalised(notebook))
         end(self.process)
         self.folder.cleanup()
-        return ChapterRun(self.job, seconds, error)
-
-    def _last_line(self) -> str:
-        lines = self.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-        return lines[-1] if lines else f"papermill ended with code {self.process.returncode}"
+        return self.job, seconds, (error_of(notebook) or told[-1]) if failed else None
 
 
 def main() -> None:
-    """Run one chapter: the process that `_Run` starts.
-
-    Parameters come from a JSON file, so that each keeps its type: papermill's command line would
-    read them as YAML 1.1, which takes ``1e-5`` for a string.
-    """
+    """Run one chapter: the process that `_Run` starts."""
     threading.Thread(target=_end_with_the_build, daemon=True).start()
     from papermill import execute_notebook
 
-    order = json.loads((Path(sys.argv[2]) / "order.json").read_text(encoding="utf-8"))
-    # papermill formats paths with the parameters, so braces are doubled
-    paths = [order[key].replace("{", "{{").replace("}", "}}") for key in ("notebook", "output")]
+    source, target, parameters, folder = json.loads(sys.argv[1])
     execute_notebook(
-        *paths, order["parameters"], kernel_name="python3", progress_bar=False, cwd=order["cwd"]
-    )
+        source, target, parameters, cwd=folder, kernel_name="python3", progress_bar=False,
+        coalesce_streams=True,  # the kernel sends one printed text in pieces whose number varies
+        record_timing=False,
+    )  # fmt: skip
 
 
 def _end_with_the_build() -> None:
     os.read(0, 1)  # nothing is ever written: this returns when the build is gone
-    _end_family(os.getpid())
+    _kill_family(os.getpid())
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
     """End a process with all that it started, and let go of it."""
     if process.poll() is None:
-        _end_family(process.pid)
+        _kill_family(process.pid)
     process.wait()
     if process.stdin is not None:
         process.stdin.close()
 
 
-def _end_family(pid: int) -> None:
-    """Interrupt the descendants of a process as Ctrl-C would, then kill what is left, and it."""
-    import psutil
-
+def run_to_end(command: Sequence[str], **settings: Any) -> int:
+    """Run a command and return its exit code; if this is interrupted, end all that it started."""
+    process = subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, start_new_session=True, **settings
+    )
     try:
-        parent = psutil.Process(pid)
-        children = parent.children(recursive=True)
-    except psutil.NoSuchProcess:
-        return
-    for stop in (_interrupt, psutil.Process.kill):
-        for child in children:
-            with contextlib.suppress(psutil.Error):
-                stop(child)
-        psutil.wait_procs(children, timeout=_PATIENCE)
-    parent.kill()
+        return process.wait()
+    finally:
+        end(process)
 
 
-def _interrupt(process: Any) -> None:
-    import signal
-
-    if os.name != "nt":
-        process.send_signal(signal.SIGINT)
+def _kill_family(pid: int) -> None:
+    parent = psutil.Process(pid)
+    for member in [*parent.children(recursive=True), parent]:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            member.kill()
 
 
 # --------------------------------------------------------------------------- notebooks
@@ -264,42 +238,28 @@ def error_of(notebook: Notebook) -> str | None:
 
 
 def normalised(notebook: Notebook) -> Notebook:
-    """Return `notebook` without what differs from run to run."""
-    metadata = {key: value for key, value in notebook["metadata"].items() if key != "papermill"}
-    return {**notebook, "metadata": metadata, "cells": [_cell(c) for c in notebook["cells"]]}
-
-
-def _cell(cell: dict[str, Any]) -> dict[str, Any]:
-    dropped = ("papermill", "execution")
-    metadata = {key: value for key, value in cell["metadata"].items() if key not in dropped}
-    cell = {**cell, "metadata": metadata}
-    if "injected-parameters" in tags_of(cell):
-        cell["id"] = "injected-parameters"
-        metadata["tags"] = ["injected-parameters", "remove-cell"]
-    if "outputs" in cell:
-        cell["outputs"] = _joined(cell["outputs"])
-    return cell
-
-
-def _joined(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Join the pieces in which the kernel sent one printed stream: their number varies."""
-    joined: list[dict[str, Any]] = []
-    for output in outputs:
-        if output["output_type"] != "stream":
-            joined.append(output)
-            continue
-        text = "".join(output["text"])
-        if joined and joined[-1].get("name") == output["name"]:
-            joined[-1]["text"] += text
-        else:
-            joined.append({**output, "text": text})
-    return joined
+    """Return `notebook` without what differs from run to run, and injected parameters hidden."""
+    notebook = copy.deepcopy(notebook)
+    for part in [notebook, *notebook["cells"]]:
+        part["metadata"].pop("papermill", None)
+        if "injected-parameters" in tags_of(part):
+            part["id"] = "injected-parameters"
+            part["metadata"]["tags"] = ["injected-parameters", "remove-cell"]
+    return notebook
 
 
 def write_notebook(path: Path, notebook: Notebook) -> None:
     """Write `notebook` in one canonical form, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+    write_whole(path, json.dumps(notebook, indent=1, ensure_ascii=False, sort_keys=True) + "\n")
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
     aside = path.with_suffix(".tmp")
     aside.write_text(text, encoding="utf-8")
-    shutil.move(aside, path)
+    aside.replace(path)
+
+
+if __name__ == "__main__":
+    main()

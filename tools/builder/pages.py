@@ -8,29 +8,19 @@ prose needs no run.
 from __future__ import annotations
 
 import copy
+import itertools
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from builder.execute import end, read_stamp, write_notebook
-from builder.source import (
-    BookError,
-    Chapter,
-    Notebook,
-    chapters,
-    documents,
-    read_chapter,
-    read_notebook,
-    tags_of,
-    text_of,
-)
+from builder.execute import read_stamp, run_to_end, write_notebook
+from builder.source import BookError, Chapter, Notebook, chapters, read_notebook, tags_of
 
 RUN_TIMES = "run_times.txt"  # included by two pages; not a page of its own
 TOOLS = Path(__file__).resolve().parents[1]
@@ -77,24 +67,22 @@ def stage(
         banner: a line to show on every page, if any.
         solutions: whether the pages hold the solutions of exercises.
     """
-    address = repository_address(root)
+    address = github_address(root)
     shutil.rmtree(target, ignore_errors=True)
     ignored = shutil.ignore_patterns("*.ipynb", "profiles.yml", ".*", "__pycache__")
-    shutil.copytree(root / "chapters", target / "chapters", ignore=ignored)
-    if (root / "assets").is_dir():
-        shutil.copytree(root / "assets", target / "assets")
-    for path in [*root.glob("_toc.yml"), *root.glob("*.bib")]:
-        shutil.copy(path, target / path.name)
-    for path in documents(root):
-        place = target / path.relative_to(root)
-        if path.suffix == ".ipynb":
-            chapter = read_chapter(root, path)
-            done = merge(chapter.notebook, read_notebook(executed / path.relative_to(root)))
-            noted = with_note(done, how_to_run(chapter, address))
-            write_notebook(place, move_solutions(noted, solutions))
-        else:
-            shutil.copy(path, place)
-    (target / "chapters" / RUN_TIMES).write_text(_run_times(root, executed), encoding="utf-8")
+    for folder in ("chapters", "assets"):
+        if (root / folder).is_dir():
+            shutil.copytree(root / folder, target / folder, ignore=ignored)
+    for path in itertools.chain(*map(root.glob, ("_toc.yml", "index.md", "*.bib"))):
+        shutil.copy(path, target)
+    times = ["| chapter | seconds |", "|---|---:|"]
+    for chapter in chapters(root):
+        ran = executed / chapter.path.relative_to(root)
+        done = with_note(merge(chapter.notebook, read_notebook(ran)), how_to_run(chapter, address))
+        write_notebook(target / chapter.path.relative_to(root), move_solutions(done, solutions))
+        seconds = read_stamp(ran).get("seconds", float("nan"))
+        times.append(f"| {{doc}}`/{chapter.document}` | {seconds:.0f} |")
+    (target / "chapters" / RUN_TIMES).write_text("\n".join(times) + "\n", encoding="utf-8")
     config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
     configure(config, address)
     if banner:
@@ -108,15 +96,6 @@ def with_note(notebook: Notebook, note: str) -> Notebook:
     cell = {"cell_type": "markdown", "id": "how-to-run", "metadata": {}, "source": note}
     first, *rest = notebook["cells"]
     return {**notebook, "cells": [first, cell, *rest]}
-
-
-def _run_times(root: Path, executed: Path) -> str:
-    """Return a Markdown table of the run time of each chapter when it was last executed."""
-    lines = ["| chapter | seconds |", "|---|---:|"]
-    for chapter in chapters(root):
-        stamp = read_stamp(executed / chapter.path.relative_to(root))
-        lines.append(f"| {{doc}}`/{chapter.document}` | {stamp.get('seconds', float('nan')):.0f} |")
-    return "\n".join(lines) + "\n"
 
 
 # ---------------------------------------------------------------------------- solutions
@@ -147,7 +126,7 @@ def move_solutions(notebook: Notebook, keep: bool = True) -> Notebook:
             continue
         kept: list[str] = []
         moved: list[str] = []
-        for line in text_of(cell).splitlines():
+        for line in cell["source"].splitlines():
             opened = _FENCE.match(line)
             if not fence and opened:
                 fence, kind = opened.groups()
@@ -178,90 +157,65 @@ def move_solutions(notebook: Notebook, keep: bool = True) -> Notebook:
 
 # ------------------------------------------------------------------- address and buttons
 
-_REMOTE = re.compile(
-    r"(?:(?:https|ssh)://(?:[^@/]*@)?|[\w.-]+@)"  # a scheme, or the user of ssh's short form
-    r"(?P<host>[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,})(?::\d+(?=/))?"
-    r"[:/](?P<owner>[\w.-]+)/(?P<name>[\w.-]+?)(?:\.git)?/?"
+_GITHUB = re.compile(
+    r"(?:https://(?:[^@/]*@)?|(?:ssh://)?git@)github\.com[:/]([\w.-]+/[\w.-]+?)(?:\.git)?/?"
 )
 
 
-def repository_address(root: Path, environment: Mapping[str, str] = os.environ) -> str | None:
-    """Return ``https://host/owner/name`` of the project's repository, None if it is not known.
+def github_address(root: Path) -> str | None:
+    """Return ``https://github.com/owner/name`` of the project, None if it is not on GitHub.
 
     No source names an address, since a page that did would have its readers run whatever is there.
-    The variable ``GT2LITE_REPOSITORY`` comes first, then GitHub's CI, then the remote `origin`.
+    The variable ``GT2LITE_REPOSITORY`` comes before the remote `origin`.
 
     Raises:
-        BookError: if ``GT2LITE_REPOSITORY`` is not an address of a repository.
+        BookError: if ``GT2LITE_REPOSITORY`` is not an address on GitHub.
     """
-    given = environment.get("GT2LITE_REPOSITORY", "")
-    if given and web_address(given) is None:
-        raise BookError(f"GT2LITE_REPOSITORY must look like https://host/owner/name, got {given!r}")
-    server, name = environment.get("GITHUB_SERVER_URL", ""), environment.get("GITHUB_REPOSITORY")
-    remote = ""
-    if (root / ".git").exists():  # not that of a checkout around this copy
+    given = remote = os.environ.get("GT2LITE_REPOSITORY", "")
+    if not given and (root / ".git").exists():  # not that of a checkout around this copy
         command = ["git", "-C", str(root), "remote", "get-url", "origin"]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            remote = done.stdout.strip()
-        except OSError:
-            pass
-    return web_address(given) or web_address(f"{server}/{name}") or web_address(remote)
-
-
-def web_address(remote: str) -> str | None:
-    """Return the page of a git remote without credentials, None for one that has no page.
-
-    >>> web_address("git@example.org:owner/name.git")
-    'https://example.org/owner/name'
-    >>> web_address("/srv/git/name.git")
-    """
-    found = _REMOTE.fullmatch(remote.strip())
-    if found is None:
-        return None
-    return f"https://{found['host'].lower()}/{found['owner']}/{found['name']}"
+        remote = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    found = _GITHUB.fullmatch(remote.strip())
+    if given and not found:
+        raise BookError(
+            f"GT2LITE_REPOSITORY must look like https://github.com/owner/name, got {given!r}"
+        )
+    return f"https://github.com/{found[1]}" if found else None  # without credentials
 
 
 def configure(config: dict[str, Any], address: str | None) -> None:
     """Give Jupyter Book's `config` launch buttons if the repository is on GitHub."""
     # An empty entry, because Jupyter Book would otherwise fill in an address of its own.
-    config["repository"] = {"url": "", "path_to_book": "", "branch": "main"}
-    if address is None or not address.startswith("https://github.com/"):
-        return
-    config["repository"]["url"] = address
-    config["launch_buttons"] = {
-        "notebook_interface": "jupyterlab",
-        "binderhub_url": "https://mybinder.org",
-        "colab_url": "https://colab.research.google.com",
-    }
-    config.setdefault("html", {}).update(use_repository_button=True, use_issues_button=True)
+    config["repository"] = {"url": address or "", "path_to_book": "", "branch": "main"}
+    if address:
+        config["launch_buttons"] = {
+            "notebook_interface": "jupyterlab",
+            "binderhub_url": "https://mybinder.org",
+            "colab_url": "https://colab.research.google.com",
+        }
+        config.setdefault("html", {}).update(use_repository_button=True, use_issues_button=True)
 
 
 def how_to_run(chapter: Chapter, address: str | None) -> str:
     """Return the Markdown box that says how to run `chapter`."""
     place = f"a clone of <{address}>" if address else "the folder of the project"
-    lines = [
-        "::::{dropdown} Run this chapter",
-        f"In {place}, with your own parameters:",
-        "",
-        "```sh",
-        f"make chapter NAME={chapter.name}{chapter.example}",
-        "```",
-    ]
-    if address is not None and address.startswith("https://github.com/"):
-        folder = address.rsplit("/", 1)[1]
-        lines += [
-            "",
-            "Or press the rocket at the top of this page. Binder installs what the chapter needs; "
-            "in Colab run this first:",
-            "",
-            "```",
-            f"!git clone -q {address}",
-            f'%pip install -q -e "./{folder}[chapters]"',
-            f"%cd {folder}",
-            "```",
-        ]
-    return "\n".join([*lines, "::::"])
+    colab = """
+Or press the rocket at the top of this page. Binder installs what the chapter needs; in Colab run
+this first:
+
+```
+!git clone -q {address}
+%pip install -q -e "./{folder}[chapters]"
+%cd {folder}
+```
+"""
+    return f"""::::{{dropdown}} Run this chapter
+In {place}, with your own parameters:
+
+```sh
+{chapter.command}
+```
+{colab.format(address=address, folder=address.rpartition("/")[2]) if address else ""}::::"""
 
 
 # ------------------------------------------------------------------------------ compile
@@ -275,7 +229,7 @@ def compile_pages(stage_folder: Path, build: Path, builder: str = "html") -> Pat
         build: the parent of the result, such as ``build/html``.
         builder: "html", or "singlehtml" for one long page.
     """
-    html, log = build / builder, build / f"{'pages' if builder == 'html' else builder}.log"
+    html, log = build / builder, build / f"{builder}.log"
     shutil.rmtree(html, ignore_errors=True)
     # There is no `python -m jupyter_book`, and its script need not be on the PATH.
     command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build"]
@@ -286,14 +240,7 @@ def compile_pages(stage_folder: Path, build: Path, builder: str = "html") -> Pat
     paths = [str(TOOLS), str(TOOLS.parent), os.environ.get("PYTHONPATH")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     with log.open("wb") as sink:
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=sink, stderr=subprocess.STDOUT,
-            env=environment, start_new_session=True,
-        )  # fmt: skip
-    try:
-        code = process.wait()
-    finally:
-        end(process)
+        code = run_to_end(command, stdout=sink, stderr=subprocess.STDOUT, env=environment)
     if code:
         text = log.read_text(encoding="utf-8", errors="replace")
         lines = re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines()  # coloured even in a file

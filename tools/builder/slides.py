@@ -12,7 +12,6 @@ import shutil
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
-from typing import Any
 
 from bs4 import BeautifulSoup, NavigableString, Tag  # which comes with the theme
 
@@ -31,89 +30,71 @@ def first_sentence(paragraph: Tag) -> str:
     >>> first_sentence(BeautifulSoup("<p>One <b>and. Two</b> are. Three is.</p>", "html.parser").p)
     'One <b>and. Two</b> are.'
     """
-    taken: list[str] = []
+    taken = ""
     for part in paragraph.contents:
         if isinstance(part, NavigableString):
-            text = str(part)
-            found = _END.search(text)
+            found = _END.search(part)
             if found:
-                return "".join([*taken, escape(text[: found.start()], quote=False)])
-            taken.append(escape(text, quote=False))
+                return taken + escape(part[: found.start()], quote=False)
+            taken += escape(part, quote=False)
         else:
-            taken.append(str(part))
-    return "".join(taken)
+            taken += str(part)
+    return taken
 
 
 def blocks(section: Tag) -> Iterator[tuple[str, str]]:
     """Yield what a section itself holds: ("point", "formula" or "whole", HTML)."""
     for part in section.find_all(recursive=False):
-        if part.name == "section" or re.fullmatch("h[1-6]", part.name) or _matches(part, _LEFT_OUT):
+        if part.css.match(f"section, h1, h2, h3, h4, h5, h6, {_LEFT_OUT}"):
             continue
         if part.name == "p":
             yield "point", first_sentence(part)
         elif part.name in ("ul", "ol"):
             for item in part.find_all("li", recursive=False):
                 yield "point", first_sentence(item.p or item)
-        elif _matches(part, "div.math"):
+        elif part.css.match("div.math"):
             yield "formula", str(part)
-        elif _matches(part, _WHOLE):
+        elif part.css.match(_WHOLE):
             yield "whole", str(part)
-        elif "cell" in part.get("class", []):
-            yield from _cell(part)
-
-
-def _matches(part: Tag, selector: str) -> bool:
-    return bool(part.css.match(selector))
-
-
-def _cell(cell: Tag) -> Iterator[tuple[str, str]]:
-    code = cell.select_one(".cell_input")
-    if code and len(code.get_text().strip().splitlines()) <= _CODE_LINES:
-        yield "whole", str(code)
-    shown = cell.select_one(".cell_output")
-    if shown:
-        yield "whole", str(shown)
+        elif part.css.match(".cell"):
+            for piece in part.select(".cell_input, .cell_output"):
+                lines = piece.get_text().strip().count("\n") + 1
+                if piece.css.match(".cell_output") or lines <= _CODE_LINES:
+                    yield "whole", str(piece)
 
 
 def slides_of(page: str) -> list[str]:
     """Return the slides of a built page, as HTML."""
-    article = BeautifulSoup(page, "html.parser").select_one("article")
-    if article is None:
-        return []
+    article = BeautifulSoup(page, "html.parser").article
+    for mark in article.select("a.headerlink"):
+        mark.decompose()
     for link in article.select("a"):
-        if link.get_text().strip() in ("#", "¶"):
-            link.decompose()  # the mark beside a heading
-        else:
-            link.unwrap()
+        link.unwrap()
     for picture in article.select("img[src]"):
-        picture["src"] = re.sub(r"^(\.\./)+", "", str(picture["src"]))
+        picture["src"] = picture["src"].removeprefix("../")
     made: list[str] = []
     for section in article.select("section"):
         heading = section.find(re.compile("h[1-4]"), recursive=False)
         if heading is None or re.sub(r"^[\d.]+\s*", "", heading.get_text().strip()) in _SKIPPED:
             continue
-        made += _pack(heading.decode_contents(), blocks(section), section.parent is article)
+        level = "h1" if section.parent is article else "h2"
+        head = f"<{level}>{heading.decode_contents()}</{level}>"
+        made += [head + text for text in _packed(section)] or [head]
     return made
 
 
-def _pack(title: str, parts: Iterator[tuple[str, str]], is_first: bool) -> Iterator[str]:
-    level = "h1" if is_first else "h2"
-    head = f"<{level}>{title}</{level}>"
+def _packed(section: Tag) -> Iterator[str]:
     held: list[str] = []  # what stands together: sentences, and the formulas between them
-    shown = False
-    for kind, text in [*parts, ("end", "")]:
+    for kind, text in [*blocks(section), ("end", "")]:
         if held and (kind in ("whole", "end") or len(held) == _POINTS):
-            yield head + "".join(held).replace("</ul><ul>", "")
-            held, shown = [], True
+            yield "".join(held).replace("</ul><ul>", "")
+            held = []
         if kind == "point":
             held.append(f"<ul><li>{text}</li></ul>")
         elif kind == "formula":
             held.append(text)
         elif kind == "whole":
-            yield head + text
-            shown = True
-    if not shown:
-        yield head
+            yield text
 
 
 def write_slides(html: Path, folder: Path, names: list[str]) -> list[Path]:
@@ -125,32 +106,27 @@ def write_slides(html: Path, folder: Path, names: list[str]) -> list[Path]:
         names: of the chapters, such as "small_system".
     """
     shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(html / "_static", folder / "_static")
-    if (html / "_images").is_dir():
-        shutil.copytree(html / "_images", folder / "_images")
+    for name in ("_static", "_images"):
+        shutil.copytree(html / name, folder / name)
     for name in ("slides.css", "slides.js"):
-        shutil.copy(_HERE / name, folder / "_static" / name)
+        shutil.copy(_HERE / name, folder / "_static")
     written = []
     for name in names:
         page = (html / "chapters" / f"{name}.html").read_text(encoding="utf-8")
+        settings = re.search(r"<script>window\.MathJax = .*?</script>", page, re.DOTALL)
         made = slides_of(page)
-        heading = BeautifulSoup(made[0] if made else "", "html.parser").h1
-        title = heading.get_text() if heading else name
-        (folder / f"{name}.html").write_text(_document(title, made, page), encoding="utf-8")
+        title = BeautifulSoup(made[0], "html.parser").h1.get_text()
+        body = "".join(f'<section class="slide">{slide}</section>' for slide in made)
+        text = f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>
+<meta name="viewport" content="width=device-width">
+<link rel="stylesheet" href="_static/pygments.css">
+<link rel="stylesheet" href="_static/slides.css">
+{settings.group() if settings else ""}
+<script defer src="_static/tex-svg-full.js"></script>
+<script defer src="_static/slides.js"></script>
+</head><body><main>{body}</main></body></html>
+"""
         written.append(folder / f"{name}.html")
+        written[-1].write_text(text, encoding="utf-8")
     return written
-
-
-def _document(title: str, made: list[str], page: str) -> str:
-    told: Any = re.search(r"<script>window\.MathJax = .*?</script>", page, re.DOTALL)
-    links = "".join(
-        f'<link rel="stylesheet" href="_static/{name}">' for name in ("pygments.css", "slides.css")
-    )
-    scripts = '<script defer src="_static/tex-svg-full.js"></script>'
-    scripts += '<script defer src="_static/slides.js"></script>'
-    body = "".join(f'<section class="slide">{slide}</section>' for slide in made)
-    return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
-        f'<meta name="viewport" content="width=device-width">{links}{told.group() if told else ""}'
-        f"{scripts}</head><body><main>{body}</main></body></html>\n"
-    )

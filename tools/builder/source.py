@@ -7,15 +7,16 @@ is a `BookError`, whose message says what is wrong and where.
 from __future__ import annotations
 
 import ast
-import json
 import shlex
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
+from nbformat import v4
+from sphinx_external_toc.parsing import parse_toc_yaml
 
 Notebook = dict[str, Any]
 Parameters = dict[str, Any]
@@ -49,32 +50,24 @@ class Chapter:
     @property
     def code(self) -> list[str]:
         """The source of each code cell, in order."""
-        return [text_of(cell) for cell in self.notebook["cells"] if cell["cell_type"] == "code"]
+        return [cell["source"] for cell in self.notebook["cells"] if cell["cell_type"] == "code"]
 
     @property
-    def example(self) -> str:
-        """``PARAMS="..."`` with the first parameter that is a number, empty if there is none."""
-        for name, value in self.defaults.items():
-            if isinstance(value, (int, float)) and not isinstance(value, bool):
-                return f' PARAMS="{name}={value}"'
-        return ""
-
-
-def text_of(cell: Mapping[str, Any]) -> str:
-    """Return a cell's source, which the format keeps as one string or as a list of lines."""
-    source = cell["source"]
-    return source if isinstance(source, str) else "".join(source)
+    def command(self) -> str:
+        """The command that runs the chapter, with its first numeric parameter as an example."""
+        numbers = [f"{k}={v}" for k, v in self.defaults.items() if type(v) in (int, float)]
+        return f"make chapter NAME={self.name}" + "".join(f' PARAMS="{n}"' for n in numbers[:1])
 
 
 def tags_of(cell: Mapping[str, Any]) -> list[str]:
     """Return a cell's tags."""
-    return list(cell.get("metadata", {}).get("tags", []))
+    return list(cell["metadata"].get("tags", []))
 
 
 def read_notebook(path: Path) -> Notebook:
-    """Return the notebook at `path`."""
+    """Return the notebook at `path`, each source as one string."""
     try:
-        notebook: Notebook = json.loads(path.read_text(encoding="utf-8"))
+        notebook: Notebook = v4.reads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise BookError(f"{path} is not a notebook: {error}") from error
     return notebook
@@ -82,31 +75,19 @@ def read_notebook(path: Path) -> Notebook:
 
 def documents(root: Path) -> list[Path]:
     """Return the files of the table of contents, in reading order."""
-    toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
-    return [_find(root, name) for name in _names(toc)]
-
-
-def _names(entry: Any) -> Iterator[str]:
-    if isinstance(entry, list):
-        for item in entry:
-            yield from _names(item)
-    elif isinstance(entry, dict):
-        yield from (entry[key] for key in ("root", "file") if key in entry)
-        for key in ("parts", "chapters", "sections"):
-            yield from _names(entry.get(key, []))
+    return [_find(root, name) for name in parse_toc_yaml(root / "_toc.yml")]
 
 
 def _find(root: Path, name: str) -> Path:
-    for suffix in ("", ".md", ".ipynb"):
-        path = root / f"{name}{suffix}"
-        if path.is_file():
-            return path
+    for suffix in (".md", ".ipynb"):
+        if (root / f"{name}{suffix}").is_file():
+            return root / f"{name}{suffix}"
     raise BookError(f"_toc.yml names {name!r}, but there is no {name}.md and no {name}.ipynb")
 
 
 def chapters(root: Path) -> list[Chapter]:
     """Return the notebooks of the book, in reading order."""
-    return [read_chapter(root, path) for path in documents(root) if path.suffix.lower() == ".ipynb"]
+    return [read_chapter(root, path) for path in documents(root) if path.suffix == ".ipynb"]
 
 
 def read_chapter(root: Path, path: Path) -> Chapter:
@@ -116,7 +97,7 @@ def read_chapter(root: Path, path: Path) -> Chapter:
     if len(cells) != 1:
         raise BookError(f"{path} must have one cell tagged 'parameters', it has {len(cells)}")
     document = path.relative_to(root).with_suffix("").as_posix()
-    return Chapter(path, document, notebook, _literals(path, text_of(cells[0])))
+    return Chapter(path, document, notebook, _literals(path, cells[0]["source"]))
 
 
 def _literals(path: Path, code: str) -> Parameters:
@@ -127,13 +108,12 @@ def _literals(path: Path, code: str) -> Parameters:
     """
     found: Parameters = {}
     for line in ast.parse(code).body:
-        target = line.targets[0] if isinstance(line, ast.Assign) else None
         try:
-            if not isinstance(line, ast.Assign) or len(line.targets) > 1:
-                raise ValueError
-            if not isinstance(target, ast.Name):
-                raise ValueError
-            found[target.id] = ast.literal_eval(line.value)
+            match line:
+                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                    found[name] = ast.literal_eval(value)
+                case _:
+                    raise ValueError
         except ValueError:
             raise BookError(
                 f"{path}: the parameters cell may hold lines `name = literal` only, "
@@ -144,17 +124,9 @@ def _literals(path: Path, code: str) -> Parameters:
 
 def profiles(root: Path) -> dict[str, dict[str, Parameters]]:
     """Return what each profile changes: profile -> chapter -> parameters."""
-    path = root / "chapters" / "profiles.yml"
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-        return {
-            str(profile): {str(name): dict(given or {}) for name, given in (changes or {}).items()}
-            for profile, changes in content.items()
-        }
-    except yaml.YAMLError as error:
-        raise BookError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
-    except (AttributeError, TypeError, ValueError):
-        raise BookError(f"{path} must hold profile -> chapter -> parameters") from None
+    with (root / "chapters" / "profiles.yml").open(encoding="utf-8") as file:
+        known: dict[str, dict[str, Parameters]] = yaml.safe_load(file)
+    return known
 
 
 def profile_parameters(root: Path, found: list[Chapter], profile: str) -> dict[str, Parameters]:
@@ -176,6 +148,7 @@ def profile_parameters(root: Path, found: list[Chapter], profile: str) -> dict[s
 
 def check_parameters(chapter: Chapter, given: Parameters, where: str) -> None:
     """Raise a `BookError` unless `chapter` knows every name in `given`, and its type."""
+    alike = {float: (int, float), list: (list, tuple), tuple: (list, tuple)}
     for name, value in given.items():
         if name not in chapter.defaults:
             raise BookError(
@@ -183,30 +156,12 @@ def check_parameters(chapter: Chapter, given: Parameters, where: str) -> None:
                 f"only {_listed(chapter.defaults)}"
             )
         default = chapter.defaults[name]
-        if not _same_kind(default, value):
+        kinds = alike.get(type(default), (type(default),))
+        if default is not None and value is not None and type(value) not in kinds:
             raise BookError(
                 f"{where}: {name!r} of chapter {chapter.name!r} is of type "
                 f"{type(default).__name__} (default {default!r}), got {value!r}"
             )
-        try:
-            json.dumps(value)  # as it travels to the process that runs the chapter
-        except (TypeError, ValueError):
-            raise BookError(
-                f"{where}: {name!r} of chapter {chapter.name!r} must be made of numbers, strings, "
-                f"lists and dicts, got {value!r}"
-            ) from None
-
-
-def _same_kind(default: Any, value: Any) -> bool:
-    if default is None or value is None:
-        return True
-    if isinstance(default, float):
-        return isinstance(value, (int, float)) and not isinstance(value, bool)
-    if isinstance(default, (list, tuple)):
-        return isinstance(value, (list, tuple)) and all(
-            any(_same_kind(known, item) for known in default) for item in value if default
-        )
-    return type(value) is type(default)
 
 
 def parse_parameters(text: str) -> Parameters:
@@ -232,7 +187,7 @@ def _value(text: str) -> Any:
     """Return the literal that `text` is; else it is a word, which needs no quotes."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what is no literal is none of the parser's business
+            warnings.simplefilter("ignore")  # the parser warns of words such as 1if
             return ast.literal_eval(text)
     except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
         return text
@@ -243,11 +198,10 @@ def find_chapter(root: Path, name: str) -> Chapter:
     found = {chapter.name: chapter for chapter in chapters(root)}
     if not name:
         raise BookError(f"which chapter? For example: make chapter NAME={next(iter(found), '...')}")
-    stem = Path(name).name.removesuffix(".ipynb")
-    if stem not in found:
+    if Path(name).stem not in found:
         raise BookError(f"there is no chapter {name!r}, only {_listed(found)}")
-    return found[stem]
+    return found[Path(name).stem]
 
 
-def _listed(names: Mapping[str, Any]) -> str:
+def _listed(names: Iterable[str]) -> str:
     return ", ".join(map(repr, names)) or "none"
