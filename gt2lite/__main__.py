@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,13 +24,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"gt2lite {__version__}\n")
         parser.print_help()
         return 0
-    begun, result = time.time_ns(), Path()
+    before: Any = None
+    result: Any = None
     try:
         run, result = _report(options) if command == "report" else _predict(options)
+        before = _state(result)
         run()
     except KeyboardInterrupt:
         # Files take their names all at once, so that one of them tells whether it was too late.
-        written = result.is_file() and result.stat().st_mtime_ns >= begun
+        written = before is not None and _state(result) != before
         after = "everything was written before" if written else "nothing was written"
         print(f"gt2lite: stopped, {after}", file=sys.stderr)
         return 130
@@ -44,6 +45,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"gt2lite: {words}", file=sys.stderr)
         return 1
     return 0
+
+
+def _state(path: Path) -> tuple[int, int]:
+    """Return numbers that are others after a file was written."""
+    try:
+        found = path.stat()
+    except OSError:
+        return 0, 0
+    return found.st_ino, found.st_mtime_ns
 
 
 def _bound(text: str) -> float | None:

@@ -48,6 +48,7 @@ FLAG_FROM = 0.05  # share of missing values from which a column marks them
 MOST_CATEGORIES = 30  # values with a column of their own
 RAREST, RAREST_SHARE = 3, 0.02  # rows that such a value needs
 MOST_RARE = 1_000  # rare values that are remembered
+LARGEST, LEAST_RANGE = 1e100, 1e-100
 BEYOND = 0.1  # of the training range: values farther outside are noted
 DATE_SPANS = {"month": 730, "weekday": 14, "hour": 2}
 """How many days of training it takes for a part of the time to be of use for later rows."""
@@ -408,6 +409,10 @@ class Encoded(NamedTuple):
     flags: list[str]  #: for each row what is unusual, such as "age: filled"; "" if nothing is
 
 
+def _plain(name: Any) -> str:
+    return " ".join(str(name).split()).casefold()
+
+
 class Columns:
     """All columns of a table, in their order."""
 
@@ -433,19 +438,28 @@ class Columns:
     def encode(self, frame: Frame) -> Encoded:
         """Return the inputs of the rows of a frame, and what is unusual about them.
 
-        A missing column is unknown in all rows.
+        Names that differ in case or spaces are matched. A missing column is unknown in all rows.
 
         Raises:
             TableError: the frame lacks most columns that the model uses.
         """
         lacking = [column.name for column in self.used if column.name not in frame]
+        known = {column.name for column in self.columns}
+        new = {name: _plain(name) for name in frame if name not in known}
+        alike, wanted = Counter(new.values()), Counter(map(_plain, lacking))
+        sure = {name for name in new.values() if alike[name] == wanted[name] == 1}
+        by_plain = {_plain(name): name for name in lacking}
+        renamed = {name: by_plain[plain] for name, plain in new.items() if plain in sure}
+        notes = [f"column {old!r} was taken for {name!r}" for old, name in renamed.items()]
+        frame = frame.rename(columns=renamed)
+        lacking = [name for name in lacking if name not in frame]
         if 2 * len(lacking) > len(self.used):
             shown = ", ".join(map(repr, lacking[:8])) + ", ..." * (len(lacking) > 8)
             raise TableError(
                 f"the table lacks {len(lacking)} of the {len(self.used)} columns that the model "
                 f"uses: {shown}; it has {', '.join(map(repr, list(frame.columns)[:8]))}"
             )
-        parts, notes, marks = [], [], []
+        parts, marks = [], []
         for column in self.used:
             gap = pd.Series(None, index=frame.index, dtype=object)
             part, unusual, flags = column.encode(frame.get(column.name, gap))
@@ -584,6 +598,9 @@ def _learn_numbers(numbers: Series, kind: str, is_text: bool) -> Learned:
     low, high = float(numbers.min()), float(numbers.max())
     if numbers.nunique() < 2:
         return {}, "dropped: the same value in every training row"
+    if numbers.abs().max() > LARGEST or high - low < LEAST_RANGE:
+        reason = f"numbers beyond {LARGEST:g}, or a range below {LEAST_RANGE:g}"
+        return {}, f"dropped: {reason}; multiply it by a power of ten"
     if kind == "yes/no":
         return {"fill": [float(numbers.mean())], "low": low, "high": high}, "yes is 1, no is 0"
     words = "text that reads as numbers" if is_text else "number, used as it is"

@@ -30,7 +30,7 @@ Bounds = tuple[float, float]  # of the target; infinite if unknown
 def read_levels(levels: Sequence[float]) -> tuple[float, ...]:
     """Return different levels in rising order, as the plain fractions that they stand for.
 
-    >>> read_levels([0.9, 0.1 + 0.2, 0.3])
+    >>> read_levels([0.9, 0.1 + 0.2])
     (0.3, 0.9)
     """
     try:
@@ -39,7 +39,11 @@ def read_levels(levels: Sequence[float]) -> tuple[float, ...]:
         raise TableError(f"levels must be numbers such as (0.8, 0.9), got {levels!r}") from None
     if not found:
         raise TableError("levels must name at least one coverage, such as 0.9")
-    return tuple({percent(level): level for level in found}.values())
+    names = [percent(level) for level in found]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise TableError(f"levels must differ, and {twice}% is there more than once")
+    return tuple(found)
 
 
 def read_bounds(bounds: Any) -> Bounds:

@@ -10,6 +10,7 @@ a column means is not decided here: see `gt2lite.columns`.
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import os
 import re
@@ -24,7 +25,7 @@ import pandas as pd
 from gt2lite.columns import CODE, SOFT_MARKS, Frame, TableError, as_text, is_textual, unique
 
 SEPARATORS = ("\t", "|", ";", ",")  # the rarest in text first
-MOST_BYTES = 2**28  # of a file: 256 MB
+MOST_BYTES = 2**28  # of the text of a file, uncompressed: 256 MB
 MOST_COLUMNS = 10_000
 _TEXT_FILES = (".csv", ".tsv", ".txt", ".dat")
 _EXCEL = (".xlsx", ".xlsm")
@@ -98,9 +99,9 @@ def _read_file(path: Path, column: str | None, sheet: str | None) -> tuple[Frame
     """Return the table in a file, and notes, of which `read` completes the first."""
     if not path.is_file():
         raise TableError(f"there is no file {str(path)!r}: check name and folder")
-    if path.stat().st_size > MOST_BYTES:
-        raise TableError(f"{path.name} has more than {MOST_BYTES // 2**20} MB: keep fewer rows")
-    suffix = path.suffix.lower()
+    suffix, is_gzip = path.suffix.lower(), path.suffix.lower() == ".gz"
+    if is_gzip:
+        suffix = Path(path.stem).suffix.lower() or ".csv"
     if suffix not in (*_TEXT_FILES, *_EXCEL, *_PARQUET):
         raise TableError(
             f"{path.name}: files that end in {suffix or 'nothing'} are not read; save the table as "
@@ -114,11 +115,16 @@ def _read_file(path: Path, column: str | None, sheet: str | None) -> tuple[Frame
             cells = {"dtype": object, "keep_default_na": False, "na_values": list(MISSING)}
             sheets = pd.read_excel(path, sheet_name=None, **cells)
         else:
-            content = path.read_bytes()
+            with gzip.open(path) if is_gzip else path.open("rb") as file:
+                content = file.read(MOST_BYTES + 1)
     except Exception as error:  # damaged, or openpyxl or pyarrow is not installed
         raise TableError(f"{path.name} cannot be read: {error}") from error
     if suffix in _EXCEL:
         return _choose_sheet(sheets, path, column, sheet)
+    if len(content) > MOST_BYTES:
+        raise TableError(
+            f"{path.name} has more than {MOST_BYTES // 2**20} MB of text: keep fewer rows"
+        )
     return read_csv(content, path.name)
 
 
@@ -167,7 +173,8 @@ def read_csv(content: bytes, name: str = "the file") -> tuple[Frame, list[str]]:
             f"{name} does not read as a table with the separator {separator!r}: {error}"
         ) from error
     decimal, doubt = _decimal([row for _, row in rows[:_LOOKED_AT]], separator)
-    names, rows, repairs = _lay_out(rows, width, name)
+    may_lack_name = separator != "," or all(line.startswith('"') for line in sample)
+    names, rows, repairs = _lay_out(rows, width, may_lack_name, name)
     notes = [
         "A CSV file",
         f"Separator: {_NAMES_OF_SEPARATORS[separator]}; decimal {_NAMES_OF_MARKS[decimal]}; "
@@ -227,13 +234,17 @@ def _separator(lines: list[str]) -> tuple[str, int]:
     return best, found[best][1]
 
 
-def _lay_out(rows: Rows, width: int, name: str) -> tuple[list[str], Rows, list[str]]:
+def _lay_out(
+    rows: Rows, width: int, may_lack_name: bool, name: str
+) -> tuple[list[str], Rows, list[str]]:
     """Return the names of columns, none without a header, the rows below, and repairs in words.
 
-    Lines above the table are left out, and empty cells beyond the last column are ignored.
+    Empty cells beyond the last column are ignored. A header that lacks the name of the first
+    column, as R writes it, gets one if it `may_lack_name`: among unquoted cells between commas,
+    the additional one may come from a decimal comma.
 
     Raises:
-        TableError: a row, or the header, has too few or too many cells.
+        TableError: a row has too few or too many cells.
     """
     start = next((i for i, (_, row) in enumerate(rows) if len(row) >= width and any(row)), None)
     if start is None:
@@ -255,14 +266,25 @@ def _lay_out(rows: Rows, width: int, name: str) -> tuple[list[str], Rows, list[s
                 "line is cut, or a cell with a separator lacks quotes"
             )
     repairs = []
-    if not names and above:
+    if not names and above:  # just above may be a header that lacks a name
         line, last = above[-1]
         if line == place - 1 and len(last) == width - 1 and not any(map(_is_number, last)):
-            raise TableError(
-                f"{name}, line {line}: the header has {width - 1} names, and the table has {width} "
-                "columns. Name every column, or remove separators at the ends of lines; if numbers "
-                "have a decimal comma, separate cells by semicolons"
-            )
+            above.pop()
+            if not any(row[width - 1] for _, row in rows):
+                names = [*last, ""]
+                repairs.append("Every line ends with a separator.")
+            elif may_lack_name:
+                names = ["row name", *last]
+                repairs.append(
+                    "The header has one name less than there are columns: the first is called "
+                    "'row name'."
+                )
+            else:
+                raise TableError(
+                    f"{name}, line {line}: the header has {width - 1} names, and the table has "
+                    f"{width} columns; if numbers have a decimal comma, separate cells by "
+                    "semicolons"
+                )
     if above:
         repairs.append(f"{len(above)} line(s) above the table were left out.")
     if n_long := sum(len(row) > width for _, row in rows):

@@ -72,7 +72,7 @@ NUMBERS_ROWS = {  # identifiers, whatever they are called
     "shuffled row names": RNG.permutation(N),
     "numbers of a sample": RNG.choice(10_000, N, replace=False),
     "with gaps, from 5000": 5000 + RNG.permutation(np.delete(np.arange(500), np.s_[::5])),
-    "in steps of a thousand": 1000 * RNG.permutation(N),
+    "in steps of ten": 10 * RNG.permutation(N),
     "two rows twice": np.append(RNG.permutation(N - 2), [7, 8]),
     "customer_id": RNG.integers(0, 40, N),
     "houseId": RNG.integers(10**8, 10**9, N),
@@ -159,6 +159,16 @@ def test_new_dates_are_read_by_the_format_of_training(dates, new, day, words):
         assert flags == [f"t: {new!r} unreadable, filled"]
     else:
         assert X.iloc[0, 0] == (pd.Timestamp(day) - pd.Timestamp(0)).days
+
+
+def test_names_are_matched_and_a_file_without_most_columns_is_refused():
+    frame = pd.DataFrame(RNG.normal(size=(60, 4)), columns=["y", "size", "body mass", "age"])
+    columns = specify(frame, np.arange(60), "y")
+    X, notes, _ = columns.encode(frame.rename(columns={"size": " Size", "body mass": "Body  Mass"}))
+    np.testing.assert_array_equal(X, frame[["size", "body mass", "age"]])
+    assert len(notes) == 2 and "'size'" in notes[0]
+    with pytest.raises(TableError, match=r"2 of the 3 columns.*'body mass', 'age'"):
+        columns.encode(frame[["y", "size"]])
 
 
 def test_fill_values_are_learned_from_training_rows_alone():

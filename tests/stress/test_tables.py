@@ -96,6 +96,10 @@ def test_order_names_and_units_of_columns_change_nothing_else(seed):
     other = specify(frame[order], np.arange(30), "y").encode(frame)
     pd.testing.assert_frame_equal(other.inputs[list(encoded.inputs)], encoded.inputs)
     assert [set(f.split("; ")) for f in other.flags] == [set(f.split("; ")) for f in encoded.flags]
+    names = {"a": "A", "b": "β", "c": "c c"}
+    renamed = frame.rename(columns=names)
+    other = specify(renamed, np.arange(30), "y").encode(renamed)
+    np.testing.assert_array_equal(other.inputs, encoded.inputs)
     scaled = frame.assign(a=1024 * frame["a"], c=frame["c"] / 64)
     other = specify(scaled, np.arange(30), "y").encode(scaled)
     np.testing.assert_array_equal(other.inputs["a"], 1024 * encoded.inputs["a"])
