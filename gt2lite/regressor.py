@@ -120,21 +120,35 @@ class GT2Regressor(Stateful, Regressor):
     training again. `GT2Regressor()` is the paper's recipe; for your own data start with
     `GT2Regressor.strong()`.
 
-    All settings are given by name.
+    All settings are given by name. Those from `n_rules` to `precision` are those of
+    `gt2lite.Recipe`, which describes them in full, with the same defaults except for `epochs`.
 
     Args:
-        n_rules, coverage, alphas, objective, smf: the system and its loss. These and all settings
-            up to `precision` are those of `gt2lite.Recipe`, which describes them.
+        n_rules: number of fuzzy rules, P.
+        coverage: what the widest plane, alpha_0, learns to cover.
+        alphas: planes that make up the output; None for the objective's own.
+        objective: "dual", the paper's loss, or "aligned": every plane learns its own coverage.
+        smf: "per_input" or "scalar" secondary memberships.
         epochs: passes over the data; None for 100, or more on small data, until there are about
             3,000 steps.
-        batch_size, learning_rate, keep, bias_correction, schedule, weight_decay, averaging, start:
-            the training, see `gt2lite.Recipe`.
-        sigma_scale, validation, patience, precision: likewise.
+        batch_size: rows in a step.
+        learning_rate: Adam's.
+        keep: the parameters to keep: the "last", the "best", or the best on "validation" rows.
+        bias_correction: whether Adam's bias correction counts "steps" or "epochs".
+        schedule: "constant", "cosine" or "restarts", the course of the learning rate.
+        weight_decay: share of the consequents that is taken off in a step.
+        averaging: share that a running mean of the parameters keeps of itself; 0 for no mean.
+        start: "per_input" or "joint" k-means for the centres at the start.
+        sigma_scale: width of the memberships at the start, in standard deviations.
+        validation: share of the rows that is set aside if `keep` is "validation".
+        patience: epochs in a row without an improvement after which training stops; None for all.
+        precision: "double", or "single", which trains up to twice as fast.
         n_systems: number of systems, trained from different starts; planes and outputs are means
             over all of them.
-        choose: whether training rows decide on rules, initial widths, weight decay, schedule,
-            inputs, length of training and family of intervals, see `gt2lite.selection`. Settings
-            that differ from those of `strong` stay as given.
+        choose: whether training rows decide on the number of rules, the initial width of sets,
+            weight decay, the schedule, the form of the inputs, the length of training and the
+            family of intervals. Candidates are scored on folds of the rows; the best one or two
+            are then trained on all rows. Settings that differ from those of `strong` stay as given.
         inputs: "scaled", or "ranks", for inputs with long tails.
         margins: None for intervals that are planes; or a power in [0, 1], for intervals
             ``y_hat -+ t * w ** margins`` with the width w of the widest plane: 0 is the same
@@ -144,17 +158,22 @@ class GT2Regressor(Stateful, Regressor):
             exponential does, so levels and guarantee carry over. The prediction is closer to the
             median of y than to its mean; rules are about log(y).
         clip_inputs: whether inputs outside the range of the training rows are moved to its edge.
-        columns: None for tables of numbers; gaps, text and dates are refused. "auto" encodes those
-            of a data frame as `gt2lite.columns` describes, learned from training rows only.
+            Consequents are linear, so far outside that range a system may predict anything.
+        columns: None for tables of numbers; gaps, text and dates are refused. "auto", the default
+            of `strong`, encodes those of a data frame as `gt2lite.columns` describes: gaps are
+            filled, and categories become columns of 0 and 1. All of it is learned from training
+            rows, so the guarantee is the same. Tables of complete numbers are taken as they are.
         n_jobs: processes that train; None for one, -1 for one per system. Needs joblib.
-        verbose: whether to show a progress bar, which needs tqdm; None shows one on a terminal.
+        verbose: whether to show a progress bar; None shows one on a terminal.
         random_state: the seed of start values, row order, folds and splits; None for another
             one at each fit.
 
     Attributes:
-        systems_: the trained systems, see `gt2lite.selection.System`.
-        params_, recipe_, history_: those of the first system, in scaled units.
-        chosen_: each `gt2lite.selection.Candidate`, best first; empty if `choose` is False.
+        systems_: the trained systems, each with `params`, `recipe`, `history` and `inputs`.
+        params_, recipe_, history_: those of the first system: a dict of arrays in scaled units,
+            the settings of its training, and the mean loss of each epoch.
+        chosen_: the candidates of a selection, best first, each with `settings`, `n_folds`,
+            `epochs`, `score` and `kept`; empty if `choose` is False.
         margins_: power and usual width of the margins; None if intervals are planes.
         sides_: "each" if a selection found that noise leans to one side, so that each bound had
             better be calibrated on its own; else "both".
