@@ -35,22 +35,15 @@ class PlainRegressor:
         known = list(self._settings())
         for name in settings:
             if name not in known:
-                raise ValueError(
-                    f"Invalid parameter {name!r} for estimator {self}. "
-                    f"Valid parameters are: {known!r}."
-                )
-        for name, value in settings.items():
-            setattr(self, name, value)
+                raise ValueError(f"invalid parameter {name!r}; valid parameters are {known!r}")
+        vars(self).update(settings)
         return self
 
     def score(self, X: Any, y: Any) -> float:
         """Return the coefficient of determination R^2 of the prediction."""
         y = np.asarray(y, dtype=float)
-        residual = ((y - self.predict(X)) ** 2).sum()
-        total = ((y - y.mean()) ** 2).sum()
-        if total == 0:
-            return float(residual == 0)
-        return float(1 - residual / total)
+        residual, total = ((y - self.predict(X)) ** 2).sum(), ((y - y.mean()) ** 2).sum()
+        return float(residual == 0) if total == 0 else float(1 - residual / total)
 
     def __repr__(self) -> str:
         changed = [

@@ -42,7 +42,6 @@ from gt2lite.calibration import (
 from gt2lite.datasets import check_target
 from gt2lite.regressor import GT2Regressor, interval_frame
 from gt2lite.selection import call_all
-from gt2lite.splits import random_parts
 
 CHUNK_ELEMENTS = 2**21
 """Number of interval bounds that are held in memory at once."""
@@ -55,8 +54,7 @@ class CVPlusRegressor(Stateful, Regressor):  # type: ignore[misc]
     are scored: which plane just covers them? At a new row, each of the N training rows contributes
     the bounds of its plane, of the system that was trained without it. At the level 1 - a the
     interval leaves out the share a of the lower bounds that lie lowest, and the share a of the
-    upper bounds that lie highest. If both cross, as they may at low levels, a point or a short
-    interval stands in.
+    upper bounds that lie highest.
 
     In practice coverage is about the level. What is guaranteed is less, `promised(coverage)`:
     at least 1 - 2 a - 2 (1 - 1/K) / (N/K + 1) with K folds, for exchangeable rows. This requires
@@ -77,8 +75,8 @@ class CVPlusRegressor(Stateful, Regressor):  # type: ignore[misc]
         scores_: for each fold the `gt2lite.calibration.Scores` of its rows.
         n_scored_: the number of rows with a score.
         n_features_in_, feature_names_in_: the columns seen in `fit`; names if X had them.
-        columns_: the encoding of a data frame with gaps, text or dates in the first fold, if
-            `system` has columns="auto"; each fold learns one from its own training rows.
+        columns_: the encoding of a data frame in the first fold, if `system` has columns="auto";
+            each fold learns one from its own training rows.
 
     >>> from gt2lite import GT2Regressor, load_dataset
     >>> from gt2lite.cv_plus import CVPlusRegressor
@@ -161,10 +159,7 @@ class CVPlusRegressor(Stateful, Regressor):  # type: ignore[misc]
         return interval_frame(X, lower, upper, coverage) if as_frame else (lower, upper)
 
     def promised(self, coverage: float) -> float:
-        """Return the coverage that is guaranteed at a level, for exchangeable rows; 0 for none.
-
-        As for every conformal method, it is an average over data sets like this one and new rows.
-        """
+        """Return the coverage that is guaranteed at a level, on average over such data sets."""
         check_fitted(self)
         miss = 1 - plain_fraction(between("coverage", coverage, 0, 1))
         n, n_folds = self.n_scored_, len(self.systems_)
@@ -179,10 +174,8 @@ class CVPlusRegressor(Stateful, Regressor):  # type: ignore[misc]
             {"regressor": model_file.pack_regressor(system), "scores": scores.arrays()}
             for system, scores in zip(self.systems_, self.scores_, strict=True)
         ]
-        seed = model_file.fitted_seed(self)
-        model_file.write(
-            path, "cv plus", {"random_state": seed, "fold": self.fold_, "folds": folds}
-        )
+        content = {"random_state": model_file.fitted_seed(self), "fold": self.fold_, "folds": folds}
+        model_file.write(path, "cv plus", content)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -247,9 +240,9 @@ class CVPlusRegressor(Stateful, Regressor):  # type: ignore[misc]
 def _middle(lower: Array, upper: Array) -> Array:
     """Return a point (N,) that intervals of all levels shall contain, from sorted bounds (n, N).
 
-    Rank k stands for the k-th lower bound from above and the k-th upper bound from below. At low
-    levels they may cross, since they are of different rows, and no point is left: there an
-    interval may be anything. The first ranks that do not cross have the middle between them.
+    At low levels the k-th lower bound from above and the k-th upper bound from below may cross,
+    since they are of different rows: there an interval may be anything. The first ranks k that do
+    not cross have the middle between them.
     """
     rank = np.argmax(lower[::-1] <= upper, axis=0)[None]
     bounds = (np.take_along_axis(side, rank, axis=0)[0] for side in (lower[::-1], upper))
@@ -267,8 +260,7 @@ def draw_folds(n_rows: int, n_folds: int, seed: Any) -> IntArray:
         raise ValueError(f"n_folds must be at most n_samples={n_rows}, got {n_folds}")
     rng = np.random.default_rng([2, seed] if isinstance(seed, int) else seed)
     fold = np.full(n_rows, -1)
-    for k, rows in enumerate(random_parts(n_rows, [size] * n_folds, rng)[:-1]):
-        fold[rows] = k
+    fold[rng.permutation(n_rows)[: size * n_folds]] = np.arange(n_folds).repeat(size)
     return fold
 
 

@@ -1163,7 +1163,7 @@ def interval_frame(
     names = [("lower", "upper")] if alpha is not None else [bound_names(level) for level in levels]
     if len(set(names)) < len(names):
         raise ValueError(f"coverage must not name a level twice, got {coverage}")
-    columns = {}
+    columns: dict[str, Array] = {}
     for pair, *bounds in zip(names, np.atleast_2d(lower.T), np.atleast_2d(upper.T), strict=True):
         columns |= dict(zip(pair, bounds, strict=True))
     if hasattr(X, "columns") and not hasattr(X, "iloc"):  # polars: frames without an index

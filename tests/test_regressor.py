@@ -195,7 +195,6 @@ def test_each_group_gives_its_share_and_is_calibrated_on_its_own(data):
     assert reg.calibrator_.sizes == {0: 216, 1: 8, 2: 1, 3: 1}
 
 
-@pytest.mark.filterwarnings("ignore::gt2lite.calibration.SmallCalibrationWarning")
 @pytest.mark.parametrize(
     ("n", "share", "options", "words", "enough"),
     [
@@ -206,15 +205,12 @@ def test_each_group_gives_its_share_and_is_calibrated_on_its_own(data):
         (100, 0.25, {"sides": "each", "tails": (0.2, 0.8)}, "196 rows", {"n": 196}),
     ],
 )
-def test_too_few_rows_are_refused_with_a_number_that_is_enough(
-    data, n, share, options, words, enough
-):
-    X, y = data
+def test_too_few_rows_are_refused_with_a_number_that_is_enough(n, share, options, words, enough):
+    asked = {"n": n, "share": share}
+    rest = 0, None, options.get("sides", "both"), options
     with pytest.raises(ValueError, match=words):
-        GT2Regressor(**FAST).fit_calibrate(X[:n], y[:n], share=share, **options)
-    n, share = enough.get("n", n), enough.get("share", share)
-    reg = GT2Regressor(**FAST).fit_calibrate(X[:n], y[:n], share=share, **options)
-    assert np.isfinite(reg.predict_interval(X)).all()
+        split_rows(*asked.values(), *rest)
+    split_rows(*(asked | enough).values(), *rest)
 
 
 @pytest.mark.parametrize(

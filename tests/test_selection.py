@@ -99,15 +99,6 @@ def test_intervals_are_nested_and_cover_calibration_rows_by_their_rank(rows, fit
     assert np.allclose(widths, widths[0], rtol=1e-12) == (kind == "constant margin")
 
 
-def test_rules_of_each_system_can_be_read_and_ranks_are_called_ranks(rows, fitted):
-    several = fitted["several"]
-    assert str(several.rules(system=0)) != str(several.rules(system=2))
-    with pytest.raises(ValueError, match="system"):
-        several.rules(system=3)
-    np.testing.assert_allclose(several.rule_weights(rows[0], system=1).sum(axis=1), 1)
-    assert "rank of x" in str(fitted["ranks"].rules(rows[0]))
-
-
 def test_processes_give_the_same_systems_and_need_joblib(rows, fitted, monkeypatch):
     pytest.importorskip("joblib")
     X, y = rows

@@ -26,7 +26,6 @@ from hypothesis import strategies as st
 
 from gt2lite import GT2Regressor
 from gt2lite.datasets import LARGEST, LEAST_SPREAD
-from gt2lite.training import DivergenceError
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # small data sets warn, rightly
 
@@ -169,15 +168,3 @@ def test_a_setting_out_of_bounds_is_named(seed, bad):
     X, y = draw_data(seed)
     with pytest.raises((TypeError, ValueError), match=name):
         GT2Regressor(**{"n_rules": 2, "epochs": 1, name: value}).fit(X, y)
-
-
-@given(seeds, st.floats(1e-300, 999))
-def test_any_learning_rate_trains_or_reports_divergence(seed, rate):
-    X, y = draw_data(seed)
-    asked = draw_question(seed, len(y))
-    try:
-        answer, _ = ask(X, y, {"n_rules": 3, "epochs": 3, "learning_rate": rate}, asked)
-    except DivergenceError:
-        assert rate > 0.05
-        return
-    check(answer, asked)
