@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -98,3 +99,17 @@ def test_the_package_imports_quickly_without_heavy_modules():
     run = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
     assert run.stdout.strip() == "set()"
     assert all(hasattr(gt2lite, name) for name in gt2lite.__all__)
+
+
+def test_chapters_find_the_study_from_another_folder(tmp_path):
+    """An editable install puts the repository on the path, in JupyterLab and Colab as well."""
+    hidden = ("PYTHONPATH", "PYTHONHOME")
+    environment = {key: value for key, value in os.environ.items() if key not in hidden}
+    code = "import gt2lite, study.pages; print(gt2lite.__file__)"
+    command = [sys.executable, "-c", code]
+    run = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=tmp_path, env=environment
+    )
+    if "No module named 'gt2lite'" in run.stderr:
+        pytest.skip("needs an editable install: pip install -e .")
+    assert run.returncode == 0, run.stderr
