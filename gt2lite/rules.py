@@ -13,6 +13,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -308,6 +309,18 @@ class Printed:
 
     def __repr__(self) -> str:
         return str(self)
+
+    def _repr_html_(self) -> str | None:
+        (before, after), rows = self.notes(), self.cells()
+        if not rows:
+            return None  # a notebook shows the text then
+        lines = [("th", rows[0]), *(("td", row.values()) for row in rows)]
+        body = ""
+        for tag, cells in lines:
+            texts = (f"<{tag} style='text-align:left'>{escape(cell)}</{tag}>" for cell in cells)
+            body += f"<tr>{''.join(texts)}</tr>"
+        title, note = escape(" ".join(before)), escape(" ".join(after))
+        return f"<p>{title}</p><table>{body}</table><p>{note}</p>"
 
 
 def frame_of(content: Any, **options: Any) -> Any:
