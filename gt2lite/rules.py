@@ -357,7 +357,8 @@ def end_weights(params: Params, X: Array, alpha: float) -> Array:
     """
     log_lower, log_upper = log_firing(X, *constrain(params)[:4], kappa_of(alpha))
     top = log_upper.max(axis=1, keepdims=True)  # a common factor does not matter
-    lower, upper = np.exp(log_lower - top), np.exp(log_upper - top)
+    upper = np.exp(log_upper - top)
+    lower = np.minimum(np.exp(log_lower - top), upper)  # rounding may exchange them
     y = consequents(params, X)
     y_l, y_r = (end[:, None] for end in type_reduce(lower, upper, y))
     # rules beyond an endpoint take the upper firing; so may those at it, to within rounding

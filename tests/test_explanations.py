@@ -209,6 +209,10 @@ def test_effects_are_shapley_values_within_their_sampling_error():
     found, errors, *_ = walk(f, x, background)
     assert (np.abs(found - exact) <= 2 * errors + 1e-12).all()
     assert np.abs(found - exact).max() < 0.05 * np.abs(exact).max()
+    # the error of a linear term is that of a mean over the background
+    found, errors, *_ = walk(lambda Z: 3 * Z[:, 0], x, background)
+    assert_allclose(found[0], 3 * (x[0] - background[:, 0].mean()))
+    assert_allclose(errors, [3 * background[:, 0].std(ddof=1) / np.sqrt(30), 0, 0, 0, 0])
 
 
 @pytest.mark.parametrize("G", [1, 2, 11, 475])

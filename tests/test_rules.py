@@ -255,13 +255,13 @@ def test_weights_are_those_of_the_best_choice(alpha):
         assert_allclose(ends[:, i], enumerate_weights(lower[i], upper[i], y[i]))
 
 
-def test_weights_hold_where_a_rule_hardly_has_a_lower_firing():
-    # at its own centre one rule is all that fires; lower firings are 1e-40 of the upper ones
+@pytest.mark.parametrize(("s_l", "s_r"), [(0.99, 1e-9), (1e-20, 0.58)])
+def test_weights_hold_where_firings_are_far_apart_or_equal_to_within_rounding(s_l, s_r):
+    # at its centre one rule is all that fires; lower firings are 1e-40 of the upper ones, or equal
     M = 20
     reg = planted(np.outer([-30, 0, 30], np.ones(M)), np.ones((3, M)), np.ones((3, M)), [0, 1, 3])
-    reg.params_["raw_l"] = np.full(M, raw(0.99))
-    reg.params_["raw_r"] = np.full(M, raw(1e-9))
-    Z = np.outer(np.linspace(-31, 31, 50), np.ones(M))
+    reg.params_ |= {"raw_l": np.full(M, raw(s_l)), "raw_r": np.full(M, raw(s_r))}
+    Z = np.outer([-31.0, -30.0, -29.7, -12.0, 0.0, 17.0, 30.0], np.ones(M))
     weights, y = end_weights(reg.params_, Z, 0.01), consequents(reg.params_, Z)
     assert_allclose(weights.sum(axis=2), 1)
     assert_allclose((weights * y).sum(axis=2), Planes(reg.params_, Z)(0.01), rtol=1e-9)
