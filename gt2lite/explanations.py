@@ -70,7 +70,7 @@ class Explanation(Printed):
     upper: float
     coverage: float | None  # None if a plane was asked for
     units: Units
-    inputs: dict[str, str]  # the row, as text
+    row: dict[str, str]  # the inputs as text
 
     @property
     def kind(self) -> str:
@@ -117,6 +117,7 @@ class RuleExplanation(Explanation):
     lower_end: Part  # the lower bound of the interval
     upper_end: Part
     alphas: Array  # the planes of the prediction
+    inputs: dict[str, float]  # the row
     conditions: list[str]  # (P,): where each rule applies, in words
     is_margin: bool = False  # whether the bounds are the prediction with a margin
     system: int | None = None  # which of several systems
@@ -153,7 +154,7 @@ class RuleExplanation(Explanation):
 
     def notes(self) -> tuple[list[str], list[str]]:
         """Return the row and each part as a sum; then the heaviest rules in words."""
-        row = [f"{name} {value}" for name, value in self.inputs.items()]
+        row = [f"{name} {value}" for name, value in self.row.items()]
         if left := len(row[_INPUTS:]):
             row[_INPUTS:] = [f"and {count(left, 'more input')}"]
         # the two heaviest rules of the prediction and the heaviest of either bound
@@ -284,6 +285,7 @@ def explain_row(
         values = np.array([(part.value - scaler.y_mean) / scaler.y_std for part in parts])
     rules = sorted(read_rules(fitted, units, system=k), key=lambda rule: rule.number)
     prediction, lower, upper = units.scaler.inverse_bounds(values).tolist()
+    row = X[0] * scaler.x_std + scaler.x_mean
     about = prediction, lower, upper, coverage, units, units.row(X[0], places), said
     estimate, lower_end, upper_end = parts
     return RuleExplanation(
@@ -292,6 +294,7 @@ def explain_row(
         lower_end,
         upper_end,
         alphas=np.asarray(fitted.alphas, dtype=float),
+        inputs=dict(zip(units.names, row.tolist(), strict=True)),
         conditions=[rule.condition(SHOWN) for rule in rules],
         is_margin=is_margin,
         system=system if several else None,
@@ -335,6 +338,11 @@ class InputExplanation(Explanation):
     width_errors: Array
     n_background: int
     n_evaluations: int
+
+    @property
+    def inputs(self) -> dict[str, str]:
+        """The inputs as text: those of encoded columns have no number."""
+        return self.row
 
     def table(self) -> Rows:
         """Return a dict for each input, the largest contribution first."""

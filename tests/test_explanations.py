@@ -147,7 +147,7 @@ def test_a_row_may_be_numbers_a_labelled_row_or_a_table():
     names = ["size", "age", "size"]  # of two columns with one name the order decides
     reg = planted([[0.0] * 3], [[1.0] * 3], [[1.0, -0.5, 3.0]], [0.3], names=names)
     row = pd.Series([11.0, 22.0, 13.0], index=names)
-    assert list(reg.explain(row, alpha=0.1).inputs.values()) == ["11.0", "22.0", "13.0"]
+    assert list(reg.explain(row, alpha=0.1).inputs.values()) == [11.0, 22.0, 13.0]
     with pytest.raises(ValueError, match="same order"):
         reg.explain(row.iloc[[1, 0, 2]], alpha=0.1)
 
