@@ -1268,7 +1268,10 @@ def restore(meta: Meta, arrays: Arrays, interval: Interval | None = None) -> Cal
         known, same = found.get_state()
         if unknown := (meta.keys() - known.keys()) | (arrays.keys() - same.keys()):
             raise ValueError(f"unknown entries {', '.join(sorted(unknown))}")
-        if found.by_group and not np.array_equal(arrays["group"], same["group"]):
+        if found.by_group and (
+            list(meta["labels"]) != known["labels"]
+            or not np.array_equal(arrays["group"], same["group"])
+        ):
             raise ValueError("group must hold the places of groups in labels, which rise")
     except (IndexError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"not the state of a {kind} calibrator: {error}") from error
