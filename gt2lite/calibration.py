@@ -156,6 +156,15 @@ class Scores:
             self.alpha_min,
         )
 
+    @property
+    def keys(self) -> Array:
+        """Three numbers (Q, 3) that order samples from far below their estimate to far above it.
+
+        Side, plane and margin, each rising with the target: the signed position of
+        `gt2lite.distribution`. Rows compare like words in a dictionary.
+        """
+        return np.stack([self.side, -self.side * self.alpha, self.side * self.margin], axis=1)
+
     def arrays(self) -> dict[str, Array]:
         """Return the scores as arrays to be stored."""
         return {
@@ -211,8 +220,8 @@ def critical_scores(interval: Interval, y: ArrayLike, lowest: float | None = Non
 
 def join_scores(found: Sequence[Scores]) -> Scores:
     """Return the scores of several sets of samples, of one family, as those of one set."""
-    columns = zip(*((one.alpha, one.margin, one.side) for one in found), strict=True)
-    return Scores(*map(np.concatenate, columns), found[0].alpha_min)
+    columns = np.concatenate([(one.alpha, one.margin, one.side) for one in found], axis=1)
+    return Scores(columns[0], columns[1], columns[2], found[0].alpha_min)
 
 
 def critical_alpha(interval: Interval, y: ArrayLike) -> Array:
@@ -1259,7 +1268,10 @@ def restore(meta: Meta, arrays: Arrays, interval: Interval | None = None) -> Cal
         known, same = found.get_state()
         if unknown := (meta.keys() - known.keys()) | (arrays.keys() - same.keys()):
             raise ValueError(f"unknown entries {', '.join(sorted(unknown))}")
-        if found.by_group and not np.array_equal(arrays["group"], same["group"]):
+        if found.by_group and (
+            list(meta["labels"]) != known["labels"]
+            or not np.array_equal(arrays["group"], same["group"])
+        ):
             raise ValueError("group must hold the places of groups in labels, which rise")
     except (IndexError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"not the state of a {kind} calibrator: {error}") from error

@@ -47,15 +47,6 @@ POINTS = 199
 HALF = Fraction(1, 2)
 
 
-def signed_keys(scores: Scores) -> Array:
-    """Return three numbers (Q, 3) that order samples by their signed position.
-
-    Side, plane and margin, each rising with the target. Rows compare like words in a dictionary.
-    """
-    side = scores.side
-    return np.stack([side, -side * scores.alpha, side * scores.margin], axis=1)
-
-
 def signed_cuts(scores: Scores, ranks: Sequence[int], levels: Sequence[Fraction]) -> Array:
     """Return the members of the signed family at some ranks of the signed positions, (L, 3).
 
@@ -69,7 +60,7 @@ def signed_cuts(scores: Scores, ranks: Sequence[int], levels: Sequence[Fraction]
         ranks: from below.
         levels: the quantiles that the ranks stand for.
     """
-    rising = np.lexsort(signed_keys(scores).T[::-1])
+    rising = np.lexsort(scores.keys.T[::-1])
     step = kappa_of(scores.alpha_min) * 2.0 ** (2 - HALVINGS)
     cuts = []
     for k, q in zip(ranks, levels, strict=True):
@@ -144,10 +135,10 @@ class Distribution:
         levels = [between("quantiles", level, 0, 1) for level in given]
         if not levels:
             raise ValueError("quantiles must not be empty: pass a number in (0, 1), or several")
-        q = [plain_fraction(level) for level in levels]
-        cuts = np.stack([self._quantile_cuts(q, scores) for scores in self._sets], axis=1)
+        exact = [plain_fraction(level) for level in levels]
+        cuts = np.stack([self._quantile_cuts(exact, scores) for scores in self._sets], axis=1)
         if self.calibrator.small_groups == "pool":
-            pool = self._quantile_cuts(q, self.calibrator.scores)[:, None]
+            pool = self._quantile_cuts(exact, self.calibrator.scores)[:, None]
             cuts = np.where(np.isinf(cuts[..., 1:2]), pool, cuts)
         is_open = np.isinf(cuts[..., 1]).any(axis=1)
         if is_open.any():
@@ -175,7 +166,7 @@ class Distribution:
         found, which = np.empty(len(y)), np.broadcast_to(self._which, len(y))
         for g, scores in enumerate(self._sets):
             rows = which == g
-            both = np.concatenate([signed_keys(scores), signed_keys(new.take(rows))])
+            both = np.concatenate([scores.keys, new.take(rows).keys])
             _, place = np.unique(both, axis=0, return_inverse=True)
             known, asked = np.sort(place[: len(scores)]), place[len(scores) :]
             less, up_to = (np.searchsorted(known, asked, side) for side in ("left", "right"))

@@ -203,7 +203,8 @@ def test_an_invalid_state_is_refused(kind):
     if kind == "group":
         bad.extend((meta, {**arrays, "group": arrays["group"] + d}) for d in (-1, 0.5, 1))
         bad.append((meta, {**arrays, "group": arrays["group"][1:]}))
-        bad.extend(({**meta, "labels": v}, arrays) for v in (["a", None], ["a", "a"], ["b", "a"]))
+        for labels in (["a", None], ["a", "a"], ["b", "a"], ["a", "b", "c"]):
+            bad.append(({**meta, "labels": labels}, arrays))
         bad.append(({**meta, "options": {"method": "search"}}, arrays))
     for state in bad:
         with pytest.raises(ValueError, match=f"not the state of a {kind} calibrator"):
