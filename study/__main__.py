@@ -40,7 +40,7 @@ PERTURBATIONS = {"": (1, 2), "sse4": (0, 1)}
 """Units in the last place by which start values are moved, by processor: with five seeds these
 are 20 perturbed runs of each system."""
 
-KEYS = (*results.RECORD, "split", "form", "start", *paper_protocol.SETTINGS, "nudge", "processor")
+KEYS = (*results.RECORD, "split", "form", "start", *paper_protocol.SETTINGS, "nudge")
 """Columns that identify a row of a file; the others are measured."""
 
 
@@ -171,9 +171,8 @@ def store(name: str, rows: pd.DataFrame, command: str) -> None:
         print(f"{name}: new")
     else:
         by = [key for key in KEYS if key in rows]
-        metrics = [
-            m for m in rows.columns.intersection(stored.columns).drop(by) if "seconds" not in m
-        ]
+        measured = [*rows.select_dtypes("number").columns.intersection(stored.columns)]
+        metrics = [name for name in measured if name not in by and "seconds" not in name]
         tolerance = results.rounding_tolerance()
         _report(name, results.compare(rows, stored, tolerance, by=by, metrics=metrics))
     simd = ", ".join(np.show_config(mode="dicts")["SIMD Extensions"]["found"])

@@ -26,7 +26,7 @@ import numpy as np
 import pandas as pd
 
 from gt2lite._threads import one_blas_thread
-from gt2lite._validation import Array, one_of, whole
+from gt2lite._validation import Array, one_of
 from gt2lite.calibration import CALIBRATORS, RANKED, CoverageError, TableCalibrator
 from gt2lite.datasets import DATASETS, Prepared, load_dataset, prepare
 from gt2lite.memberships import ALPHA_0
@@ -128,8 +128,6 @@ def run(
         perturbation: units in the last place by which start values are moved, to measure the
             sensitivity to rounding.
     """
-    one_of("dataset", dataset, DATASETS)
-    whole("seed", seed, low=0)
     level = MODELS[one_of("model", model, MODELS)]
     theirs: Any = {name: SETTINGS[name][1] for name in ("smf", "bias_correction")}
     chosen = theirs if one_of("mode", mode, MODES) == "authors" else {}
