@@ -7,7 +7,7 @@ others are drawn in the chapters.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -67,7 +67,7 @@ def secondary_membership(ax: Axes, mu: float, s_l: float, s_r: float, alpha: flo
     ax.plot([mu], [1.0], "o", color=BLACK)
     lower, upper = plane_edges(mu, alpha, s_l, s_r)
     ax.plot([lower, upper], [alpha, alpha], "|-", color=VERMILION)
-    place = {"xytext": (6, 6), "textcoords": "offset points", "color": VERMILION}
+    place: dict[str, Any] = {"xytext": (6, 6), "textcoords": "offset points", "color": VERMILION}
     ax.annotate(rf"$\alpha = {alpha:g}$", (float(upper), alpha), **place)
     ax.set(xlim=(0, 1), ylim=(0, 1.1))
     return labelled(ax, "grade $u$", r"height $\alpha$")
@@ -138,9 +138,9 @@ def paired_dots(ax: Axes, rows: Mapping[str, Mapping[str, Array]], label: str) -
     for i, name in enumerate(series):
         for j, row in enumerate(rows.values()):
             runs, place = row.get(name, np.empty(0)), j + 0.75 * ((i + 0.5) / len(series) - 0.5)
-            look = {"color": nth(COLORS, i), "markersize": 4, "alpha": 0.6, "linestyle": "none"}
-            mark, shown = nth(MARKS, i), name if j == 0 else None
-            ax.plot(runs, np.full(runs.shape, place), mark, label=shown, **look)
+            look: dict[str, Any] = {"label": name if j == 0 else None, "linestyle": "none"}
+            look |= {"color": nth(COLORS, i), "markersize": 4, "alpha": 0.6}
+            ax.plot(runs, np.full(runs.shape, place), nth(MARKS, i), **look)
             if runs.size:
                 half = 0.375 / len(series)
                 ax.plot([runs.mean()] * 2, [place - half, place + half], "-", color=BLACK, lw=2.5)

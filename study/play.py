@@ -18,7 +18,7 @@ from gt2lite.memberships import alpha_of
 from gt2lite.model_file import for_evaluator, pack_regressor, unpack_regressor
 from gt2lite.plots.inference import bands_along, chosen_weights, points_along
 from gt2lite.plots.interactive import EVALUATOR, Interactive, by_consequent, still_figure
-from gt2lite.plots.style import BLUE, VERMILION, labelled
+from gt2lite.plots.style import labelled
 from gt2lite.reduction import type_reduce
 
 _SCRIPT = Path(__file__).with_suffix(".js")
@@ -150,14 +150,10 @@ def rank_play(n_rows: int = 10, level: int = 90) -> Interactive:
     """
     figure, ax = still_figure()
     rows = np.arange(1, 101)
-    looks = (("exact", 0, "o", BLUE), ("conformal", 1, "^", VERMILION))
-    for name, more, mark, color in looks:
+    for name, more, mark in (("exact", 0, "o"), ("conformal", 1, "^")):
         k = np.array([rank(level / 100, int(n) + more) for n in rows])
-        known = k <= rows
-        ax.plot(
-            rows[known], 100 * k[known] / (rows[known] + 1), mark, color=color, label=name,
-            markersize=4, linestyle="none",
-        )  # fmt: skip
+        mean = np.where(k <= rows, 100 * k / (rows + 1), np.nan)  # a rank that exists
+        ax.plot(rows, mean, mark, label=name, markersize=4, linestyle="none")
     ax.axhline(level, color="black", linestyle=":", linewidth=1.2)
     ax.legend(loc="lower right")
     labelled(ax, "calibration rows $Q$", "mean coverage (%)")

@@ -195,14 +195,8 @@ def costs(
 def paired(rows: pd.DataFrame, a: str, b: str, metric: str) -> pd.DataFrame:
     """Compare two methods seed by seed: `metric` of `a` minus that of `b`.
 
-    The seeds split the same rows anew, which the test accounts for
-    (`study.statistics.corrected_t`). Five seeds are few: "undecided" is not evidence of equality.
-
-    Args:
-        rows: stored rows; the split "random" is used.
-        a: first method.
-        b: second method; both need the same seeds.
-        metric: column to compare.
+    Both need the same seeds. The test is `study.statistics.corrected_t`. Five seeds are few: a
+    large p is not evidence of equality.
 
     Returns:
         For each data set and level the `mean` difference, `half` of its 95% interval, `p`, and

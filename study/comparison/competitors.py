@@ -271,8 +271,8 @@ def boosted_quantiles(case: Case, effort: float = 1.0) -> Result:
     grids = [BOOSTING_GRID | {"learning_rate": (0.1,)}] * 2  # trees of quantiles take long
     for level in LEVELS:
         for side, tau in enumerate(taus(level)):
-            how = {"part": f"quantile {tau:.3f}", "grid": grids[side]}
-            models[tau] = train(tau, case.seed, case.train_groups, **how)
+            part, rows = f"quantile {tau:.3f}", (case.seed, case.train_groups)
+            models[tau] = train(tau, *rows, part=part, grid=grids[side])
             grids[side] = {name: (models[tau].settings[name],) for name in BOOSTING_GRID}
     first, further = ([models[tau] for tau in taus(level)] for level in LEVELS)
     mean = boosted_mean(case, effort)
@@ -491,7 +491,7 @@ def linear(case: Case, effort: float = 1.0) -> Result:
         errors = y[held] - quantile(0.5, **settings, rows=~held).predict(X[held])
         return float(np.mean(pinball(errors, 0.5))), settings
 
-    def train(level: float, settings: Settings) -> dict[float, Any]:
+    def train(level: float, settings: Mapping[str, Any]) -> dict[float, Any]:
         return {tau: quantile(tau, **settings) for tau in taus(level)}
 
     first = tuned("quantiles", path, LINEAR_GRID, functools.partial(train, LEVELS[0]))

