@@ -1,8 +1,8 @@
 """The guarantee by simulation: calibration and test rows are redrawn, the system stays.
 
 With rank k of n calibration rows, the number of m new rows that are covered is Beta-binomial,
-BetaBin(m, k, n + 1 - k), if rows are exchangeable and scores have no ties. A control breaks these
-conditions, and the same check must find it.
+BetaBin(m, k, n + 1 - k), if rows are exchangeable and scores have no ties. Two controls break these
+conditions, and the same check must find both.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FAR = 4.5  # standard errors; sampling variation exceeds them once in 1e5
 
 
 def n_redraws():
-    return settings().max_examples
+    return max(settings().max_examples, 60)
 
 
 def draw(n, seed=1):
@@ -30,6 +30,10 @@ def draw(n, seed=1):
     rng = np.random.default_rng(seed)
     X = rng.uniform(-2, 2, size=(n, 2))
     return X, np.sin(2 * X[:, 0]) + np.exp(0.4 * X[:, 1]) * (rng.gamma(2.0, size=n) - 2)
+
+
+def one_system():
+    return GT2Regressor(n_rules=4, epochs=20, learning_rate=0.01)
 
 
 def three_systems():
@@ -57,7 +61,7 @@ def difference(counts, level, n):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("make", [three_systems, head])
+@pytest.mark.parametrize("make", [one_system, three_systems, head])
 def test_coverage_follows_its_law(make):
     X, y = draw(2600)
     estimator = make().fit(X[:600], y[:600])
@@ -91,3 +95,16 @@ def test_calibration_on_training_rows_is_found_out():
     tests = [rng.choice(np.arange(N, 2100), M, replace=False) for _ in range(50)]
     counts = [np.logical_and(*covered(reg, X, y, np.arange(N), t)).sum() for t in tests]
     assert difference(counts, LEVEL, N) < -FAR
+
+
+@pytest.mark.slow
+def test_the_exact_method_without_its_extra_rank_is_found_out():
+    X, y = draw(2600)
+    reg = one_system().fit(X[:600], y[:600])
+    X, y = X[600:], y[600:]
+    rng, counts = np.random.default_rng(5), []
+    for _ in range(100):
+        rows = rng.choice(len(y), 20 + M, replace=False)
+        inside = np.logical_and(*covered(reg, X, y, rows[:20], rows[20:], method="exact"))
+        counts.append(inside.sum())
+    assert difference(counts, LEVEL, 20) < -FAR
