@@ -107,6 +107,13 @@ def test_a_slip_on_the_command_line_gets_one_line(tiny, capsys, monkeypatch, arg
     assert message.count("\n") == 1
 
 
+def test_solutions_are_in_or_out(tiny, capsys, monkeypatch):
+    monkeypatch.setenv("SOLUTIONS", "no")
+    with pytest.raises(SystemExit):
+        book.main(["build"], root=tiny)
+    assert "SOLUTIONS must be 1 (with) or 0 (without), got 'no'" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("name", "text", "expected"),
     [
