@@ -206,11 +206,13 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     parser.add_argument("command", choices=commands)
     parser.add_argument("words", nargs="*", help="a chapter, such as type2_sets; for lab, after --")
     parser.add_argument("--profile", help="full (default) or quick")
-    parser.add_argument("--solutions", choices=("0", "1"), help="0: pages without them")
+    parser.add_argument("--solutions", help="1 (default), or 0: pages without them")
     parser.add_argument("--params", help='of a chapter, such as "seed=3 epochs=5"')
     for name, default in {"profile": "full", "solutions": "1", "params": ""}.items():
         parser.set_defaults(**{name: os.environ.get(name.upper()) or default})
     given = parser.parse_args(arguments)
+    if given.solutions not in ("0", "1"):
+        parser.error(f"SOLUTIONS must be 1 (with) or 0 (without), got {given.solutions!r}")
     kept = "stopped; chapters that had finished are kept"
     return finish("book", commands[given.command], kept)
 

@@ -127,7 +127,7 @@ def test_solutions_move_to_the_end_in_their_order_or_are_left_out():
         cell("markdown", "end", "So it is.\n\n```{solution-end}\n```\n\nOn we go."),
         cell("code", "facts", "glue", "remove-cell"),
     )
-    questions = ["# Title", f"{QUESTION}\n\n\nMore prose.", "Prose.", "On we go."]
+    questions = ["# Title", f"{QUESTION}\n\nMore prose.", "Prose.", "On we go."]
     solutions = [
         "## Solutions",
         ANSWER,

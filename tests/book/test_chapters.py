@@ -1,9 +1,10 @@
-"""The chapters: their sources follow the conventions, and they run."""
+"""The chapters and the API reference: their sources follow the conventions."""
 
 from __future__ import annotations
 
 import importlib
 import re
+from collections import Counter
 
 import pytest
 import yaml
@@ -11,6 +12,7 @@ from tinybook import ROOT
 
 import gt2lite
 
+reference = importlib.import_module("builder.sphinx_ext")
 source = importlib.import_module("builder.source")
 
 CHAPTERS = source.chapters(ROOT)
@@ -34,10 +36,9 @@ def test_a_source_is_clean_explained_and_fits_the_column_of_a_page(chapter):
             assert all(len(line) <= MOST_LETTERS for line in part["source"].splitlines())
 
 
-def test_the_table_of_contents_and_the_folder_name_the_same_chapters():
-    listed = {path for path in source.documents(ROOT) if path.parent.name == "chapters"}
-    present = {path for path in (ROOT / "chapters").iterdir() if path.suffix in (".md", ".ipynb")}
-    assert listed == present
+def test_the_table_of_contents_and_the_folder_name_the_same_pages():
+    present = {path for path in (ROOT / "chapters").rglob("*") if path.suffix in (".md", ".ipynb")}
+    assert set(source.documents(ROOT)) == present | {ROOT / "index.md"}
 
 
 def test_profiles_name_known_chapters_and_full_is_the_defaults():
@@ -83,3 +84,25 @@ def test_no_source_names_an_address_of_the_project():
     files = [ROOT / "README.md", ROOT / "index.md", ROOT / "pyproject.toml", ROOT / "CITATION.cff"]
     files += [path for path in (ROOT / "chapters").rglob("*") if path.suffix in (".md", ".ipynb")]
     assert [path for path in files if address.search(path.read_text(encoding="utf-8"))] == []
+
+
+# The API reference
+
+PAGES = sorted(p for p in (ROOT / "chapters" / "api").iterdir() if p.suffix in (".md", ".ipynb"))
+
+
+def test_every_public_module_is_documented_once():
+    text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+    found = re.findall(r"\.\. automodule:: (gt2lite[\w.]*)", text)
+    assert Counter(found) == Counter(reference.public_modules("gt2lite"))
+
+
+def test_the_reference_holds_the_methods_of_the_estimators_and_nothing_private(site):
+    texts = [(site / f"chapters/api/{page.stem}.html").read_text() for page in PAGES]
+    names = set(re.findall(r'id="gt2lite\.([\w.]+)"', "".join(texts)))
+    for kind in ("regressor.GT2Regressor", "head.IntervalHead"):
+        for method in ("fit", "calibrate", "fit_calibrate", "predict_interval", "save", "load"):
+            assert f"{kind}.{method}" in names
+    assert not [name for name in names if re.search(r"(^|\.)_", name)]
+    assert "Alias for field number" not in "".join(texts)
+    assert "set_fit_request" not in "".join(texts)

@@ -120,11 +120,12 @@ OFF_PAPER = """() => {
   return found;
 }"""
 
-# For the audit formulas, code, rows of tables and strokes of drawings are thousands of nodes of a
-# few kinds: the first ones stand for all.
+# For the audit formulas, code, entries of the reference, rows of tables and strokes of drawings are
+# thousands of nodes of a few kinds: the first ones stand for all.
 THINNED = """() => {
   for (const kind of ["mjx-container", ".highlight pre"])
     [...document.querySelectorAll(kind)].slice(2).forEach((node) => node.replaceChildren("..."));
+  [...document.querySelectorAll("dl.py")].slice(6).forEach((entry) => entry.remove());
   for (const body of document.querySelectorAll("tbody"))
     [...body.rows].slice(4).forEach((row) => row.remove());
   for (const drawing of document.querySelectorAll("svg"))

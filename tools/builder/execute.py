@@ -18,7 +18,7 @@ import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,18 +57,13 @@ Result = tuple[Job, float, str | None]
 def shared_inputs(root: Path) -> str:
     """Return a hash of what every chapter depends on: library, study, data and lock."""
     digest = hashlib.sha256()
-    for path in sorted(_input_files(root)):
-        digest.update(path.relative_to(root).as_posix().encode() + b"\0")
-        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    folders = (root / folder for folder in ("gt2lite", "study", "data"))
+    found = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
+    for path in sorted([*found, *root.glob("requirements.lock")]):
+        if "__pycache__" not in path.parts and path.suffix != ".md":
+            digest.update(path.relative_to(root).as_posix().encode() + b"\0")
+            digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
-
-
-def _input_files(root: Path) -> Iterator[Path]:
-    for folder in ("gt2lite", "study", "data"):
-        for path in (root / folder).rglob("*"):
-            if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".md":
-                yield path
-    yield from root.glob("requirements.lock")
 
 
 def _fingerprint(job: Job, inputs: str) -> str:

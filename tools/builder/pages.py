@@ -100,7 +100,9 @@ def with_note(notebook: Notebook, note: str) -> Notebook:
 
 # ---------------------------------------------------------------------------- solutions
 
-_FENCE = re.compile(r"^(`{3,}|:{3,})\{(solution|solution-start|solution-end)\}")
+_SOLUTION = re.compile(
+    r"^(`{3,}|:{3,})\{(solution|solution-start|solution-end)\}.*?^\1\s*$", re.MULTILINE | re.DOTALL
+)
 
 
 def move_solutions(notebook: Notebook, keep: bool = True) -> Notebook:
@@ -119,32 +121,27 @@ def move_solutions(notebook: Notebook, keep: bool = True) -> Notebook:
     """
     questions: list[dict[str, Any]] = []
     solutions: list[dict[str, Any]] = []
-    fence, between = "", False  # the fence that is open; whether a solution-start is
+    between = False  # whether a solution-start is open
     for cell in notebook["cells"]:
         if cell["cell_type"] != "markdown":
             (solutions if between else questions).append(cell)
             continue
         kept: list[str] = []
         moved: list[str] = []
-        for line in cell["source"].splitlines():
-            opened = _FENCE.match(line)
-            if not fence and opened:
-                fence, kind = opened.groups()
-                if moved and kind != "solution-end":
-                    moved.append("")
-                between = kind == "solution-start" or (between and kind == "solution")
-                moved.append(line)
-                continue
-            (moved if fence or between else kept).append(line)
-            if fence and line.strip() == fence:
-                fence = ""
-        rest, solution = "\n".join(kept).strip("\n"), "\n".join(moved).strip("\n")
-        if rest or not solution:
-            questions.append({**cell, "source": rest} if solution else cell)
+        position = 0
+        for found in _SOLUTION.finditer(cell["source"]):
+            (moved if between else kept).append(cell["source"][position : found.start()])
+            moved.append(found.group())
+            between = {"solution-start": True, "solution-end": False}.get(found[2], between)
+            position = found.end()
+        (moved if between else kept).append(cell["source"][position:])
+        rest, solution = ("\n\n".join(filter(None, (t.strip() for t in x))) for x in (kept, moved))
+        if rest:
+            questions.append({**cell, "source": rest})
         if solution:
             name = f"{cell['id']}-solution"[-64:] if rest else cell["id"]
             solutions.append({**cell, "id": name, "source": solution})
-    if fence or between:
+    if between:
         raise BookError("a solution that starts in this chapter does not end")
     if not (solutions and keep):
         return {**notebook, "cells": questions}

@@ -20,7 +20,7 @@ _END = re.compile(r"(?<=[.!?])(?=\s)|(?<=[.!?])$|:$")
 _POINTS = 4  # sentences on a slide
 _CODE_LINES = 14  # more do not fit
 _WHOLE = "figure, .cell_output, .pst-scrollable-table-container, div.proof"
-_LEFT_OUT = ".exercise, .solution, .dropdown, .sd-dropdown, .toggle, .tag_hide-input, script, style"
+_FOLDED = ".dropdown, .toggle, .tag_hide-input"
 _SKIPPED = {"Exercises", "Solutions", "What to read next"}
 
 
@@ -45,7 +45,7 @@ def first_sentence(paragraph: Tag) -> str:
 def blocks(section: Tag) -> Iterator[tuple[str, str]]:
     """Yield what a section itself holds: ("point", "formula" or "whole", HTML)."""
     for part in section.find_all(recursive=False):
-        if part.css.match(f"section, h1, h2, h3, h4, h5, h6, {_LEFT_OUT}"):
+        if part.css.match(_FOLDED):
             continue
         if part.name == "p":
             yield "point", first_sentence(part)
