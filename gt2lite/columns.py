@@ -548,15 +548,16 @@ def specify(
             if ambiguous:
                 words += ". Day and month could be the other way round: check it"
         elif kind == "text":
-            learned, n_texts = {}, read.nunique()
+            learned, fill, n_texts = {}, "", read.nunique()
             words = f"dropped: text with {n_texts:,} different values, too many for categories"
         else:
             learned, words = _learn_numbers(read, kind, is_textual(values))
             fill = f"{learned['fill'][0]:g}" if learned else ""
         if learned and read.isna().any():
             words += f"; missing values become {fill}" + ", and a column marks them" * flag
-        fields = {"flag": flag} | learned if learned else {}
-        columns.append(Column(name, kind, bool(learned), words, date_format=date_format, **fields))
+        used = bool(learned)
+        learned["flag"] = used and flag
+        columns.append(Column(name, kind, used, words, date_format=date_format, **learned))
     return Columns(columns)
 
 

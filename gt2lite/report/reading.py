@@ -113,14 +113,14 @@ def _read_file(path: Path, column: str | None, sheet: str | None) -> tuple[Frame
         if suffix in _EXCEL:
             # cells as they are: pandas would turn the text "01067" into a number
             cells = {"dtype": object, "keep_default_na": False, "na_values": list(MISSING)}
-            sheets = pd.read_excel(path, sheet_name=None, **cells)
+            content: Any = pd.read_excel(path, sheet_name=None, **cells)
         else:
             with gzip.open(path) if is_gzip else path.open("rb") as file:
                 content = file.read(MOST_BYTES + 1)
     except Exception as error:  # damaged, or openpyxl or pyarrow is not installed
         raise TableError(f"{path.name} cannot be read: {error}") from error
     if suffix in _EXCEL:
-        return _choose_sheet(sheets, path, column, sheet)
+        return _choose_sheet(content, path, column, sheet)
     if len(content) > MOST_BYTES:
         raise TableError(
             f"{path.name} has more than {MOST_BYTES // 2**20} MB of text: keep fewer rows"
@@ -369,7 +369,9 @@ def _read_cells(name: str, cells: Sequence[str | None], decimal: str) -> tuple[A
             number = found["number"].replace(found["mark"] or "\0", "").replace(decimal, ".")
             plain[cell], amounts[cell] = found["before"] + number + found["after"], number
     if hard and len(amounts) == len(hard) and not any(map(CODE.fullmatch, hard)):
-        return pd.to_numeric(pd.Series(map(amounts.get, cells), dtype=object)), []
+        return pd.to_numeric(
+            pd.Series([amounts.get(cell or "") for cell in cells], dtype=object)
+        ), []
     notes = []
     foreign = {cell for cell in hard - plain.keys() if other.fullmatch(cell)}
     n_foreign, n_plain, n_hard = (
