@@ -47,6 +47,7 @@ _CELL = {  # numbers by decimal mark, also with a mark between groups of three d
     )
     for decimal, group in ((".", ","), (",", "."))
 }
+_PLAIN = re.compile(r"-?\d+(?:\.\d+)?", re.ASCII)
 _NAMES_OF_MARKS = {".": "point", ",": "comma"}
 
 
@@ -323,9 +324,8 @@ def _decimal(rows: list[list[str]], separator: str) -> tuple[str, list[str]]:
     cells = [cell.strip() for row in rows for cell in row if "," in cell or "." in cell]
     fits = {mark: {c for c in cells if pattern.fullmatch(c)} for mark, pattern in _CELL.items()}
     either = sorted(fits["."] & fits[","])
-    decided = {
-        mark: sum(c in found and c not in either for c in cells) for mark, found in fits.items()
-    }
+    clear = {mark: found.difference(either) for mark, found in fits.items()}
+    decided = {mark: sum(cell in found for cell in cells) for mark, found in clear.items()}
     if any(decided.values()):
         return max(_CELL, key=lambda mark: decided[mark]), []
     with_comma = [cell for cell in either if "," in cell]
@@ -365,7 +365,9 @@ def _read_cells(name: str, cells: Sequence[str | None], decimal: str) -> tuple[A
     hard = {cell for cell in known if cell.lower() not in SOFT_MARKS}
     plain, amounts = {}, {}  # numbers with their currency or percent sign, and without
     for cell in hard:
-        if found := pattern.fullmatch(cell):
+        if decimal == "." and _PLAIN.fullmatch(cell):  # most cells: it is faster
+            plain[cell] = amounts[cell] = cell
+        elif found := pattern.fullmatch(cell):
             number = found["number"].replace(found["mark"] or "\0", "").replace(decimal, ".")
             plain[cell], amounts[cell] = found["before"] + number + found["after"], number
     if hard and len(amounts) == len(hard) and not any(map(CODE.fullmatch, hard)):
