@@ -130,10 +130,10 @@ class IntervalHead(Stateful, Regressor):
     >>> from sklearn.ensemble import RandomForestRegressor
     >>> data = load_dataset("pp")
     >>> forest = RandomForestRegressor(20, random_state=0)
-    >>> head = IntervalHead(forest).fit_calibrate(data.X[:200], data.y[:200])
-    >>> lower, upper = head.predict_interval(data.X[200:], coverage=[0.8, 0.9])
+    >>> head = IntervalHead(forest).fit_calibrate(data.X[:400], data.y[:400])
+    >>> lower, upper = head.predict_interval(data.X[400:], coverage=[0.8, 0.9])
     >>> lower.shape
-    (9368, 2)
+    (9168, 2)
     """
 
     def __init__(

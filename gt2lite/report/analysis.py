@@ -14,6 +14,7 @@ import pandas as pd
 from scipy.stats import betabinom, chatterjeexi
 from sklearn.ensemble import HistGradientBoostingRegressor
 
+from gt2lite._progress import progress_bar
 from gt2lite._threads import one_blas_thread
 from gt2lite._validation import Array, IntArray, whole
 from gt2lite.adaptive import measure_drift
@@ -174,7 +175,8 @@ def analyse(table: Frame, request: Request, log: Callable[[str], None], verbose:
         warnings.simplefilter("ignore")  # what is unusual about rows is in `flags`
         found.accuracies = _compare(found, parts, trees)
         log(f"computing the importance of {len(columns.used)} columns ...")
-        found.importance = measure_importance(regressor.predict, X_test, y, columns, request.seed)
+        predict, seed = regressor.predict, request.seed
+        found.importance = measure_importance(predict, X_test, y, columns, seed, verbose)
     by: dict[str, Any] = {"prediction": found.predictions["prediction"].to_numpy()}
     for name, _ in found.importance[:2]:
         kind = next(column.kind for column in columns.used if column.name == name)
@@ -431,6 +433,7 @@ def measure_importance(
     y: Array,
     columns: Columns,
     seed: int,
+    verbose: bool = False,
 ) -> list[tuple[str, float]]:
     """Return by how many percent the error grows if a column is shuffled, the most first.
 
@@ -444,13 +447,16 @@ def measure_importance(
     rows = rng.permutation(len(X))[:n_rows]
     X, y = X.iloc[rows], y[rows]
     base, result = rmse(y, predict(X)), []
-    for name, place in places.items():
-        growth = []
-        for _ in range(repeats):
-            shuffled = X.copy()
-            shuffled.iloc[:, place] = X.iloc[rng.permutation(len(X)), place].to_numpy()
-            growth.append(rmse(y, predict(shuffled)) - base)
-        result.append((name, 100 * float(np.mean(growth)) / base if base > 0 else 0.0))
+    show = None if verbose else False
+    with progress_bar(len(places), "importance", "column", show=show) as done:
+        for name, place in places.items():
+            growth = []
+            for _ in range(repeats):
+                shuffled = X.copy()
+                shuffled.iloc[:, place] = X.iloc[rng.permutation(len(X)), place].to_numpy()
+                growth.append(rmse(y, predict(shuffled)) - base)
+            result.append((name, 100 * float(np.mean(growth)) / base if base > 0 else 0.0))
+            done(name)
     return sorted(result, key=lambda item: -item[1])
 
 

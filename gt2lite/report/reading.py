@@ -12,17 +12,27 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import itertools
 import os
 import re
+import zlib
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from gt2lite.columns import CODE, SOFT_MARKS, Frame, TableError, as_text, is_textual, unique
+from gt2lite.columns import (
+    CODE,
+    SOFT_MARKS,
+    Frame,
+    TableError,
+    as_numbers,
+    as_text,
+    is_textual,
+    unique,
+)
 
 SEPARATORS = ("\t", "|", ";", ",")  # the rarest in text first
 MOST_BYTES = 2**28  # of the text of a file, uncompressed: 256 MB
@@ -32,10 +42,10 @@ _EXCEL = (".xlsx", ".xlsm")
 _PARQUET = (".parquet", ".pq")
 _LOOKED_AT, _LOOKED_INTO = 1_000, 1_000_000  # lines, and characters
 _NAMES_OF_SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar", " ": "space"}
-MISSING = {
+MISSING = [
     *("", "?", "-", "--", ".", "NA", "N/A", "n/a", "n.a.", "N.A.", "na", "#N/A", "#NA", "<NA>"),
     *("NaN", "nan", "-nan", "NULL", "null", "k.A."),
-}
+]
 
 _EXPONENT = r"(?:[eE][-+]?\d+)?"
 _CELL = {  # numbers by decimal mark, also with a mark between groups of three digits
@@ -47,7 +57,6 @@ _CELL = {  # numbers by decimal mark, also with a mark between groups of three d
     )
     for decimal, group in ((".", ","), (",", "."))
 }
-_PLAIN = re.compile(r"-?\d+(?:\.\d+)?", re.ASCII)
 _NAMES_OF_MARKS = {".": "point", ",": "comma"}
 
 
@@ -72,18 +81,20 @@ def read(table: Any, column: str | None = None, sheet: str | None = None) -> Tab
     >>> read(pd.DataFrame({"size": [1, 2]})).notes
     ['A data frame of 2 rows and 1 columns.']
     """
-    name = "table"
+    is_csv = False
     if isinstance(table, (str, os.PathLike)):
         name = Path(table).name
+        is_csv = Path(table).suffix.lower() not in (*_EXCEL, *_PARQUET)
         frame, notes = _read_file(Path(table), column, sheet)
         frame.index = pd.RangeIndex(1, len(frame) + 1)
     else:
-        frame = table.to_pandas() if hasattr(table, "to_pandas") else table
-        if not isinstance(frame, pd.DataFrame):
+        if not isinstance(table, pd.DataFrame) and hasattr(table, "to_pandas"):
+            table = table.to_pandas()
+        if not isinstance(table, pd.DataFrame):
             raise TableError(
                 f"table must be the path of a file or a data frame, got {type(table).__name__}"
             )
-        frame, notes = _translate(frame, "A data frame")
+        frame, notes, name = table.copy(), ["A data frame"], "table"
     if frame.shape[1] > MOST_COLUMNS:
         raise TableError(
             f"{name} has {frame.shape[1]:,} columns, more than {MOST_COLUMNS:,}: select some"
@@ -93,6 +104,9 @@ def read(table: Any, column: str | None = None, sheet: str | None = None) -> Tab
     if frame.index.has_duplicates:
         frame.index = pd.RangeIndex(1, len(frame) + 1)
         notes.append("Its index has duplicates, so rows are counted from 1.")
+    if not is_csv:
+        frame, unfit = _translate(frame)
+        notes += unfit
     return Table(frame, name, notes)
 
 
@@ -100,28 +114,38 @@ def _read_file(path: Path, column: str | None, sheet: str | None) -> tuple[Frame
     """Return the table in a file, and notes, of which `read` completes the first."""
     if not path.is_file():
         raise TableError(f"there is no file {str(path)!r}: check name and folder")
-    suffix, is_gzip = path.suffix.lower(), path.suffix.lower() == ".gz"
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    last = suffixes[-1] if suffixes else ""
+    if last in (*_EXCEL, *_PARQUET):
+        try:
+            if last in _PARQUET:
+                return pd.read_parquet(path), ["A Parquet file"]
+            # cells as they are: pandas would turn the text "01067" into a number
+            cells = {"dtype": object, "keep_default_na": False, "na_values": MISSING}
+            sheets = pd.read_excel(path, sheet_name=None, **cells)
+            sheets = {name: frame.infer_objects() for name, frame in sheets.items()}
+        except ImportError as error:
+            needed = "openpyxl" if last in _EXCEL else "pyarrow"
+            raise TableError(
+                f"{path.name} needs {needed}, which is not installed: pip install {needed}, "
+                "or save the table as CSV"
+            ) from error
+        except Exception as error:
+            raise TableError(f"{path.name} cannot be read: {error}") from error
+        return _choose_sheet(sheets, path, column, sheet)
+    is_gzip = last == ".gz"
     if is_gzip:
-        suffix = Path(path.stem).suffix.lower() or ".csv"
-    if suffix not in (*_TEXT_FILES, *_EXCEL, *_PARQUET):
+        last = suffixes[-2] if len(suffixes) > 1 else ".csv"
+    if last not in _TEXT_FILES:
         raise TableError(
-            f"{path.name}: files that end in {suffix or 'nothing'} are not read; save the table as "
+            f"{path.name}: files that end in {last or 'nothing'} are not read; save the table as "
             "CSV (.csv), Excel (.xlsx) or Parquet (.parquet)"
         )
     try:
-        if suffix in _PARQUET:
-            return _translate(pd.read_parquet(path), "A Parquet file")
-        if suffix in _EXCEL:
-            # cells as they are: pandas would turn the text "01067" into a number
-            cells = {"dtype": object, "keep_default_na": False, "na_values": list(MISSING)}
-            content: Any = pd.read_excel(path, sheet_name=None, **cells)
-        else:
-            with gzip.open(path) if is_gzip else path.open("rb") as file:
-                content = file.read(MOST_BYTES + 1)
-    except Exception as error:  # damaged, or openpyxl or pyarrow is not installed
+        with gzip.open(path) if is_gzip else path.open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+    except (OSError, EOFError, zlib.error) as error:
         raise TableError(f"{path.name} cannot be read: {error}") from error
-    if suffix in _EXCEL:
-        return _choose_sheet(content, path, column, sheet)
     if len(content) > MOST_BYTES:
         raise TableError(
             f"{path.name} has more than {MOST_BYTES // 2**20} MB of text: keep fewer rows"
@@ -137,17 +161,14 @@ def _choose_sheet(
         raise TableError(f"sheet: {path.name} has no {sheet!r}, but {', '.join(map(repr, sheets))}")
     having = [name for name in sheets if column in [str(c).strip() for c in sheets[name]]]
     chosen = sheet or (having or list(sheets))[0]
-    frame, notes = _translate(sheets[chosen].infer_objects(), "An Excel file")
     others = [repr(name) for name in sheets if name != chosen]
+    notes = ["An Excel file"]
     if others:
-        notes.insert(1, f"Sheet {chosen!r} was read, not {', '.join(others)}.")
-    return frame, notes
+        notes.append(f"Sheet {chosen!r} was read, not {', '.join(others)}.")
+    return sheets[chosen], notes
 
 
 # ------------------------------------------------------------------- CSV
-
-
-Rows = list[tuple[int, list[str]]]  # lines of a file, by number, as cells
 
 
 def read_csv(content: bytes, name: str = "the file") -> tuple[Frame, list[str]]:
@@ -166,43 +187,54 @@ def read_csv(content: bytes, name: str = "the file") -> tuple[Frame, list[str]]:
         sample.pop()  # it is cut
     sample = [line for line in sample if line.strip()][:_LOOKED_AT]
     separator, width = _separator(sample)
+    if width > MOST_COLUMNS:
+        raise TableError(f"{name} has {width:,} columns, more than {MOST_COLUMNS:,}: select some")
     try:
-        reader = _reader(io.StringIO(text, newline="\n"), separator)
-        rows = [(reader.line_num, row) for row in reader if len(row) > 1 or any(row)]
-    except csv.Error as error:
+        decimal, doubt = _decimal(_parse(sample, separator), separator)
+        quoted = all(line.startswith('"') for line in sample)
+        layout = _lay_out(text, separator, width, quoted, name)
+        frame = pd.read_csv(
+            layout.rows,
+            sep=separator,
+            decimal=decimal,
+            header=None,
+            names=range(width),
+            index_col=False,
+            dtype=dict.fromkeys(layout.codes, str),
+            keep_default_na=False,
+            na_values=MISSING,
+            low_memory=False,
+        )
+    except (csv.Error, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         raise TableError(
             f"{name} does not read as a table with the separator {separator!r}: {error}"
         ) from error
-    decimal, doubt = _decimal([row for _, row in rows[:_LOOKED_AT]], separator)
-    may_lack_name = separator != "," or all(line.startswith('"') for line in sample)
-    names, rows, repairs = _lay_out(rows, width, may_lack_name, name)
+    if len(frame) != layout.n_rows:
+        raise TableError(f"{name} has {layout.n_rows:,} rows, and {len(frame):,} were read")
+    frame.columns = unique(layout.names or [f"column {i}" for i in range(1, width + 1)])
+    frame, unfit = _translate(frame, decimal)
     notes = [
         "A CSV file",
         f"Separator: {_NAMES_OF_SEPARATORS[separator]}; decimal {_NAMES_OF_MARKS[decimal]}; "
         f"encoding {encoding}; "
-        + ("names in the first line." if names else "no names: columns are counted from 1."),
-        *repairs,
-        *doubt,
+        + ("names in the first line." if layout.names else "no names: columns are counted from 1."),
     ]
-    names = [cell.strip() or f"Unnamed: {j}" for j, cell in enumerate(names)]
-    columns = {}
-    for j, column in enumerate(unique(names or [f"column {i}" for i in range(1, width + 1)])):
-        columns[column], unfit = _read_cells(column, [row[j].strip() for _, row in rows], decimal)
-        notes += unfit
-    return pd.DataFrame(columns), notes
+    return frame, [*notes, *layout.repairs, *doubt, *unfit]
 
 
 def _decode(content: bytes) -> tuple[str, str]:
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         return content.decode("utf-16", errors="replace"), "UTF-16"
-    try:
-        return content.decode("utf-8-sig"), "UTF-8"
-    except UnicodeDecodeError:
-        return content.decode("cp1252", errors="replace"), "Windows-1252"
+    for encoding, shown in (("utf-8-sig", "UTF-8"), ("cp1252", "Windows-1252")):
+        try:
+            return content.decode(encoding), shown
+        except UnicodeDecodeError:
+            continue
+    return content.decode("latin-1"), "Latin-1"
 
 
-def _reader(lines: Any, separator: str) -> Any:
-    return csv.reader(lines, delimiter=separator, skipinitialspace=True)
+def _parse(lines: Any, separator: str) -> list[list[str]]:
+    return list(csv.reader(lines, delimiter=separator, skipinitialspace=True))
 
 
 def _separator(lines: list[str]) -> tuple[str, int]:
@@ -217,7 +249,7 @@ def _separator(lines: list[str]) -> tuple[str, int]:
     def agreement(separator: str) -> tuple[int, int, float, int]:
         """Return how many lines agree, their cells, numbers in a line, and the first such line."""
         try:
-            rows = list(_reader(lines, separator))
+            rows = _parse(lines, separator)
         except csv.Error:  # a line without this separator may be longer than a cell may be
             return 0, 1, 0, 0
         counts = Counter(len(row) for row in rows if len(row) > 1)
@@ -235,62 +267,86 @@ def _separator(lines: list[str]) -> tuple[str, int]:
     return best, found[best][1]
 
 
-def _lay_out(
-    rows: Rows, width: int, may_lack_name: bool, name: str
-) -> tuple[list[str], Rows, list[str]]:
-    """Return the names of columns, none without a header, the rows below, and repairs in words.
+class _Layout(NamedTuple):
+    rows: Any  # a stream of the rows below the header, all of the same number of cells
+    n_rows: int
+    names: list[str]  # of columns; none without a header
+    codes: list[int]  # columns that have digits with leading zeros
+    repairs: list[str]  # in words
 
-    Empty cells beyond the last column are ignored. A header that lacks the name of the first
-    column, as R writes it, gets one if it `may_lack_name`: among unquoted cells between commas,
-    the additional one may come from a decimal comma.
+
+def _lay_out(text: str, separator: str, width: int, quoted: bool, name: str) -> _Layout:
+    """Return the rows of a table, all of which have `width` cells, and the names of columns.
+
+    Empty cells beyond the last column are ignored, and a header that lacks the name of the first
+    column, as R writes it, gets one: if commas separate, only in a file where all lines are
+    `quoted`, since they may be decimal commas.
 
     Raises:
         TableError: a row has too few or too many cells.
     """
-    start = next((i for i, (_, row) in enumerate(rows) if len(row) >= width and any(row)), None)
-    if start is None:
+    stream = io.StringIO(text, newline="\n")
+    reader = csv.reader(stream, delimiter=separator, skipinitialspace=True)
+    rows = ((reader.line_num, row) for row in reader if len(row) > 1 or any(row))
+    above: list[tuple[int, list[str]]] = []  # lines above the first one of full width
+    for place, first in rows:
+        if len(first) >= width and any(first):
+            break
+        if any(first):
+            above.append((place, first))
+    else:
         raise TableError(f"{name} has no line with {width} cells")
-    above = [(line, row) for line, row in rows[:start] if any(row)]
-    place, first = rows[start]
-    names: list[str] = []
-    if _has_header([row for _, row in rows[start : start + 200]]):
-        start, names = start + 1, first[:width]
+    some = list(itertools.islice(rows, 200))
+    names, repairs = [], []
+    short = False  # whether the header may lack a name
+    if _has_header([first, *(row for _, row in some)]):
+        names = first[:width]
         if any(first[width:]):
             raise TableError(
                 f"{name}, line {place}: {len(first)} names, and most lines have {width} cells"
             )
-    rows = rows[start:]
-    for line, row in rows:
+    else:
+        some.insert(0, (place, first))
+        short = bool(above) and len(above[-1][1]) == width - 1
+        short = short and above[-1][0] == place - 1  # a title may have a blank line below
+        short = short and not any(map(_is_number, above[-1][1]))
+    codes: set[int] = set()
+    n_rows, n_long, last_empty = 0, 0, True
+    clean = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="")
+    writer = csv.writer(clean, delimiter=separator, lineterminator="\n")
+    for line, row in itertools.chain(some, rows):
         if len(row) < width or any(row[width:]):
             raise TableError(
                 f"{name}, line {line}: {len(row)} cells, and the table has {width} columns; the "
                 "line is cut, or a cell with a separator lacks quotes"
             )
-    repairs = []
-    if not names and above:  # just above may be a header that lacks a name
-        line, last = above[-1]
-        if line == place - 1 and len(last) == width - 1 and not any(map(_is_number, last)):
-            above.pop()
-            if not any(row[width - 1] for _, row in rows):
-                names = [*last, ""]
-                repairs.append("Every line ends with a separator.")
-            elif may_lack_name:
-                names = ["row name", *last]
-                repairs.append(
-                    "The header has one name less than there are columns: the first is called "
-                    "'row name'."
-                )
-            else:
-                raise TableError(
-                    f"{name}, line {line}: the header has {width - 1} names, and the table has "
-                    f"{width} columns; if numbers have a decimal comma, separate cells by "
-                    "semicolons"
-                )
+        n_rows, n_long = n_rows + 1, n_long + (len(row) > width)
+        last_empty = last_empty and not row[width - 1]
+        codes.update(j for j, c in enumerate(row[:width]) if c[:1] == "0" and CODE.fullmatch(c))
+        writer.writerow(row[:width])
+    clean.seek(0)
+    if short:
+        place, found = above.pop()
+        if last_empty:
+            names = [*found, ""]
+            repairs.append("Every line ends with a separator.")
+        elif separator != "," or quoted:
+            names = ["row name", *found]
+            repairs.append(
+                "The header has one name less than there are columns: the first is called "
+                "'row name'."
+            )
+        else:
+            raise TableError(
+                f"{name}, line {place}: the header has {width - 1} names, and the table has "
+                f"{width} columns; if numbers have a decimal comma, separate cells by semicolons"
+            )
     if above:
         repairs.append(f"{len(above)} line(s) above the table were left out.")
-    if n_long := sum(len(row) > width for _, row in rows):
+    if n_long:
         repairs.append(f"Empty cells beyond the last column were ignored in {n_long:,} line(s).")
-    return names, rows, repairs
+    names = [cell.strip() or f"Unnamed: {j}" for j, cell in enumerate(names)]
+    return _Layout(clean, n_rows, names, sorted(codes), repairs)
 
 
 def _is_number(cell: str) -> bool:
@@ -337,54 +393,49 @@ def _decimal(rows: list[list[str]], separator: str) -> tuple[str, list[str]]:
     return decimal, [f"Marks as in {shown!r} were read {meaning}: no cell of the table decides it."]
 
 
-def _translate(frame: Frame, kind: str) -> tuple[Frame, list[str]]:
-    """Return a frame whose text columns are read like those of a file, and notes."""
-    texts = {
-        name: as_text(frame[name]).tolist()
-        for name in frame
-        if is_textual(frame[name]) and not isinstance(frame[name].dtype, pd.CategoricalDtype)
-    }
-    some = [[cell for cell in cells[:_LOOKED_AT] if cell] for cells in texts.values()]
-    decimal, notes = _decimal(some, "")
-    result = frame.copy()
-    for name, cells in texts.items():
-        values, unfit = _read_cells(name, cells, decimal)
-        result[name] = values.set_axis(frame.index)
-        notes += unfit
-    return result, [kind, *notes]
+def _translate(frame: Frame, decimal: str | None = None) -> tuple[Frame, list[str]]:
+    """Return a frame whose text columns have numbers with decimal points, and notes.
 
-
-def _read_cells(name: str, cells: Sequence[str | None], decimal: str) -> tuple[Any, list[str]]:
-    """Return a column as a series, its numbers with decimal points, and a note.
+    Without a decimal mark it is found from the text columns.
 
     A column of nothing but numbers becomes numeric. Digits with leading zeros are codes and stay
     text. Among numbers, those of the other dialect are missing: nothing is guessed.
     """
+    names = [name for name in frame if is_textual(frame[name])]
+    names = [name for name in names if not isinstance(frame[name].dtype, pd.CategoricalDtype)]
+    notes: list[str] = []
+    if decimal is None:
+        some = frame[names].iloc[:_LOOKED_AT].map(str).to_numpy().tolist()
+        decimal, notes = _decimal(some, "")
     pattern, other = _CELL[decimal], _CELL["," if decimal == "." else "."]
-    known = {cell for cell in cells if cell is not None and cell not in MISSING}
-    hard = {cell for cell in known if cell.lower() not in SOFT_MARKS}
-    plain, amounts = {}, {}  # numbers with their currency or percent sign, and without
-    for cell in hard:
-        if decimal == "." and _PLAIN.fullmatch(cell):  # most cells: it is faster
-            plain[cell] = amounts[cell] = cell
-        elif found := pattern.fullmatch(cell):
-            number = found["number"].replace(found["mark"] or "\0", "").replace(decimal, ".")
-            plain[cell], amounts[cell] = found["before"] + number + found["after"], number
-    if hard and len(amounts) == len(hard) and not any(map(CODE.fullmatch, hard)):
-        return pd.to_numeric(
-            pd.Series([amounts.get(cell or "") for cell in cells], dtype=object)
-        ), []
-    notes = []
-    foreign = {cell for cell in hard - plain.keys() if other.fullmatch(cell)}
-    n_foreign, n_plain, n_hard = (
-        sum(cell in group for cell in cells) for group in (foreign, plain, hard)
-    )
-    if n_foreign and 2 * (n_plain + n_foreign) > n_hard:
-        known -= foreign
-        shown = next(cell for cell in cells if cell in foreign)
-        notes.append(
-            f"Column {name!r}: {n_foreign:,} value(s) such as {shown!r} do not fit a decimal "
-            f"{_NAMES_OF_MARKS[decimal]} and count as missing."
-        )
-    values = [plain.get(cell, cell) if cell in known else None for cell in cells]
-    return pd.Series(values, dtype=object), notes
+
+    def plain(cell: Any) -> str | None:
+        found = None if cell is None else pattern.fullmatch(cell)
+        if found is None:
+            return None
+        number = found["number"].replace(found["mark"] or "\0", "").replace(decimal, ".")
+        return found["before"] + number + found["after"]
+
+    result = frame.copy()
+    for name in names:
+        cells = as_text(frame[name])
+        cells = cells.where(~cells.isin(MISSING), None)
+        numbers = cells.map(plain).astype(object)
+        numbers = numbers.where(numbers.notna(), None)
+        hard = cells[cells.notna() & ~cells.str.lower().isin(SOFT_MARKS)]
+        share = numbers[hard.index].notna().mean() if len(hard) else 0.0
+        coded = hard.map(lambda cell: CODE.fullmatch(cell) is not None).any()
+        if share == 1 and not coded:
+            result[name] = as_numbers(numbers)
+            continue
+        cells = cells.where(numbers.isna(), numbers)
+        foreign = hard[numbers[hard.index].isna()]
+        foreign = foreign[foreign.map(lambda cell: other.fullmatch(cell) is not None)]
+        if len(foreign) and 2 * (share * len(hard) + len(foreign)) > len(hard):
+            cells[foreign.index] = None
+            notes.append(
+                f"Column {name!r}: {len(foreign):,} value(s) such as {foreign.iloc[0]!r} do not "
+                f"fit a decimal {_NAMES_OF_MARKS[decimal]} and count as missing."
+            )
+        result[name] = cells
+    return result, notes

@@ -15,7 +15,9 @@ EXPECTED = pd.DataFrame({"größe": [1.5, 2.5], "art": ["ä", "b"]})
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1", "utf-16"])
-@pytest.mark.parametrize(("separator", "decimal"), [(";", ","), ("|", ".")])
+@pytest.mark.parametrize(
+    ("separator", "decimal"), [(",", "."), (";", ","), ("\t", ","), ("|", ".")]
+)
 def test_any_dialect_gives_the_same_table(encoding, separator, decimal):
     rows = [["größe", "art"], [f"1{decimal}5", "ä"], [f"2{decimal}5", "b"]]
     text = "\n".join(separator.join(row) for row in rows)
@@ -30,8 +32,6 @@ def test_any_dialect_gives_the_same_table(encoding, separator, decimal):
         (b"1,2.5\n3,4.5\n5,6\n", {"column 1": [1, 3, 5], "column 2": [2.5, 4.5, 6]}, "no names"),
         (b"Report of May\n\na;b\n1;2\n3;4\n5;6\n", {"a": [1, 3, 5], "b": [2, 4, 6]}, "1 line"),
         (b"a\n1\n2\n", {"a": [1, 2]}, "Separator"),
-        (b"a b\n1 2\n3 4\n", {"a": [1, 3], "b": [2, 4]}, "space"),
-        (b"N,1\nS,2\nW,3\n", {"column 1": [*"NSW"], "column 2": [1, 2, 3]}, "no names"),
         (b'a,b\n"x, y",1\n"z, w",2\n', {"a": ["x, y", "z, w"], "b": [1, 2]}, "comma"),
         (b"a,b\n1,?\n2,3\n", {"a": [1, 2], "b": [None, 3]}, "comma"),
         (b"1,5;2,5\n3,5;4,5\n", {"column 1": [1.5, 3.5], "column 2": [2.5, 4.5]}, "semicolon"),
@@ -43,6 +43,15 @@ def test_headers_other_lines_quotes_and_gaps_are_recognised(content, expected, n
     frame, notes = read_csv(content)
     pd.testing.assert_frame_equal(frame, pd.DataFrame(expected), check_dtype=False)
     assert any(note in line for line in notes)
+
+
+def test_excel_and_gzip_give_the_same(tmp_path):
+    frame = pd.DataFrame({"a": [1.5, None], "b": ["x", "y"], "zip": ["01067", "10115"]})
+    frame.to_excel(tmp_path / "t.xlsx", index=False)
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(frame.to_csv(index=False).encode()))
+    for name in ("t.xlsx", "t.csv.gz"):
+        found = read(tmp_path / name).frame
+        pd.testing.assert_frame_equal(found.reset_index(drop=True), frame, check_dtype=False)
 
 
 def test_rows_of_a_file_are_counted_from_1_and_names_are_unique(tmp_path):
@@ -58,17 +67,13 @@ def test_rows_of_a_file_are_counted_from_1_and_names_are_unique(tmp_path):
     [
         ("absent.csv", None, "no file"),
         ("t.csv", b"  \n", "empty"),
-        ("t.csv", b"a" * 2001, "more than"),
-        ("t.csv", b"a,b,c\n1,2,3\n", "3 columns, more than 2"),
         ("t.docx", b"x", "CSV"),
         ("t.xlsx", b"x", "cannot be read"),
     ],
 )
-def test_what_cannot_be_read_is_refused(tmp_path, name, content, match, monkeypatch):
+def test_what_cannot_be_read_is_refused(tmp_path, name, content, match):
     if content is not None:
         (tmp_path / name).write_bytes(content)
-    monkeypatch.setattr(reading, "MOST_BYTES", 2000)
-    monkeypatch.setattr(reading, "MOST_COLUMNS", 2)
     with pytest.raises(TableError, match=match):
         read(tmp_path / name)
     with pytest.raises(TableError, match="table"):
@@ -126,6 +131,7 @@ def test_no_cell_moves_to_another_column(content, note):
         ("id,price\n1,2,50\n2,3,70\n3,4,80\n", "decimal comma"),
         ('a,b\nx,1\n"y,2\nz,3\n', "line"),
         ("a,b\n1,2\n" + "x" * 200_000 + ",5\n", "131072"),
+        (",".join(f"c{i}" for i in range(12_001)) + "\n", "12,001 columns"),
         ('x;y;z\n1,5;"a;b";2,5\n1,5;"a;b";2,5;1\n1,5;"a;b";2,5\n', "line 3: 4 cells"),
     ],
 )
@@ -141,7 +147,6 @@ def test_damaged_and_huge_gzip_files_are_refused(tmp_path, monkeypatch):
         with pytest.raises(TableError, match=r"t\.csv\.gz cannot be read"):
             read(tmp_path / "t.csv.gz")
     (tmp_path / "t.csv.gz").write_bytes(good)
-    assert read(tmp_path / "t.csv.gz").frame.shape == (1000, 2)
     monkeypatch.setattr(reading, "MOST_BYTES", 2000)
     with pytest.raises(TableError, match="MB of text"):
         read(tmp_path / "t.csv.gz")
@@ -151,11 +156,9 @@ def test_the_sheet_with_the_target_is_read(tmp_path):
     path = tmp_path / "t.xlsx"
     with pd.ExcelWriter(path) as file:
         pd.DataFrame({"x": ["see below"]}).to_excel(file, sheet_name="Notes", index=False)
-        frame = pd.DataFrame({"y": [1.5, None], "b": ["x", "y"], "zip": ["01067", "10115"]})
-        frame.to_excel(file, sheet_name="Data", index=False)
+        pd.DataFrame({"y": [1, 2]}).to_excel(file, sheet_name="Data", index=False)
     found = read(path, "y")
-    pd.testing.assert_frame_equal(found.frame.reset_index(drop=True), frame, check_dtype=False)
-    assert "Sheet 'Data' was read, not 'Notes'" in found.notes[1]
+    assert list(found.frame) == ["y"] and "Sheet 'Data' was read, not 'Notes'" in found.notes[1]
     assert list(read(path, "y", sheet="Notes").frame) == ["x"]
     with pytest.raises(TableError, match="'Notes', 'Data'"):
         read(path, sheet="other")
