@@ -24,7 +24,6 @@ PARTS = {
     "planes": [("planes.py", "reduce_planes")],
     "backward": [("planes.py", "pull_back_planes")],
     "loss": [("losses.py", "gradient")],
-    "constraints": [("gradient.py", "_constrain"), ("gradient.py", "_pull_back_constraints")],
     "Adam": [("training.py", "update")],
 }
 

@@ -270,13 +270,14 @@ def split_rows(frame: Frame, request: Request) -> tuple[Sets, list[str]]:
         note = f"Rows in the order of {request.time!r}: the earliest train, the latest test."
     elif request.groups is not None:
         labels = as_labels(frame[request.groups])
-        parts = group_parts(labels, sizes, rng)
-        n_train, n_calibration, n_test = (len(set(labels[rows])) for rows in parts)
-        if (n_groups := len(set(labels))) < FEWEST_GROUPS or min(map(len, parts)) < 10:
+        n_groups = len(set(labels))
+        parts = group_parts(labels, sizes, rng) if n_groups >= FEWEST_GROUPS else []
+        if not parts or min(map(len, parts)) < 10:
             raise TableError(
                 f"groups: column {request.groups!r} has {n_groups} groups, too few or too large "
                 f"for three sets: it takes {FEWEST_GROUPS}, and 10 rows in each; leave --groups out"
             )
+        n_train, n_calibration, n_test = (len(set(labels[rows])) for rows in parts)
         note = (
             f"Whole groups of {request.groups!r} stay together: {n_train} train, {n_calibration} "
             f"calibrate and {n_test} test."
