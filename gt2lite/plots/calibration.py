@@ -12,7 +12,6 @@ from gt2lite.memberships import ALPHA_0
 from gt2lite.plots.style import (
     BAND,
     BLACK,
-    BLUE,
     COLORS,
     GREEN,
     GREY,
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 PLANE, COVERAGE = r"plane $\alpha$", "coverage of the calibration set (%)"
-STAGES = {"trained planes": BLUE, "planes beyond": GREEN, "margin": ORANGE}  # of a nested family
 
 
 def interval_bands(

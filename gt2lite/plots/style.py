@@ -52,7 +52,6 @@ STYLE: dict[Any, Any] = {
 # The looks of the first, the second, ... series of a figure. Colour never stands alone: a mark
 # or a line goes with it.
 COLORS = (BLUE, ORANGE, GREEN, PURPLE, SKY)
-STRONG = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY)  # for thin lines: the first two stand out
 MARKS = "os^Dv"
 LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 FADE = LinearSegmentedColormap.from_list("gt2lite", ["#ffffff", SKY, BLUE])
