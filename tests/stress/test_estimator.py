@@ -35,7 +35,7 @@ def test_answers_are_sound_and_units_of_a_power_of_two_change_no_digit(seed, set
     X, y = draw_data(seed)
     asked = draw_question(seed, len(y))
     plain, _ = ask(X, y, settings, asked)
-    check(plain, asked)
+    check(plain, asked, y)
     check_coverage(plain, asked, y)
     check_scale(plain, y)
     odd, _ = ask(np.ldexp(X, a), np.ldexp(y, b), settings, asked)
@@ -66,7 +66,7 @@ def test_extreme_numbers_are_answered_in_scale_or_refused_by_name(tmp_path_facto
         if within or not (" of X " in str(error) or str(error).startswith("y ")):
             raise
         return
-    check(answer, asked)
+    check(answer, asked, y)
     check_scale(answer, y)
     check_coverage(answer, asked, y)
     path = tmp_path_factory.mktemp("model") / "model.json"
@@ -87,7 +87,7 @@ def test_far_rows_are_answered_or_refused_by_name(seed, settings, power):
         if "X" not in str(error) or away.max() < 1e149:
             raise
         return
-    check(answer, asked)
+    check(answer, asked, y)
 
 
 @given(seeds, SETTINGS, st.integers(0, 4))
@@ -107,7 +107,7 @@ def test_degenerate_data_are_answered(seed, settings, how):
         X = np.repeat(X[:1], len(y), axis=0)
     asked = draw_question(seed, len(y))
     answer, _ = ask(X, y, settings, asked)
-    check(answer, asked)
+    check(answer, asked, y)
     check_coverage(answer, asked, y)
     check_scale(answer, y)
 
