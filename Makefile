@@ -96,7 +96,7 @@ lint: $(VENV)/.stamp ## Check style, formatting, clean notebooks, workflows
 type: $(VENV)/.stamp ## Check types
 	@$(PY) -m mypy
 
-bench: $(VENV)/.bench ## Run every benchmark (installs JAX and PyTorch: see CONTRIBUTING.md)
+bench: $(VENV)/.bench ## Run every benchmark (installs JAX and PyTorch)
 	@set -e; for script in benchmarks/[!_]*.py; do \
 	  [ -e "$$script" ] || { echo 'There are no benchmarks yet.'; break; }; \
 	  echo "== $$script"; $(PY) "$$script"; done
