@@ -540,7 +540,6 @@ class Calibration:
     sides: str = "both"  # one cut for both bounds, or one for "each"
     tails: tuple[float, float] = EQUAL_TAILS  # of the misses, with sides="each"
     small_groups: str = "raise"  # or "pool", see `GroupCalibrator`
-    interval: Interval | None = None  # of the calibration set, if new levels may evaluate it again
     _groups: dict[Label | None, IntArray]  # once `fit` is done: the samples of each group
     _scores: Scores  # of all samples
 
@@ -797,7 +796,7 @@ class Calibration:
         """Return what was learned."""
         return self._scores.arrays()
 
-    def _read(self, arrays: Arrays, interval: Interval | None) -> int:
+    def _read(self, arrays: Arrays) -> int:
         """Undo `_arrays`, and return the number of samples."""
         self._scores = Scores.from_arrays(arrays)
         return len(self._scores)
@@ -984,7 +983,15 @@ FINEST_STEP = 1e-3
 
 
 class _PlaneCalibrator(Calibration):
-    """A calibrator that evaluates whole planes, each of them only once."""
+    """A calibrator that evaluates whole planes, each of them only once.
+
+    A stored one has the critical plane of each sample in place of the system and the samples: a
+    plane covers those whose critical plane is at least as high.
+    """
+
+    _interval: Interval | None  # of the calibration set; None if restored
+    _y: Array
+    _critical: Array  # if restored
 
     def coverage(self, alpha: float) -> float:
         """Return the share of the calibration set that the plane `alpha` covers."""
@@ -998,8 +1005,7 @@ class _PlaneCalibrator(Calibration):
         return len(self._seen)
 
     def _learn(self, interval: Interval, y: Array) -> None:
-        self.interval = interval
-        self._y = y.copy()
+        self._interval, self._y = interval, y.copy()
         self._seen: dict[float, int] = {}  # alpha: number of samples covered
         for alpha in self._planes():
             self._count(alpha)
@@ -1011,16 +1017,17 @@ class _PlaneCalibrator(Calibration):
     def _count(self, alpha: float) -> int:
         """Return how many samples a plane covers."""
         if alpha not in self._seen:
-            if self.interval is None:
-                raise RuntimeError(
-                    f"the plane {alpha} was not evaluated before this calibrator was stored: "
-                    "restore it with the intervals of its calibration set"
-                )
-            self._seen[alpha] = int(covers(self._y, *self.interval(alpha)).sum())
+            if self._interval is None:
+                # a bisection leaves 2**-40 of kappa: a sample on the edge of a plane is inside
+                kappa = kappa_of(np.maximum(self._critical, np.finfo(float).tiny))
+                covered = kappa <= kappa_of(alpha) + 2.0 ** (1 - HALVINGS)
+            else:
+                covered = covers(self._y, *self._interval(alpha))
+            self._seen[alpha] = int(covered.sum())
         return self._seen[alpha]
 
     def _phi(self, alpha: float) -> float:
-        return self._count(alpha) / self._y.size
+        return self._count(alpha) / self.n_samples
 
     def _find(self, coverage: Any, label: Label | None) -> tuple[Cuts, str]:
         cut = Cut(self._plane(self._level(coverage)))
@@ -1047,22 +1054,22 @@ class _PlaneCalibrator(Calibration):
         raise NotImplementedError
 
     def _arrays(self) -> dict[str, Array]:
-        seen = np.array(list(self._seen.items()), dtype=float)  # (planes, 2)
-        return {"y": self._y, "alpha": seen[:, 0], "n_covered": seen[:, 1]}
+        if self._interval is not None:
+            critical = critical_alpha(self._interval, self._y)
+        else:
+            critical = self._critical
+        return {"critical_alpha": critical, "alpha": np.array(list(self._seen))}
 
-    def _read(self, arrays: Arrays, interval: Interval | None) -> int:
-        alpha = vector("alpha", arrays["alpha"])
-        n_covered = vector("n_covered", arrays["n_covered"], alpha.size)
-        self.interval, self._y = interval, vector("y", arrays["y"])
-        order = np.argsort(alpha)
-        planes, counts = alpha[order], n_covered[order]
-        if planes[0] != ALPHA_0 or planes[-1] > 1 or not (np.diff(planes) > 0).all():
-            raise ValueError(f"alpha must hold planes from {ALPHA_0} to 1, each once")
-        possible = (counts == np.rint(counts)) & (counts >= 0) & (counts <= self._y.size)
-        if not possible.all() or (np.diff(counts) > 0).any():
-            raise ValueError(f"n_covered must hold falling counts of {self._y.size} samples")
-        self._seen = dict(zip(alpha.tolist(), map(int, n_covered), strict=True))
-        return self._y.size
+    def _read(self, arrays: Arrays) -> int:
+        self._critical = vector("critical_alpha", arrays["critical_alpha"])
+        seen = vector("alpha", arrays["alpha"])
+        for planes in (seen, self._critical[self._critical != 0]):
+            if not ((planes >= ALPHA_0) & (planes <= 1)).all():
+                raise ValueError(f"alpha and critical_alpha must hold planes from {ALPHA_0} to 1")
+        self._interval, self._seen = None, {}
+        for alpha in seen.tolist():
+            self._count(alpha)
+        return self._critical.size
 
 
 @dataclass(eq=False)
@@ -1247,20 +1254,13 @@ def make_calibrator(
     return CALIBRATORS[method](**options)
 
 
-def restore(meta: Meta, arrays: Arrays, interval: Interval | None = None) -> Calibration:
-    """Return the calibration that `get_state` described.
-
-    Args:
-        meta: the values, with kind and options of the calibrator.
-        arrays: the arrays.
-        interval: the intervals of the calibration set. `table` needs them for the
-            coverage of a new plane, `search` for a new level, the others never.
-    """
+def restore(meta: Meta, arrays: Arrays) -> Calibration:
+    """Return the calibration that `get_state` described: `meta` are values, `arrays` arrays."""
     kinds = CALIBRATORS | {"two-sided": TwoSidedCalibrator, "group": GroupCalibrator}
     kind = one_of("kind", meta["kind"], kinds)
     try:
         found, labels = kinds[kind](**meta["options"]), None
-        n = found._read(arrays, interval)
+        n = found._read(arrays)
         if found.by_group:
             names = read_groups(meta["labels"])
             labels = [names[int(code)] for code in vector("group", arrays["group"], n)]
