@@ -138,8 +138,7 @@ def test_drift_breaks_a_fixed_calibration_and_not_the_others(data, fitted):
     assert abs(adaptive - 0.9) <= streams[0].bound and abs(adaptive - 0.9) < 0.03
     assert 0.8 < rolling < 0.93
     found = measure_drift(fitted, X[late], y[late], rate=0.05)
-    assert (found.n_rows, found.fixed, found.adapted) == (400, fixed, adaptive)
-    assert found.level == streams[0].level and f"cover {fixed:.1%} of the 400" in str(found)
+    assert found == (fixed, adaptive, streams[0].level)
 
 
 @pytest.mark.parametrize(
