@@ -78,16 +78,10 @@ def test_a_batch_is_its_rows_one_after_the_other(data, fitted):
         assert_allclose(one.predict_interval(X), all_.predict_interval(X), rtol=1e-9)
 
 
-def alternating(lower, upper, point, turn=[0]):  # noqa: B006
-    turn[0] += 1
-    return point if turn[0] % 3 else 1e6
-
-
 TARGETS = {
     "far": lambda lower, upper, point: 1e6,
     "on the point": lambda lower, upper, point: point,  # that even the narrowest interval covers
     "contrary": lambda lower, upper, point: upper + 1e-6 if np.isfinite(upper) else point,
-    "alternating": alternating,
 }
 
 

@@ -95,16 +95,3 @@ def test_calibration_on_training_rows_is_found_out():
     tests = [rng.choice(np.arange(N, 2100), M, replace=False) for _ in range(50)]
     counts = [np.logical_and(*covered(reg, X, y, np.arange(N), t)).sum() for t in tests]
     assert difference(counts, LEVEL, N) < -FAR
-
-
-@pytest.mark.slow
-def test_the_exact_method_without_its_extra_rank_is_found_out():
-    X, y = draw(2600)
-    reg = one_system().fit(X[:600], y[:600])
-    X, y = X[600:], y[600:]
-    rng, counts = np.random.default_rng(5), []
-    for _ in range(100):
-        rows = rng.choice(len(y), 20 + M, replace=False)
-        inside = np.logical_and(*covered(reg, X, y, rows[:20], rows[20:], method="exact"))
-        counts.append(inside.sum())
-    assert difference(counts, LEVEL, 20) < -FAR
