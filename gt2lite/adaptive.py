@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from gt2lite._validation import Array, between, read_target, whole
 from gt2lite.calibration import (
     DEFAULT_COVERAGE,
+    OPEN,
     RANKED,
     CoverageError,
     Cut,
@@ -152,7 +153,7 @@ class AdaptiveIntervals:
                 return find_cuts(self._scores, level, how.method, how.sides, how.tails)
         except CoverageError:
             pass
-        return Cut(math.nan, math.inf), Cut(math.nan, math.inf)
+        return OPEN, OPEN
 
 
 def measure_drift(

@@ -391,13 +391,11 @@ def highest_level(n: int, out_of: int) -> float:
 RANKED = ("exact", "conformal")
 """The methods that calibrate by rank."""
 
-SIDES = ("both", "each")
-"""One plane for both bounds of an interval, or one for each."""
-
 EQUAL_TAILS = (0.5, 0.5)
 """The lower and the upper bound may miss equally often."""
 
-_OPEN = Cut(math.nan, math.inf)  # the open bound of a one-sided interval is infinite
+OPEN = Cut(math.nan, math.inf)
+"""An infinite bound."""
 
 
 def read_tails(tails: Any) -> tuple[Fraction, Fraction]:
@@ -406,17 +404,13 @@ def read_tails(tails: Any) -> tuple[Fraction, Fraction]:
     >>> read_tails((0.2, 0.8))
     (Fraction(1, 5), Fraction(4, 5))
     """
-    found = vector("tails", tails)
-    if found.size == 2:
-        below, above = (
-            plain_fraction(between("tails", float(share), 0, 1, closed=True)) for share in found
+    shares = [plain_fraction(share) for share in vector("tails", tails).tolist()]
+    if len(shares) != 2 or sum(shares) != 1 or min(shares) < 0:
+        raise ValueError(
+            "tails must be two shares that add up to 1, of the misses below and above, such as "
+            f"(0.2, 0.8), got {tails!r}"
         )
-        if below + above == 1:
-            return below, above
-    raise ValueError(
-        "tails must be two shares that add up to 1, of the misses below and above, such as "
-        f"(0.2, 0.8), got {tails!r}"
-    )
+    return shares[0], shares[1]
 
 
 def find_cuts(
@@ -446,7 +440,7 @@ def find_cuts(
 
 def _cut(scores: Scores, phi: Fraction, method: str, tail: Fraction) -> Cut:
     if tail == 0:
-        return _OPEN
+        return OPEN
     n = len(scores)
     k = rank(1 - tail * (1 - phi), n + (method == "conformal"))
     if k > n:
@@ -538,7 +532,7 @@ class Calibration:
 
     def __post_init__(self) -> None:
         one_of("method", self.method, RANKED)
-        one_of("sides", self.sides, SIDES)
+        one_of("sides", self.sides, ("both", "each"))
         one_of("small_groups", self.small_groups, ("raise", "pool"))
         below, above = read_tails(self.tails)
         self.tails = float(below), float(above)
@@ -632,10 +626,7 @@ class Calibration:
         return self.coverage(ALPHA_0)
 
     def report(self, coverage: float) -> list[ReportRow]:
-        """Return size, plane, margin and coverage at a level, one row for each group.
-
-        A group too small for the level has "nothing" in `calibrated_on`.
-        """
+        """Return size, plane, margin and coverage at a level, one row for each group."""
         self._check_fitted()
         return [self._row(coverage, label) for label in self._groups]
 

@@ -129,8 +129,6 @@ def test_invalid_groups_are_refused(grouped):
     alone = make_calibrator("conformal", "each", False, {})
     with pytest.raises(ValueError, match="groups must be None"):
         alone.fit(family, y, groups)
-    with pytest.raises(ValueError, match="groups must be None"):
-        alone.fit(family, y).intervals(family, 0.9, groups)
     assert read_groups(np.array([True, False])) == [1, 0]
     for mixed in ([True, 1], [0, False, "a"], [True, 2.0]):
         with pytest.raises(ValueError, match="groups must not mix True and False"):
