@@ -63,9 +63,7 @@ else:
     Regressor = type("Regressor", (RegressorMixin, BaseEstimator), {"__module__": __name__})
 
 
-OF_CALIBRATION = (
-    *("calibrator_", "rule_groups_", "_calibration_X", "calibration_rows_", "split_", "_warned"),
-)
+OF_CALIBRATION = ("calibrator_", "rule_groups_", "calibration_rows_", "split_", "_warned")
 """Attributes that a new calibration makes obsolete, where an estimator has them."""
 
 

@@ -13,7 +13,7 @@ from :math:`1 - \phi` by at most :math:`(\max(\phi, 1 - \phi) + \gamma) / (\gamm
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from gt2lite._validation import Array, between, read_target, whole
 from gt2lite.calibration import (
     DEFAULT_COVERAGE,
+    OPEN,
     RANKED,
     CoverageError,
     Cut,
@@ -84,8 +85,7 @@ class AdaptiveIntervals:
         self.window = window
         self._scores = calibrator.scores
         if window is not None:
-            n_calibrated = len(self._scores)
-            self.window = whole("window", window, 1, n_calibrated)
+            self.window = whole("window", window, 1, len(self._scores))
             self._scores = self._scores.take(slice(-self.window, None))
         self.n_rows = self.n_missed = 0
 
@@ -120,70 +120,48 @@ class AdaptiveIntervals:
         """
         rows = self.reg.predict_distribution(X)
         target = read_target(y, len(rows), type(self).__name__)
-        if self.window is None and len(rows) == 1:  # one evaluation; a score takes 41
-            lower, upper = self._scaled_bounds(rows)
+        if self.window is None and len(rows) == 1:  # one evaluation; scores take 41
             scaled = rows.scaler.transform_y(target - rows.shift)
-            covered = (lower <= scaled) & (scaled <= upper) & (self.level > 0)
-            self.n_rows, self.n_missed = self.n_rows + 1, self.n_missed + int(not covered[0])
-            return covered
+            lower, upper = self._scaled_bounds(rows)
+            return self._count((lower <= scaled) & (scaled <= upper))
         new = rows.scores(target)
         n_known, joined = len(self._scores), join_scores([self._scores, new])
         covered = np.empty(len(new), dtype=bool)
         for i in range(len(new)):
-            cuts = self._cuts()
-            covered[i] = cuts is not None and new.take([i]).n_between(cuts) == 1
-            self.n_rows, self.n_missed = self.n_rows + 1, self.n_missed + int(not covered[i])
+            covered[i] = self._count(new.take([i]).between(*self._cuts()))[0]
             if self.window is not None:
                 self._scores = joined.take(slice(i + 1, i + 1 + n_known))
         return covered
 
+    def _count(self, inside: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Count a row (1,), which at a level of 0 or less is a miss even if it is inside."""
+        covered = inside & (self.level > 0)
+        self.n_rows, self.n_missed = self.n_rows + 1, self.n_missed + int(not covered[0])
+        return covered
+
     def _scaled_bounds(self, rows: Distribution) -> Array:
         """Return the bounds (2, N) at the current level, in the units of the system."""
-        cuts = self._cuts() or (Cut(1.0), Cut(1.0))
-        return cut_ends(rows.interval, [cuts])[:, 0]
+        return cut_ends(rows.interval, [self._cuts()])[:, 0]
 
-    def _cuts(self) -> tuple[Cut, Cut] | None:
-        """Return where the bounds are cut at the current level; None for the single point."""
+    def _cuts(self) -> tuple[Cut, Cut]:
+        """Return where the bounds are cut at the current level."""
         if (level := self.level) <= 0:
-            return None
+            return Cut(1.0), Cut(1.0)
         try:
             if level < 1:
                 how = self._calibrator
                 return find_cuts(self._scores, level, how.method, how.sides, how.tails)
         except CoverageError:
             pass
-        return Cut(math.nan, math.inf), Cut(math.nan, math.inf)
-
-
-class Drift(NamedTuple):
-    """Coverage of rows in time order, by the calibration as it is and by levels that adapt."""
-
-    n_rows: int
-    coverage: float  # the level that was asked for
-    fixed: float  # the share covered by the calibration as it is
-    adapted: float  # the share covered by levels that adapt
-    level: float  # the level after the last row
-
-    def __str__(self) -> str:
-        return (
-            f"intervals of level {self.coverage:.4g} cover {self.fixed:.1%} of the {self.n_rows:,} "
-            f"latest rows; levels that adapt to the misses cover {self.adapted:.1%}, and the last "
-            f"of them is {self.level:.3g}"
-        )
+        return OPEN, OPEN
 
 
 def measure_drift(
     reg: Any, X: Any, y: Any, coverage: float = DEFAULT_COVERAGE, rate: float = 0.02
-) -> Drift:
-    """Return the coverage of rows that are later than the calibration rows, oldest first.
+) -> tuple[float, float, float]:
+    """Return the shares of later rows that fixed and adaptive intervals cover, and the last level.
 
-    Args:
-        reg: a calibrated estimator, see `AdaptiveIntervals`.
-        X: inputs (N, M).
-        y: targets (N,).
-        coverage: the level.
-        rate: that of the levels that adapt.
+    Arguments as in `AdaptiveIntervals` and its `update`; rows are in time order, oldest first.
     """
     fixed, stream = AdaptiveIntervals(reg, coverage, 0.0), AdaptiveIntervals(reg, coverage, rate)
-    kept, adapted = (float(one.update(X, y).mean()) for one in (fixed, stream))
-    return Drift(stream.n_rows, coverage, kept, adapted, stream.level)
+    return float(fixed.update(X, y).mean()), float(stream.update(X, y).mean()), stream.level

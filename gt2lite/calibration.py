@@ -111,23 +111,23 @@ class Scores:
     def __len__(self) -> int:
         return self.alpha.size
 
+    @property
+    def position(self) -> Array:
+        """One number (Q,) for plane and margin that rises outward: -alpha, then the margin."""
+        return np.where(self.alpha > 0, -self.alpha, self.margin)
+
     def cut(self, k: int) -> Cut:
         """Return the smallest cut that covers at least `k` samples: the k-th score."""
-        score = np.where(self.alpha > 0, -self.alpha, self.margin)  # first planes, then margins
-        i = np.argpartition(score, k - 1)[k - 1]
-        alpha = float(self.alpha[i])
-        return Cut(alpha if alpha > 0 else math.nan, float(self.margin[i]))
+        i = np.argpartition(self.position, k - 1)[k - 1]
+        return Cut(float(self.alpha[i]) or math.nan, float(self.margin[i]))
 
     def covered(self, cut: Cut) -> NDArray[np.bool_]:
         """Return which samples (Q,) a cut covers."""
-        if math.isnan(cut.alpha):
-            return (self.alpha > 0) | (self.margin <= cut.margin)
-        return self.alpha >= cut.alpha
+        return self.position <= (cut.margin if math.isnan(cut.alpha) else -cut.alpha)
 
-    def n_between(self, cuts: tuple[Cut, Cut]) -> int:
-        """Return how many samples lie between a lower and an upper bound."""
-        lower, upper = cuts
-        return int((self.lower.covered(lower) & self.upper.covered(upper)).sum())
+    def between(self, lower: Cut, upper: Cut) -> NDArray[np.bool_]:
+        """Return which samples (Q,) lie between a lower and an upper bound."""
+        return self.lower.covered(lower) & self.upper.covered(upper)
 
     def take(self, rows: Any) -> Scores:
         """Return the scores of some samples."""
@@ -140,30 +140,25 @@ class Scores:
         In a nested family a target beyond the upper end lies above the lower one at every
         plane, so that its score here is the smallest there is: alpha 1, no margin.
         """
-        return self._tail(-1)
+        return self._where(self.side < 0)
 
     @property
     def upper(self) -> Scores:
         """The scores of the upper end alone: where it first lies at or above the target."""
-        return self._tail(1)
+        return self._where(self.side > 0)
 
-    def _tail(self, side: int) -> Scores:
-        beyond = self.side == side
-        return Scores(
-            np.where(beyond, self.alpha, 1.0),
-            np.where(beyond, self.margin, 0.0),
-            np.where(beyond, self.side, 0.0),
-            self.alpha_min,
-        )
+    def _where(self, beyond: NDArray[np.bool_]) -> Scores:
+        alpha, margin = np.where(beyond, self.alpha, 1.0), np.where(beyond, self.margin, 0.0)
+        return Scores(alpha, margin, np.where(beyond, self.side, 0.0), self.alpha_min)
 
     @property
-    def keys(self) -> Array:
-        """Three numbers (Q, 3) that order samples from far below their estimate to far above it.
+    def keys(self) -> NDArray[np.complex128]:
+        """Numbers (Q,) that order samples from far below their estimate to far above it.
 
-        Side, plane and margin, each rising with the target: the signed position of
-        `gt2lite.distribution`. Rows compare like words in a dictionary.
+        Side and signed `position`, as real and imaginary part, because NumPy compares the first
+        and then the second: the signed position of `gt2lite.distribution`.
         """
-        return np.stack([self.side, -self.side * self.alpha, self.side * self.margin], axis=1)
+        return self.side + 1j * self.side * self.position
 
     def arrays(self) -> dict[str, Array]:
         """Return the scores as arrays to be stored."""
@@ -292,16 +287,14 @@ FLOOR = 0.05
 class Margins:
     """Intervals of one shape around an estimate: ``y_hat -+ t * w(x) ** power``.
 
-    The margin follows the width ``w(x)`` of the trained envelope, to a power from 0 (the same
-    margin everywhere) to 1 (in proportion). The power is the same for all levels, so that intervals
-    of different levels are nested and can be calibrated like planes. With few rows the widths are
-    estimated roughly, and a power below 1 relies on them less.
-
-    ``Margins(power, usual).around(planes, alphas)`` are intervals as a function of alpha: half
-    the usual width times ``kappa(alpha) * (w / usual) ** power`` on both sides of the output.
+    The margin follows the width ``w(x)`` of the trained envelope. The power is the same for all
+    levels, so that intervals of different levels are nested and can be calibrated like planes:
+    the member alpha has half the usual width times ``kappa(alpha) * (w / usual) ** power`` on both
+    sides of the output.
 
     Attributes:
-        power: from 0, where the margin is the same everywhere, to 1.
+        power: from 0, where the margin is the same everywhere, to 1, in proportion. With few rows
+            the widths are estimated roughly, and a power below 1 relies on them less.
         usual: the mean width of the envelope on the training rows, in scaled units.
 
     >>> def envelope(alpha):
@@ -398,13 +391,11 @@ def highest_level(n: int, out_of: int) -> float:
 RANKED = ("exact", "conformal")
 """The methods that calibrate by rank."""
 
-SIDES = ("both", "each")
-"""One plane for both bounds of an interval, or one for each."""
-
 EQUAL_TAILS = (0.5, 0.5)
 """The lower and the upper bound may miss equally often."""
 
-_OPEN = Cut(math.nan, math.inf)  # the open bound of a one-sided interval is infinite
+OPEN = Cut(math.nan, math.inf)
+"""An infinite bound."""
 
 
 def read_tails(tails: Any) -> tuple[Fraction, Fraction]:
@@ -413,17 +404,13 @@ def read_tails(tails: Any) -> tuple[Fraction, Fraction]:
     >>> read_tails((0.2, 0.8))
     (Fraction(1, 5), Fraction(4, 5))
     """
-    found = vector("tails", tails)
-    if found.size == 2:
-        below, above = (
-            plain_fraction(between("tails", float(share), 0, 1, closed=True)) for share in found
+    shares = [plain_fraction(share) for share in vector("tails", tails).tolist()]
+    if len(shares) != 2 or sum(shares) != 1 or min(shares) < 0:
+        raise ValueError(
+            "tails must be two shares that add up to 1, of the misses below and above, such as "
+            f"(0.2, 0.8), got {tails!r}"
         )
-        if below + above == 1:
-            return below, above
-    raise ValueError(
-        "tails must be two shares that add up to 1, of the misses below and above, such as "
-        f"(0.2, 0.8), got {tails!r}"
-    )
+    return shares[0], shares[1]
 
 
 def find_cuts(
@@ -453,7 +440,7 @@ def find_cuts(
 
 def _cut(scores: Scores, phi: Fraction, method: str, tail: Fraction) -> Cut:
     if tail == 0:
-        return _OPEN
+        return OPEN
     n = len(scores)
     k = rank(1 - tail * (1 - phi), n + (method == "conformal"))
     if k > n:
@@ -540,13 +527,12 @@ class Calibration:
     sides: str = "both"  # one cut for both bounds, or one for "each"
     tails: tuple[float, float] = EQUAL_TAILS  # of the misses, with sides="each"
     small_groups: str = "raise"  # or "pool", see `GroupCalibrator`
-    interval: Interval | None = None  # of the calibration set, if new levels may evaluate it again
     _groups: dict[Label | None, IntArray]  # once `fit` is done: the samples of each group
     _scores: Scores  # of all samples
 
     def __post_init__(self) -> None:
         one_of("method", self.method, RANKED)
-        one_of("sides", self.sides, SIDES)
+        one_of("sides", self.sides, ("both", "each"))
         one_of("small_groups", self.small_groups, ("raise", "pool"))
         below, above = read_tails(self.tails)
         self.tails = float(below), float(above)
@@ -567,18 +553,16 @@ class Calibration:
         self._learn(interval, y)
         self._groups = _rows_by_group(labels, y.size)
         small = [label for label, rows in self._groups.items() if len(rows) < FEW_SAMPLES]
-        message = (
-            f"only {y.size} calibration samples, fewer than {FEW_SAMPLES}: coverage is known "
-            f"in steps of 1/{y.size} = {1 / y.size:.2g}"
-        )
-        if self.by_group:
-            message = (
-                f"{len(small)} of {len(self._groups)} groups have fewer than {FEW_SAMPLES} "
-                f"calibration samples: {self._named(small)}; the coverage of a group is known "
-                "in steps of one sample"
-            )
         if small:
-            warn(message, SmallCalibrationWarning)
+            what = f"only {y.size} calibration samples, fewer than {FEW_SAMPLES}"
+            if self.by_group:
+                what = (
+                    f"{len(small)} of {len(self._groups)} groups have fewer than {FEW_SAMPLES} "
+                    f"calibration samples: {self._named(small)}"
+                )
+            n = min(map(len, self._groups.values()))
+            what += f": coverage is known in steps of 1/{n} = {1 / n:.2g}"
+            warn(what, SmallCalibrationWarning)
         return self
 
     def intervals(
@@ -601,9 +585,8 @@ class Calibration:
         labels, rows = self._places(groups)
         pairs = []
         for level in levels:
-            cuts = self._cuts(level, labels)
-            table = np.array(cuts)[rows]  # (lower and upper, alpha and margin), or (N, 2, 2)
-            pairs.append((Cut(*table[..., 0, :].T), Cut(*table[..., 1, :].T)))
+            table = np.array(self._cuts(level, labels))[rows]  # (2, 2): bounds, alpha and margin
+            pairs.append((Cut(*table[..., 0, :].T), Cut(*table[..., 1, :].T)))  # or (N, 2, 2)
         lower, upper = cut_ends(interval, pairs)  # (L, N) each
         return (lower[0], upper[0]) if single else (lower.T, upper.T)
 
@@ -618,18 +601,17 @@ class Calibration:
             A number, or (L,) for several levels; with planes of their own for lower and upper
             bound (2,) or (2, L).
         """
-        return self._read_cuts(coverage, group, 0)
+        return self._of_cuts("alpha", coverage, group)
 
     def margin(self, coverage: Any, group: Label | None = None) -> Any:
         """Return the margin added to the lowest plane for a level, 0 if a plane covers enough.
 
         It has the units of the intervals; arguments and shapes are those of `alpha`.
         """
-        return self._read_cuts(coverage, group, 1)
+        return self._of_cuts("margin", coverage, group)
 
     def reached(self, coverage: float) -> float:
         """Return the share of the calibration set that the intervals for a level cover."""
-        self._check_fitted()
         (label,), _ = self._places(None)
         return self._row(coverage, label).reached
 
@@ -644,10 +626,7 @@ class Calibration:
         return self.coverage(ALPHA_0)
 
     def report(self, coverage: float) -> list[ReportRow]:
-        """Return size, plane, margin and coverage at a level, one row for each group.
-
-        A group too small for the level has "nothing" in `calibrated_on`.
-        """
+        """Return size, plane, margin and coverage at a level, one row for each group."""
         self._check_fitted()
         return [self._row(coverage, label) for label in self._groups]
 
@@ -674,7 +653,6 @@ class Calibration:
 
         One set of scores for all rows and the index 0; or one for each group, and indices (N,).
         """
-        self._check_fitted()
         labels, rows = self._places(groups)
         return [self._of(label) for label in labels], rows
 
@@ -684,31 +662,17 @@ class Calibration:
         meta = {"kind": self.kind, "options": asdict(self)}  # type: ignore[call-overload]
         arrays = self._arrays()
         if self.by_group:
-            meta["labels"], codes = list(self._groups), np.empty(self.n_samples)
+            meta["labels"], arrays["group"] = list(self._groups), np.empty(self.n_samples)
             for i, rows in enumerate(self._groups.values()):
-                codes[rows] = i
-            arrays["group"] = codes
+                arrays["group"][rows] = i
         return meta, arrays
 
     def _levels(self, coverage: Any) -> tuple[Sequence[Any], bool]:
         """Return levels as a sequence, and whether it was a single number."""
-        self._check_fitted()
         if n_axes("coverage", coverage) == 0:
             return [coverage], True
         vector("coverage", coverage)
         return list(np.ravel(coverage)), False  # single precision, too: see `plain_fraction`
-
-    def _read_cuts(self, coverage: Any, group: Label | None, part: int) -> Any:
-        """Return alpha (part 0) or margin (part 1) of the cuts for levels, see `alpha`."""
-        levels, single = self._levels(coverage)
-        labels, _ = self._places(None if group is None else [group])
-        found = [self._value(self._cuts(level, labels)[0], part) for level in levels]
-        return found[0] if single else np.array(found).T
-
-    def _value(self, cuts: Cuts, part: int) -> Any:
-        """Return alpha or margin of two cuts: a number if they are one, else (2,)."""
-        lower, upper = cuts
-        return lower[part] if self.sides == "both" else np.array([lower[part], upper[part]])
 
     def _labels(self, groups: ArrayLike | None, n: int | None = None) -> Labels:
         """Return the group of each of `n` rows; None if the calibration is not by groups."""
@@ -723,6 +687,7 @@ class Calibration:
 
         Without groups: one that is None, and 0 for all rows.
         """
+        self._check_fitted()
         labels = self._labels(groups)
         if labels is None:
             return [None], 0
@@ -747,6 +712,18 @@ class Calibration:
             )
         return [cuts for cuts, _ in found]
 
+    def _of_cuts(self, name: str, coverage: Any, group: Label | None) -> Any:
+        """Return "alpha" or "margin" of the cuts for levels, see `alpha`."""
+        levels, single = self._levels(coverage)
+        labels, _ = self._places(None if group is None else [group])
+        found = [self._value(name, *self._cuts(level, labels)) for level in levels]
+        return found[0] if single else np.array(found).T
+
+    def _value(self, name: str, cuts: Cuts) -> Any:
+        """Return "alpha" or "margin" of two cuts: a number if they are one, else (2,)."""
+        lower, upper = (getattr(cut, name) for cut in cuts)
+        return lower if self.sides == "both" else np.array([lower, upper])
+
     def _row(self, coverage: float, label: Label | None) -> ReportRow:
         n = len(self._groups[label])
         try:
@@ -755,8 +732,8 @@ class Calibration:
             if label is None:
                 raise
             return ReportRow(label, n, "nothing", np.nan, np.nan, np.nan)
-        alpha, margin = self._value(cuts, 0), self._value(cuts, 1)
-        return ReportRow(label, n, source, alpha, margin, self._n_covered(cuts, label) / n)
+        alpha, margin = self._value("alpha", cuts), self._value("margin", cuts)
+        return ReportRow(label, n, source, alpha, margin, self._reached(cuts, label))
 
     def _named(self, labels: Sequence[Label | None]) -> str:
         return _few(f"{label!r} ({len(self._groups[label])} samples)" for label in labels)
@@ -789,15 +766,15 @@ class Calibration:
                 ) from None
         return find_cuts(self._scores, *options), "pool"
 
-    def _n_covered(self, cuts: Cuts, label: Label | None) -> int:
-        """Return how many samples of a group lie between two bounds."""
-        return self._of(label).n_between(cuts)
+    def _reached(self, cuts: Cuts, label: Label | None) -> float:
+        """Return the share of the samples of a group that lie between two bounds."""
+        return float(self._of(label).between(*cuts).mean())
 
     def _arrays(self) -> dict[str, Array]:
         """Return what was learned."""
         return self._scores.arrays()
 
-    def _read(self, arrays: Arrays, interval: Interval | None) -> int:
+    def _read(self, arrays: Arrays) -> int:
         """Undo `_arrays`, and return the number of samples."""
         self._scores = Scores.from_arrays(arrays)
         return len(self._scores)
@@ -964,10 +941,10 @@ def _rows_by_group(labels: Labels, n: int) -> dict[Label | None, IntArray]:
     if labels is None:
         return {None: np.arange(n)}
     names = sorted(set(labels), key=lambda label: (isinstance(label, str), label))
-    code = {name: i for i, name in enumerate(names)}
-    codes = np.array([code[label] for label in labels])
-    rows = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
-    return dict(zip(names, rows, strict=True))
+    rows: dict[Label, list[int]] = {name: [] for name in names}
+    for i, label in enumerate(labels):
+        rows[label].append(i)
+    return {name: np.array(found) for name, found in rows.items()}
 
 
 def _few(words: Iterable[str], shown: int = 5) -> str:
@@ -984,12 +961,22 @@ FINEST_STEP = 1e-3
 
 
 class _PlaneCalibrator(Calibration):
-    """A calibrator that evaluates whole planes, each of them only once."""
+    """A calibrator that evaluates whole planes, each of them only once.
+
+    A restored one has scores in place of the system and the samples, and counts those.
+    """
+
+    _interval: Interval | None  # of the calibration set; None if restored
+    _y: Array
+    _seen: dict[float, int]  # alpha: number of samples covered
 
     def coverage(self, alpha: float) -> float:
         """Return the share of the calibration set that the plane `alpha` covers."""
         self._check_fitted()
-        return self._phi(between("alpha", alpha, ALPHA_0, 1, closed=True))
+        alpha = between("alpha", alpha, ALPHA_0, 1, closed=True)
+        if alpha not in self._seen:
+            self._seen[alpha] = self._count(alpha)
+        return self._seen[alpha] / self.n_samples
 
     @property
     def n_evaluations(self) -> int:
@@ -998,11 +985,8 @@ class _PlaneCalibrator(Calibration):
         return len(self._seen)
 
     def _learn(self, interval: Interval, y: Array) -> None:
-        self.interval = interval
-        self._y = y.copy()
-        self._seen: dict[float, int] = {}  # alpha: number of samples covered
-        for alpha in self._planes():
-            self._count(alpha)
+        self._interval, self._y = interval, y.copy()
+        self._seen = {alpha: self._count(alpha) for alpha in self._planes()}
 
     def _planes(self) -> list[float]:
         """Return the planes that `fit` evaluates."""
@@ -1010,29 +994,23 @@ class _PlaneCalibrator(Calibration):
 
     def _count(self, alpha: float) -> int:
         """Return how many samples a plane covers."""
-        if alpha not in self._seen:
-            if self.interval is None:
-                raise RuntimeError(
-                    f"the plane {alpha} was not evaluated before this calibrator was stored: "
-                    "restore it with the intervals of its calibration set"
-                )
-            self._seen[alpha] = int(covers(self._y, *self.interval(alpha)).sum())
-        return self._seen[alpha]
-
-    def _phi(self, alpha: float) -> float:
-        return self._count(alpha) / self._y.size
+        if self._interval is not None:
+            return int(covers(self._y, *self._interval(alpha)).sum())
+        # scores are known to 2**-40 of kappa: a sample on the edge of the plane is inside
+        cut = Cut(alpha_of(kappa_of(alpha) + 2.0 ** (1 - HALVINGS)))
+        return int(self._scores.covered(cut).sum())
 
     def _find(self, coverage: Any, label: Label | None) -> tuple[Cuts, str]:
         cut = Cut(self._plane(self._level(coverage)))
         return (cut, cut), "all"
 
-    def _n_covered(self, cuts: Cuts, label: Label | None) -> int:
-        return self._count(float(cuts[0].alpha))
+    def _reached(self, cuts: Cuts, label: Label | None) -> float:
+        return self.coverage(float(cuts[0].alpha))
 
     def _level(self, coverage: Any) -> float:
         """Return the level if it is one, and in reach."""
         n_samples, level = self.n_samples, between("coverage", coverage, 0, 1)
-        n_covered = self._count(ALPHA_0)
+        n_covered = self._seen[ALPHA_0]
         if rank(level, n_samples) > n_covered:
             raise CoverageError(
                 f"coverage {level} is out of reach: on these {n_samples} calibration samples the "
@@ -1047,22 +1025,17 @@ class _PlaneCalibrator(Calibration):
         raise NotImplementedError
 
     def _arrays(self) -> dict[str, Array]:
-        seen = np.array(list(self._seen.items()), dtype=float)  # (planes, 2)
-        return {"y": self._y, "alpha": seen[:, 0], "n_covered": seen[:, 1]}
+        if self._interval is not None:
+            self._scores = critical_scores(self._interval, self._y, ALPHA_0)
+        return {**super()._arrays(), "alpha": np.array(list(self._seen))}
 
-    def _read(self, arrays: Arrays, interval: Interval | None) -> int:
-        alpha = vector("alpha", arrays["alpha"])
-        n_covered = vector("n_covered", arrays["n_covered"], alpha.size)
-        self.interval, self._y = interval, vector("y", arrays["y"])
-        order = np.argsort(alpha)
-        planes, counts = alpha[order], n_covered[order]
-        if planes[0] != ALPHA_0 or planes[-1] > 1 or not (np.diff(planes) > 0).all():
-            raise ValueError(f"alpha must hold planes from {ALPHA_0} to 1, each once")
-        possible = (counts == np.rint(counts)) & (counts >= 0) & (counts <= self._y.size)
-        if not possible.all() or (np.diff(counts) > 0).any():
-            raise ValueError(f"n_covered must hold falling counts of {self._y.size} samples")
-        self._seen = dict(zip(alpha.tolist(), map(int, n_covered), strict=True))
-        return self._y.size
+    def _read(self, arrays: Arrays) -> int:
+        n, seen = super()._read(arrays), vector("alpha", arrays["alpha"])
+        if seen[0] != ALPHA_0 or not ((seen >= ALPHA_0) & (seen <= 1)).all():
+            raise ValueError(f"alpha must hold planes from {ALPHA_0}, the first, to 1")
+        self._interval = None
+        self._seen = {alpha: self._count(alpha) for alpha in seen.tolist()}
+        return n
 
 
 @dataclass(eq=False)
@@ -1107,7 +1080,8 @@ class TableCalibrator(_PlaneCalibrator):
         the narrowest interval that does the same.
         """
         self._check_fitted()
-        pairs = {self._phi(alpha): alpha for alpha in self._planes()}  # alpha rises: the last wins
+        # alpha rises: the last wins
+        pairs = {self.coverage(alpha): alpha for alpha in self._planes()}
         return np.array(sorted(pairs.items()))
 
     def _planes(self) -> list[float]:
@@ -1177,7 +1151,7 @@ class SearchCalibrator(_PlaneCalibrator):
         level = self._level(coverage)
         # Deviation: Algorithm 4 never sets alpha* to alpha_init before it uses it; we do.
         alpha, step = self.start, self.step
-        phi = self._phi(alpha)
+        phi = self.coverage(alpha)
         path = [(alpha, phi)]
         # Deviation: as printed the loop ends only within the tolerance, which a step function
         # of Q samples may never reach. The authors' code also leaves it at a small step. So it
@@ -1185,10 +1159,11 @@ class SearchCalibrator(_PlaneCalibrator):
         # values, and a step can be shrunk only so often.
         while abs(phi - level) >= self.tolerance and step >= self.min_step:
             sides = [_tidy(max(alpha - step, ALPHA_0)), _tidy(min(alpha + step, 1.0))]
-            nearest = min(sides, key=lambda side: abs(self._phi(side) - level))  # a tie goes down
-            if abs(self._phi(nearest) - level) < abs(phi - level):
-                alpha, phi = nearest, self._phi(nearest)
-                path.append((alpha, phi))
+            found = [(side, self.coverage(side)) for side in sides]
+            nearest = min(found, key=lambda pair: abs(pair[1] - level))  # a tie goes down
+            if abs(nearest[1] - level) < abs(phi - level):
+                alpha, phi = nearest
+                path.append(nearest)
             else:
                 step *= self.shrink
         return path
@@ -1247,31 +1222,21 @@ def make_calibrator(
     return CALIBRATORS[method](**options)
 
 
-def restore(meta: Meta, arrays: Arrays, interval: Interval | None = None) -> Calibration:
-    """Return the calibration that `get_state` described.
-
-    Args:
-        meta: the values, with kind and options of the calibrator.
-        arrays: the arrays.
-        interval: the intervals of the calibration set. `table` needs them for the
-            coverage of a new plane, `search` for a new level, the others never.
-    """
+def restore(meta: Meta, arrays: Arrays) -> Calibration:
+    """Return the calibration that `get_state` described: `meta` are values, `arrays` arrays."""
     kinds = CALIBRATORS | {"two-sided": TwoSidedCalibrator, "group": GroupCalibrator}
     kind = one_of("kind", meta["kind"], kinds)
     try:
         found, labels = kinds[kind](**meta["options"]), None
-        n = found._read(arrays, interval)
+        n = found._read(arrays)
         if found.by_group:
             names = read_groups(meta["labels"])
             labels = [names[int(code)] for code in vector("group", arrays["group"], n)]
         found._groups = _rows_by_group(labels, n)
         known, same = found.get_state()
-        if unknown := (meta.keys() - known.keys()) | (arrays.keys() - same.keys()):
-            raise ValueError(f"unknown entries {', '.join(sorted(unknown))}")
-        if found.by_group and (
-            list(meta["labels"]) != known["labels"]
-            or not np.array_equal(arrays["group"], same["group"])
-        ):
+        if meta != known | {"options": meta["options"]} or arrays.keys() != same.keys():
+            raise ValueError("it has other entries or other labels than its samples")
+        if not all(np.array_equal(values, same[name]) for name, values in arrays.items()):
             raise ValueError("group must hold the places of groups in labels, which rise")
     except (IndexError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"not the state of a {kind} calibrator: {error}") from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Sequence
 from functools import partial
@@ -31,7 +30,6 @@ from gt2lite._validation import (
 from gt2lite.calibration import (
     DEFAULT_COVERAGE,
     CoverageError,
-    Cut,
     Scores,
     critical_scores,
     cut_ends,
@@ -186,17 +184,14 @@ class CVPlusRegressor(Stateful, Regressor):  # type: ignore[misc]
     def _unpack(cls, content: dict[str, Any]) -> Self:
         """Return the regressor that the content of a model file describes."""
         seed, fold, folds = model_file.pick(content, "random_state", "fold", "folds")
-        fold, n_folds = vector("fold", fold), whole("n_folds", len(folds), 2)
         seed = None if seed is None else whole("random_state", seed, 0, LARGEST_SEED)
-        if not np.isin(fold, np.arange(-1, n_folds)).all():
-            raise ValueError("fold must hold the numbers of folds")
-        systems, scores = [], []
-        for k, one in enumerate(folds):
-            regressor, arrays = model_file.pick(one, "regressor", "scores")
-            systems.append(model_file.unpack_regressor(GT2Regressor, regressor))
-            scores.append(Scores.from_arrays(arrays))
-            if len(scores[k]) != np.sum(fold == k):
-                raise ValueError(f"fold {k} must have as many scores as rows")
+        fold, n_folds = vector("fold", fold), whole("n_folds", len(folds), 2)
+        parts = [model_file.pick(one, "regressor", "scores") for one in folds]
+        systems = [model_file.unpack_regressor(GT2Regressor, regressor) for regressor, _ in parts]
+        scores = [Scores.from_arrays(arrays) for _, arrays in parts]
+        sizes = [np.sum(fold == k) for k in range(-1, n_folds)]
+        if sum(sizes) != len(fold) or sizes[1:] != list(map(len, scores)):
+            raise ValueError("fold must hold the fold of each row, or -1, one row for each score")
         if len({system.n_features_in_ for system in systems}) != 1:
             raise ValueError("all systems must have the same inputs")
         self = cls(GT2Regressor(**systems[0].get_params()), n_folds, None, seed)
@@ -228,11 +223,8 @@ class CVPlusRegressor(Stateful, Regressor):  # type: ignore[misc]
         """Return the bounds (2, scores, N) that all scored rows contribute to N new rows."""
         found = []
         for system, scores, values in zip(self.systems_, self.scores_, inputs, strict=True):
-            family = _family(system, values)
-            planes, which = np.unique(scores.alpha, return_inverse=True)
-            cuts = [Cut(plane if plane > 0 else math.nan) for plane in planes]
-            bounds = cut_ends(family, [(cut, cut) for cut in cuts])[:, which]
-            bounds += np.stack([-scores.margin, scores.margin])[:, :, None]
+            cuts = [scores.cut(k) for k in range(1, len(scores) + 1)]
+            bounds = cut_ends(_family(system, values), [(cut, cut) for cut in cuts])
             found.append(system.scaler_.inverse_bounds(bounds))
         return np.concatenate(found, axis=1)
 

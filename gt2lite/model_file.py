@@ -18,9 +18,8 @@ sha256
     ``"content":`` to its closing brace, both included. It detects damage. It is not a signature:
     whoever edits a file can compute it again.
 content
-    What the schema `model.schema.json` describes, entry by entry. A file holds no training rows;
-    ``calibration_X`` holds calibration rows for the methods "table" and "search", which evaluate
-    them again when a new level is asked for. The other kinds contain one or several regressors.
+    What the schema `model.schema.json` describes, entry by entry. A regressor holds neither
+    training rows nor calibration rows. The other kinds contain one or several regressors.
 
 Numbers are written as Python's `repr` writes them: the shortest decimal that reads back as the
 same 64-bit float. Arrays are nested lists, rows first. NaN is never written. Infinity occurs only
@@ -62,11 +61,10 @@ from gt2lite._validation import (
     numbers,
     one_of,
     vector,
-    warn,
     whole,
 )
 from gt2lite._version import __version__
-from gt2lite.calibration import RANKED, Calibration, GroupCalibrator, Margins, restore
+from gt2lite.calibration import Calibration, GroupCalibrator, Margins, restore
 from gt2lite.datasets import Scaler
 from gt2lite.rules import RuleGroups
 from gt2lite.selection import INPUTS, Candidate, Fitted, Ranks, System
@@ -93,10 +91,6 @@ _TAIL = b"\n}\n"
 
 class FileFormatError(ValueError):
     """A file is not a model file of the kind asked for, or is damaged or of a later version."""
-
-
-class StoredRowsWarning(UserWarning):
-    """The file to be written contains the inputs and targets of all calibration rows."""
 
 
 # --------------------------------------------------------------------- write and read
@@ -127,7 +121,7 @@ def encode(kind: str, content: Mapping[str, Any]) -> bytes:
     if len(data) > MAX_BYTES:
         raise ValueError(
             f"the model takes {len(data):,} bytes, more than the {MAX_BYTES:,} of a model file: "
-            'calibrate on fewer rows, or by method="conformal", which stores no inputs'
+            "train and calibrate on fewer rows"
         )
     return data
 
@@ -141,7 +135,7 @@ def for_evaluator(kind: str, content: Content) -> Content:
         regressor = for_evaluator("regressor", content["regressor"])["content"]
         content = content | {"regressor": regressor}
     else:
-        unused = {"marks", "candidates", "sides", "calibration_X", "seen"}
+        unused = {"marks", "candidates", "sides", "seen"}
         content = {name: part for name, part in content.items() if name not in unused}
         transform = content["settings"]["target_transform"]
         systems = [{name: one[name] for name in ("params", "inputs")} for one in content["systems"]]
@@ -301,8 +295,7 @@ def pick(content: Any, *names: str) -> list[Any]:
 
 _REGRESSOR = (
     *("settings", "features", "columns", "scaler", "marks", "planes", "systems", "ranks"),
-    *("margins", "candidates", "sides", "limits", "calibration", "calibration_X", "seen"),
-    "rule_groups",
+    *("margins", "candidates", "sides", "limits", "calibration", "seen", "rule_groups"),
 )
 _SCALER = ("x_mean", "x_std", "y_mean", "y_std")
 
@@ -311,18 +304,10 @@ def pack_regressor(reg: Any) -> Content:
     """Return a fitted `GT2Regressor` as the content of a file."""
     fitted: Fitted = reg._fitted()
     calibrator: Calibration | None = getattr(reg, "calibrator_", None)
-    calibration, rows = None, None
+    calibration = None
     if calibrator is not None:
         state, arrays = calibrator.get_state()
         calibration = {"state": state, "arrays": arrays}
-        rows = reg.__dict__.get("_calibration_X")
-    if rows is not None:
-        warn(
-            f"this file contains the inputs and targets of all {len(rows):,} calibration rows, "
-            f'which the methods "table" and "search" need for new levels; method="conformal" '
-            "stores no rows",
-            StoredRowsWarning,
-        )
     return {
         "settings": reg._fitted_with | {"random_state": fitted_seed(reg)},
         "features": getattr(reg, "feature_names_in_", None),
@@ -342,7 +327,6 @@ def pack_regressor(reg: Any) -> Content:
         "sides": fitted.sides,
         "limits": fitted.limits,
         "calibration": calibration,
-        "calibration_X": rows,
         "seen": reg.__dict__.get("_seen"),
         "rule_groups": reg.rule_groups_._asdict() if hasattr(reg, "rule_groups_") else None,
     }
@@ -380,13 +364,11 @@ def unpack_regressor(cls: Any, content: Any) -> Any:
         reg.feature_names_in_ = unpack_names(parts["features"], reg.n_features_in_)
     if parts["seen"] is not None:
         reg._seen = _rising("seen", parts["seen"], M, n_rows=2)
-    rows, groups = parts["calibration_X"], parts["rule_groups"]
-    reg._calibration_X = None if rows is None else matrix("calibration_X", rows)
     if parts["calibration"] is not None:
-        reg.calibrator_ = _unpack_calibrator(parts["calibration"], reg._calibration_X, fitted)
-    elif rows is not None:
-        raise ValueError("calibration_X must be null without a calibration")
-    if groups is not None:
+        state, arrays = pick(parts["calibration"], "state", "arrays")
+        arrays = {name: finite(name, numbers(name, v)) for name, v in arrays.items()}
+        reg.calibrator_ = restore(state, arrays)
+    if (groups := parts["rule_groups"]) is not None:
         if not isinstance(getattr(reg, "calibrator_", None), GroupCalibrator):
             raise ValueError("rule_groups must be null without a calibration by groups")
         system, own = pick(groups, *RuleGroups._fields)
@@ -468,18 +450,6 @@ def _unpack_system(content: Any, M: int) -> System:
             raise ValueError("leads must count the training rows of each rule")
     history, inputs = vector("history", history), one_of("inputs", inputs, INPUTS)
     return System(found, recipe, history, inputs, leads)
-
-
-def _unpack_calibrator(content: Any, rows: Array | None, fitted: Fitted) -> Calibration:
-    state, arrays = pick(content, "state", "arrays")
-    arrays = {name: finite(name, numbers(name, v)) for name, v in arrays.items()}
-    interval = None if rows is None else fitted.family(fitted.planes(rows))
-    calibrator = restore(state, arrays, interval)
-    if (calibrator.method in RANKED) != (rows is None):
-        raise ValueError('calibration_X belongs to the methods "table" and "search"')
-    if rows is not None and len(rows) != calibrator.n_samples:
-        raise ValueError(f"{len(rows)} rows for {calibrator.n_samples} calibration samples")
-    return calibrator
 
 
 def _tuples(settings: Content) -> Content:

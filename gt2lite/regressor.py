@@ -209,7 +209,6 @@ class GT2Regressor(Stateful, Regressor):
     split_: str
     fidelity_: Fidelity
     _names: Sequence[str] = ()  # of the inputs, if another estimator knows them
-    _calibration_X: Array | None  # scaled inputs, if the calibrator evaluates them again
     _background: Array  # scaled training rows that explanations by inputs start from
     _seen: Array  # values between which rules are described, see `gt2lite.rules.middle`
 
@@ -839,12 +838,10 @@ class GT2Regressor(Stateful, Regressor):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted systems and their calibration to one JSON file at exactly this path.
 
-        The format is described in `gt2lite.model_file`. The methods "conformal" and "exact"
-        store a few numbers for each calibration row and no inputs; "table" and "search" evaluate
-        the calibration rows again when a new level is asked for, so the file contains these rows,
-        and a `StoredRowsWarning` says so. Each training row leaves a hash of 48 bits: a row cannot
-        be read from it, but anyone who has a row can find out whether it was trained on. The
-        training rows that `explain` starts from are not written.
+        The format is described in `gt2lite.model_file`. The file holds no rows: each calibration
+        row leaves a few numbers, and each training row a hash of 48 bits. A row cannot be read
+        from it, but anyone who has a row can find out whether it was trained on. The training
+        rows that `explain` starts from are not written.
         """
         check_fitted(self)
         model_file.write(path, "regressor", model_file.pack_regressor(self))
@@ -895,7 +892,6 @@ class GT2Regressor(Stateful, Regressor):
         new.calibrator_ = calibrator
         if by_rule is not None:
             new.rule_groups_ = by_rule
-        new._calibration_X = None if calibrator.interval is None else scaled
         if fitted.margins is None:  # margins are not the envelope that was trained
             _warn_if_narrow(calibrator, self.recipe_.coverage)
         return new

@@ -78,16 +78,10 @@ def test_a_batch_is_its_rows_one_after_the_other(data, fitted):
         assert_allclose(one.predict_interval(X), all_.predict_interval(X), rtol=1e-9)
 
 
-def alternating(lower, upper, point, turn=[0]):  # noqa: B006
-    turn[0] += 1
-    return point if turn[0] % 3 else 1e6
-
-
 TARGETS = {
     "far": lambda lower, upper, point: 1e6,
     "on the point": lambda lower, upper, point: point,  # that even the narrowest interval covers
     "contrary": lambda lower, upper, point: upper + 1e-6 if np.isfinite(upper) else point,
-    "alternating": alternating,
 }
 
 
@@ -138,8 +132,7 @@ def test_drift_breaks_a_fixed_calibration_and_not_the_others(data, fitted):
     assert abs(adaptive - 0.9) <= streams[0].bound and abs(adaptive - 0.9) < 0.03
     assert 0.8 < rolling < 0.93
     found = measure_drift(fitted, X[late], y[late], rate=0.05)
-    assert (found.n_rows, found.fixed, found.adapted) == (400, fixed, adaptive)
-    assert found.level == streams[0].level and f"cover {fixed:.1%} of the 400" in str(found)
+    assert found == (fixed, adaptive, streams[0].level)
 
 
 @pytest.mark.parametrize(

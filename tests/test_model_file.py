@@ -19,7 +19,7 @@ import pytest
 
 from gt2lite import GT2Regressor, IntervalHead, model_file
 from gt2lite.cv_plus import CVPlusRegressor
-from gt2lite.model_file import FileFormatError, StoredRowsWarning
+from gt2lite.model_file import FileFormatError
 from gt2lite.splits import SeenRowsWarning
 
 SMALL = {"n_rules": 2, "epochs": 20, "learning_rate": 0.1, "batch_size": 16}
@@ -66,9 +66,7 @@ def read(path, kind):
 
 
 def save(model, path):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", StoredRowsWarning)
-        model.save(path)
+    model.save(path)
     return path
 
 
@@ -139,14 +137,7 @@ def test_a_loaded_regressor_predicts_the_same_bits_at_old_and_new_levels(name, s
     if "group" in name:
         asked["groups"] = groups_of(X)
     first = reg.predict_interval(X, **asked)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        reg.save(path)
-    stores_rows = name in ("search", "table")  # and says so, where the user calls it
-    assert [(one.category, one.filename) for one in caught] == (
-        [(StoredRowsWarning, __file__)] * stores_rows
-    )
-    assert (read(path, "regressor")["calibration_X"] is not None) == stores_rows
+    reg.save(path)
     again = GT2Regressor.load(path)
     np.testing.assert_array_equal(again.predict(X), reg.predict(X))
     np.testing.assert_array_equal(again.predict_interval(X, **asked), first)
@@ -393,26 +384,21 @@ IMPOSSIBLE = {  # by the calibration of the file
         "margins of another power": put("margins", value={"power": 2.0, "usual": 1.0}),
         "a candidate without a score": put("candidates", value=[{"kept": True}]),
         "a calibration without its arrays": put("calibration", value={"state": {}}),
-        "rows without a calibration": put("calibration_X", value=[[1.0, 2.0]]),
     },
     "search": {
-        "half a sample covered": put(*ARRAYS, "n_covered", value=each(lambda n: n + 0.5)),
-        "planes above 1": put(*ARRAYS, "alpha", value=each(lambda a: 5 * a)),
+        "critical planes above 1": put(*ARRAYS, "critical_alpha", value=each(lambda a: a + 1)),
+        "planes above 1": put(*ARRAYS, "alpha", value=each(lambda a: a + 1)),
         "one plane many times": put(*ARRAYS, "alpha", value=each(lambda a: 0)),
-        "rows that do not match": put("calibration_X", value=lambda rows: rows[:5]),
-        "no rows": put("calibration_X", value=None),
         "no end": put(*STATE, "options", "min_step", value=5e-324),
     },
     "table": {
-        "more covered than there are": put(*ARRAYS, "n_covered", value=each(lambda n: n + 10**6)),
-        "columns that do not match": put("calibration_X", value=each(lambda row: row[:1])),
+        "no critical planes": put(*ARRAYS, "critical_alpha", value=[]),
         "another option": put(*STATE, "options", "zz", value=1),
         "no end": put(*STATE, "options", "step", value=1e-9),
     },
     "exact": {
         "a margin where a plane covers": put(*ARRAYS, "margin", value=each(lambda m: m + 1)),
         "no lowest plane": put(*ARRAYS, "alpha_min", value=[0.0]),
-        "rows that are not needed": put("calibration_X", value=[[1.0, 2.0]]),
         "another array": put(*ARRAYS, "zz", value=[1.0]),
         "another kind": put(*STATE, "kind", value="magic"),
     },

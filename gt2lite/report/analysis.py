@@ -200,9 +200,12 @@ def analyse(table: Frame, request: Request, log: Callable[[str], None], verbose:
     found.warnings = find_warnings(frame, columns, sets, request)
     at = model.levels.index(main)
     if request.time is not None and found.coverages[at].verdict == "too low":
+        fixed, adapted, last = measure_drift(regressor, X_test, y, main)
         found.warnings.append(
-            f"The data drift: {measure_drift(regressor, X_test, y, main)}. Calibrate again with "
-            "recent rows, or let levels adapt (gt2lite.adaptive.AdaptiveIntervals)."
+            f"The data drift: intervals of level {main:.4g} cover {fixed:.1%} of the {len(y):,} "
+            f"latest rows; levels that adapt to the misses cover {adapted:.1%}, and the last of "
+            f"them is {last:.3g}. Calibrate again with recent rows, or let levels adapt "
+            "(gt2lite.adaptive.AdaptiveIntervals)."
         )
     # The rules to read are those of a small system that imitates the model. Of fewer than 100
     # rows, the heaviest rules of the model's first system take their place.

@@ -16,7 +16,6 @@ from gt2lite.calibration import (
     GroupCalibrator,
     MarginFamily,
     SmallCalibrationWarning,
-    TwoSidedCalibrator,
     rank,
 )
 from gt2lite.datasets import Scaler
@@ -102,29 +101,6 @@ def test_ties_move_quantiles_outward_only(y, centre):
     n = min(len(y), len(centre))
     y, centre = np.array(y[:n]) / 20, np.round(np.array(centre[:n]) / 40)  # few of each
     check_every_rank(Cone(centre, 0.7, 0.4, 2.0), y, tied=True)
-
-
-@few
-def test_ranks_are_exact_where_floats_are_not():
-    """100 * 0.07 is more than 7 in floating point, and rank 8 would be another quantile."""
-    y = np.arange(99.0) - 40
-    dist = distribution(MarginFamily(np.zeros(99), np.ones(99)), y)
-    for q in (0.07, np.float32(0.07), Fraction(7, 100)):
-        assert_allclose(dist.quantile(q), -34.0, atol=1e-8)
-    assert_allclose(dist.quantile(1 - 0.07), 52.0, atol=1e-8)
-
-
-@few
-def test_a_distribution_has_no_atom_at_the_estimate():
-    """One-sided intervals stop at alpha = 1; quantiles go on to its other side."""
-    family, y = cone(199)
-    y = y + 2.0  # most targets are above the estimate
-    one_sided = TwoSidedCalibrator("conformal", (1.0, 0.0)).fit(family, y)
-    lower, _ = one_sided.intervals(family, 0.5)
-    assert_allclose(lower, family.centre)
-    median = distribution(family, y).quantile(0.5)
-    assert (median > family.centre + 0.1).all()
-    assert abs((y <= median).mean() - 0.5) < 0.01
 
 
 # ------------------------------------------------------------------------------ the guarantee
@@ -294,15 +270,6 @@ def test_quantiles_are_the_bounds_of_equal_tailed_intervals(fitted, data):
         found = fitted.predict_quantile(X[500:], [0.05, 0.5, 0.95])
         assert_array_equal(found[:, [0, 2]], np.stack([lower, upper], axis=1))
         assert_array_equal(fitted.predict_quantile(X[500:], 0.5), found[:, 1])
-
-
-def test_a_loaded_estimator_has_the_same_distributions(fitted, data, tmp_path):
-    X, y = data
-    fitted.calibrate(X[300:500], y[300:500]).save(tmp_path / "model.json")
-    loaded = GT2Regressor.load(tmp_path / "model.json")
-    ours, theirs = (reg.predict_distribution(X[500:]) for reg in (fitted, loaded))
-    assert_array_equal(ours.points, theirs.points)
-    assert_array_equal(ours.cdf(y[500:]), theirs.cdf(y[500:]))
 
 
 def test_targets_of_a_log_system_are_positive(data):

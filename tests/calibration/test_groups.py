@@ -15,7 +15,6 @@ from gt2lite.calibration import (
     SmallCalibrationWarning,
     make_calibrator,
     read_groups,
-    restore,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::gt2lite.calibration.SmallCalibrationWarning")
@@ -130,18 +129,7 @@ def test_invalid_groups_are_refused(grouped):
     alone = make_calibrator("conformal", "each", False, {})
     with pytest.raises(ValueError, match="groups must be None"):
         alone.fit(family, y, groups)
-    with pytest.raises(ValueError, match="groups must be None"):
-        alone.fit(family, y).intervals(family, 0.9, groups)
     assert read_groups(np.array([True, False])) == [1, 0]
     for mixed in ([True, 1], [0, False, "a"], [True, 2.0]):
         with pytest.raises(ValueError, match="groups must not mix True and False"):
             read_groups(mixed)
-
-
-def test_a_stored_calibration_gives_each_of_many_groups_its_scores():
-    family, y = cone(300)
-    labels = np.arange(300) % 150
-    fitted = GroupCalibrator("exact", small_groups="pool").fit(family, y, labels)
-    sets, _ = restore(*fitted.get_state()).sets_of(labels)
-    for label, scores in enumerate(sets):
-        assert_array_equal(scores.alpha, fitted.scores.alpha[labels == label])

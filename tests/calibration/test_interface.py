@@ -145,10 +145,10 @@ def test_invalid_options_are_refused(calibrator, option, value):
         calibrator(**{option: value})
 
 
-def stored(calibrator, interval=None):
+def stored(calibrator):
     meta, arrays = calibrator.get_state()
     arrays = {name: values.tolist() for name, values in arrays.items()}
-    return restore(json.loads(json.dumps(meta)), arrays, interval)
+    return restore(json.loads(json.dumps(meta)), arrays)
 
 
 @every_kind
@@ -167,16 +167,18 @@ def test_a_stored_or_pickled_calibrator_gives_the_same_answers(kind, copied):
     assert (again.n_evaluations, again.n_samples) == (calibrator.n_evaluations, 200)
 
 
-def test_a_search_keeps_its_targets_and_needs_the_system_for_a_new_level():
+def test_a_stored_search_counts_critical_planes_in_place_of_rows():
     family, y = bands(200)
+    y[:2] = family(0.3)[1][:2]  # on the edge of a plane
     given = y.copy()
     search = SearchCalibrator().fit(family, given)
     given[:] = 99.0  # changes nothing
-    assert search.coverage(0.5) == covers(y, *family(0.5)).mean()
-    search.alpha(0.9)
-    with pytest.raises(RuntimeError, match="restore it with the intervals"):
-        stored(search).alpha(0.123)
-    assert stored(search, family).alpha(0.123) == search.alpha(0.123)
+    again = stored(search)
+    for alpha in (ALPHA_0, 0.3, 0.5, 1.0):
+        assert search.coverage(alpha) == again.coverage(alpha) == covers(y, *family(alpha)).mean()
+    levels = [0.123, 0.5, 0.9]
+    np.testing.assert_array_equal(again.alpha(levels), search.alpha(levels))
+    np.testing.assert_array_equal(stored(again).alpha(levels), search.alpha(levels))
 
 
 @every_kind
@@ -194,8 +196,10 @@ def test_an_invalid_state_is_refused(kind):
         (meta, {name: values * np.nan for name, values in arrays.items()}),
     ]
     if kind in ("table", "search"):
-        bad.append((meta, {**arrays, "n_covered": arrays["n_covered"] + 0.5}))
-        bad.append((meta, {**arrays, "alpha": arrays["alpha"] + 0.01}))
+        bad.append((meta, {**arrays, "alpha": arrays["alpha"] - 0.005}))
+        bad.extend(
+            (meta, {**arrays, "critical_alpha": by * arrays["critical_alpha"]}) for by in (-1, 2)
+        )
     else:
         bad.append((meta, {**arrays, "margin": -1 - arrays["margin"]}))
         bad.append((meta, {**arrays, "critical_alpha": arrays["critical_alpha"] + 1}))

@@ -58,18 +58,6 @@ def test_a_table_of_one_entry_answers_every_level_with_it():
         assert table.alpha(0.5) == 1.0
 
 
-def test_table_and_exact_lie_in_the_same_gap_of_the_table():
-    family, y = bands(500, spread=0.5)
-    exact = ExactCalibrator().fit(family, y)
-    levels = np.linspace(0.05, 0.95, 37)
-    errors = []
-    for step in (0.1, 0.02, 0.004):
-        table = TableCalibrator(step=step).fit(family, y)
-        errors.append(np.abs(table.alpha(levels) - exact.alpha(levels)).max())
-        assert errors[-1] <= step
-    assert errors[0] > errors[1] > errors[2]
-
-
 def test_pchip_goes_through_the_table_and_falls_in_between(monkeypatch):
     pytest.importorskip("scipy")
     family, y = bands(200)

@@ -75,19 +75,3 @@ def test_fewest_samples_are_just_enough(tails):
 def test_invalid_tails_are_refused(bad):
     with pytest.raises(ValueError, match="tails must"):
         TwoSidedCalibrator("conformal", bad)
-
-
-@pytest.mark.parametrize(
-    ("method", "sides", "grouped", "options", "name"),
-    [
-        ("tables", "both", False, {}, "method"),
-        ("exact", "left", False, {}, "sides"),
-        ("table", "each", False, {}, "sides"),
-        ("search", "both", True, {}, "groups"),
-        ("exact", "both", False, {"tails": (0.2, 0.8)}, "tails"),
-        ("exact", "lower", True, {"tails": (0.2, 0.8)}, "tails"),
-    ],
-)
-def test_impossible_combinations_are_refused_by_name(method, sides, grouped, options, name):
-    with pytest.raises(ValueError, match=name):
-        make_calibrator(method, sides, grouped, options)

@@ -133,7 +133,7 @@ def check_intervals(calibrator, family, levels, **more):
     assert np.isfinite(lower).all() and np.isfinite(upper).all() and (lower <= upper).all()
     assert (np.diff(lower, axis=1) <= 0).all() and (np.diff(upper, axis=1) >= 0).all()
     meta, arrays = calibrator.get_state()
-    again = restore(json.loads(json.dumps(meta)), arrays, family)
+    again = restore(json.loads(json.dumps(meta)), arrays)
     for ours, theirs in zip(again.intervals(family, levels, **more), (lower, upper), strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
