@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from planted_system import planted, two_rules
 
 from gt2lite import GT2Regressor
-from gt2lite.explanations import EVALUATIONS, input_places, walk_inputs
+from gt2lite.explanations import EVALUATIONS, walk_inputs
 from gt2lite.memberships import kappa_of, log_firing
 from gt2lite.system import Planes, constrain
 
@@ -70,8 +70,6 @@ def test_a_calibration_beyond_the_planes_adds_a_margin(data, fitted):
     assert_allclose([why.lower_end.margin, why.upper_end.margin], [-row.margin, row.margin])
     assert why.lower_end.alpha == Planes(reg.params_, np.zeros((1, 3))).alpha_min
     assert why.estimate.margin == 0
-    assert re.findall(r"([+-]) \S+ \(margin: ", str(why)) == ["-", "+"]
-    assert "margin" not in str(reg.explain(X[0], alpha=0.5))
 
 
 def test_each_bound_may_have_its_own_plane_or_be_open(data, fitted):
@@ -80,9 +78,8 @@ def test_each_bound_may_have_its_own_plane_or_be_open(data, fitted):
     why = check_sums(fitted, X[3], 0.8)
     assert_allclose([why.lower_end.alpha, why.upper_end.alpha], fitted.calibrator_.alpha(0.8))
     assert why.lower_end.alpha != why.upper_end.alpha
-    assert str(why).count("fires at") == 2
     why = fitted.calibrate(X[500:700], y[500:700], sides="upper").explain(X[3], 0.8)
-    assert why.lower == -np.inf and "lower bound: none" in str(why)
+    assert why.lower == -np.inf and "open" in str(why)
     assert_allclose(why.upper_end.weights @ why.consequents, why.upper, rtol=1e-10)
     assert why.lower_end.alpha == why.upper_end.alpha < 1  # shown for comparison
 
@@ -112,24 +109,26 @@ def test_bounds_take_the_firing_strength_of_the_plane_that_pulls_them_outwards(f
     assert why.estimate.alpha == min(fitted.recipe_.planes.alphas)
 
 
-def test_it_reads_as_a_sum(data):
+def test_it_reads_as_weights_of_rules_and_their_sum(data):
     # halfway between two rules of the same sets: half of 100 and half of 120
     why = two_rules().explain([15.0], alpha=1.0, target="load")
-    lines = str(why).splitlines()
-    assert lines[0] == "load: prediction 110.0, interval 110.0 to 110.0"
-    assert lines[1] == "at x0 15.0"
-    assert lines[2] == "prediction 110.0 = 0.50 * 100.0 (rule 1) + 0.50 * 120.0 (rule 2)"
+    title, row, _, _, *table = str(why).splitlines()
+    assert title == "load: prediction 110.0, interval 110.0 to 110.0" and row == "at x0 15"
+    assert [line.split() for line in table[:3]] == [
+        ["1", "100.0", "0.500", "0.500", "0.500"],
+        ["2", "120.0", "0.500", "0.500", "0.500"],
+        ["sum", "110.0", "110.0", "110.0"],
+    ]
     X, y = data
     reg = GT2Regressor(n_rules=12, epochs=3).fit(X[:300], y[:300])
-    why = reg.explain(X[1], alpha=0.3)  # some of the rules are added up
-    text = re.sub(r"\n +", " ", str(why))
-    for part in why.parts:
-        line = next(line for line in text.splitlines() if line.startswith(f"{part.name} "))
-        terms = re.findall(r"(\d\.\d\d) \* (\S+) \(", line)
-        assert 1 <= len(terms) <= 5
-        said = sum(float(w) * float(v) for w, v in terms) / sum(float(w) for w, _ in terms)
-        assert abs(said - part.value) < 0.05 * reg.scaler_.y_std
-    assert max(map(len, str(why).splitlines())) <= 100
+    noise = 20 * np.std(y) * np.random.default_rng(0).normal(size=200)
+    why = reg.calibrate(X[500:700], y[500:700] + noise).explain(X[1])
+    lines = str(why).splitlines()
+    (total,) = (line for line in lines if line.startswith(" sum"))  # with margins
+    _, prediction, low, _, below, high, _, above = total.split()
+    found = [float(prediction), float(low) - float(below), float(high) + float(above)]
+    assert_allclose(found, [part.value for part in why.parts], atol=0.02 * y.std())
+    assert max(map(len, lines)) <= 100
     assert_allclose(sum(row["upper bound weight"] for row in why.table()), 1)
     for rule in reg.rules(X, top=None):
         assert why.conditions[rule.number - 1] == rule.condition(5)
@@ -224,16 +223,18 @@ def test_sums_are_exact_and_evaluations_bounded_for_any_number_of_inputs(G):
     def f(Z):
         return np.exp(0.1 * Z @ slopes) + (Z @ slopes) ** 2
 
-    found, errors, mean, n_rows = walk(f, x, background)
-    assert_allclose(found.sum(), f(x[None])[0] - f(background).mean(), atol=1e-9)
-    assert mean == pytest.approx(f(background).mean())
+    found, errors, start, n_rows = walk(f, x, background)
+    assert len(start) == {475: 2, 11: 95}.get(G, 100)  # fewer rows if there are many inputs
+    assert np.abs(start[:, None] - f(background)).min(axis=1).max() < 1e-9
+    assert_allclose(found.sum(), f(x[None])[0] - start.mean(), atol=1e-9)
     assert n_rows < EVALUATIONS
     assert np.abs(found[slopes == 0]).max(initial=0) < 1e-9 and np.isfinite(errors).all()
 
 
 def test_too_many_inputs_and_too_few_rows_are_refused():
-    with pytest.raises(ValueError, match=r"475 inputs, got 476.*together"):
-        walk(lambda Z: Z[:, 0], np.ones(476), np.zeros((100, 476)))
+    walk(lambda Z: Z[:, 0], np.ones(500), np.zeros((100, 500)))
+    with pytest.raises(ValueError, match=r"at most 500 inputs, got 501"):
+        walk(lambda Z: Z[:, 0], np.ones(501), np.zeros((100, 501)))
     with pytest.raises(ValueError, match="at least 2 rows"):
         walk(lambda Z: Z[:, 0], np.ones(3), np.zeros((1, 3)))
 
@@ -247,16 +248,9 @@ def test_columns_of_one_input_change_together():
         assert_array_equal(Z[:, 1:].sum(axis=1), 1)  # no row is of two colours, or of none
         return Z[:, 0] * (1 + Z[:, 1]) + 2 * Z[:, 3]
 
-    places = input_places(["size", "red", "green", "blue"], {"colour": ["red", 2, "blue"]})
-    assert list(places) == ["size", "colour"]
-    found, *_ = walk(f, np.array([1.0, 0, 0, 1.0]), background, list(places.values()))
+    places = [np.array([0]), np.array([1, 2, 3])]
+    found, *_ = walk(f, np.array([1.0, 0, 0, 1.0]), background, places)
     assert len(found) == 2
-
-
-@pytest.mark.parametrize("together", [{"a": ["x7"]}, {"a": [0], "b": [0]}, {"x1": [0]}])
-def test_bad_columns_of_inputs_are_named(together):
-    with pytest.raises(ValueError, match="together"):
-        input_places(["x0", "x1"], together)
 
 
 ENSEMBLE = {"n_rules": 3, "epochs": 5, "learning_rate": 0.02, "n_systems": 2}
@@ -286,7 +280,6 @@ def test_several_systems_are_explained_by_inputs_or_by_the_rules_of_each(data, e
     widths = np.subtract(*reg.predict_interval(background, 0.8)[::-1])
     total = widths.mean() + why.width_contributions.sum()
     assert total == pytest.approx(why.upper - why.lower, abs=1e-9)
-    assert why.n_evaluations <= EVALUATIONS
     assert why.table()[0]["input"] == "x0"  # the strongest
     # by rules, the parts of each system have the whole as their mean
     members = [reg.explain(x, 0.8, system=k) for k in range(2)]
@@ -321,12 +314,10 @@ def test_columns_that_belong_together_are_one_input(data):
     why = reg.explain(frame.iloc[701])
     assert why.inputs.keys() == {"size", "city", "garden"}
     assert (why.inputs["city"], why.inputs["garden"]) == ("Bern", "no")
-    assert re.search(r"garden (=|rather) (yes|no)", str(reg.rules(frame)))
+    assert re.search(r"garden = (yes|no)", str(reg.rules(frame)))
     assert why.prediction == reg.predict(frame[701:702])[0]
     assert why.to_frame()["contribution"].sum() == pytest.approx(why.prediction - why.baseline)
     assert list(why.to_frame().index) == [row["input"] for row in why.table()]
-    why = reg.explain(frame.iloc[701], together={"all": range(len(reg.columns_.names))})
-    assert_allclose(why.contributions, [why.prediction - why.baseline])
     with pytest.raises(ValueError, match="system"):
         reg.explain(frame.iloc[701], system=0, background=frame)
 
