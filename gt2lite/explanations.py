@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gt2lite._validation import Array, IntArray, between
-from gt2lite.calibration import DEFAULT_COVERAGE, Calibration, read_groups
+from gt2lite.calibration import Calibration
 from gt2lite.memberships import ALPHA_0, kappa_of, log_firing
 from gt2lite.rules import (
     SHOWN,
@@ -96,31 +96,20 @@ def explain_row(
     units: Units,
     x: Array,
     calibration: Calibration | None,
+    level: float,
+    groups_of: Callable[[Array], Sequence[Any] | None],
     *,
-    coverage: float | None = None,
-    alpha: float | None = None,
-    group: Any = None,
     system: int | None = None,
     background: Array | None = None,
     values: Mapping[str, Any] | None = None,
 ) -> Explanation:
     """Return the explanation of a row `x` (M,): by rules, or by inputs if `background`.
 
-    `calibration` maps `coverage` to planes; it is None if `alpha` is given. `group` may be a
-    function that returns the groups of scaled rows. `values` are those of the columns before
-    they were encoded. Other arguments as in `GT2Regressor.explain`, with scaled rows (B, M) as
+    `calibration` maps `level`, a coverage, to planes; if it is None, `level` is a plane.
+    `groups_of` returns the groups of scaled rows. `values` are those of the columns before they
+    were encoded. Other arguments as in `GT2Regressor.explain`, with scaled rows (B, M) as
     `background`.
     """
-    if calibration is None:
-        level = read_plane(alpha, coverage, group)
-    else:
-        coverage = DEFAULT_COVERAGE if coverage is None else coverage
-        level = coverage = between("coverage", coverage, 0, 1)
-
-    def groups_of(Z: Array) -> list[Any] | None:
-        if callable(group):
-            return list(group(Z))
-        return None if group is None else read_groups([group]) * len(Z)
 
     def evaluate(Z: Array) -> Array:
         """Return the scaled prediction, lower and upper bound (3, n) at scaled rows."""
@@ -133,6 +122,7 @@ def explain_row(
 
     known = dict(zip(units.names, x.tolist(), strict=True)) | dict(values or {})
     inputs = {name: known[name] for name in units.places}
+    coverage = None if calibration is None else level
     about: dict[str, Any] = {"coverage": coverage, "units": units, "inputs": inputs}
     X = units.scaler.transform_X(x[None])
     y = evaluate(X)[:, 0]  # (3,)

@@ -549,7 +549,8 @@ class IntervalHead(Stateful, Regressor):
 
     def _units(self, target: str) -> Units:
         names = input_names(self)
-        last = BASE if BASE not in names else f"{BASE} (prediction)"
+        taken = {*names, *getattr(self, "feature_names_in_", ())}
+        last = BASE if BASE not in taken else f"{BASE} (prediction)"
         columns = self.__dict__.get("columns_")
         return Units.of(self.head_, (*names, last), f"{target} - base", columns)
 

@@ -259,7 +259,7 @@ class IntervalPipeline(Stateful, Pipeline):
     def _units(self, target: str) -> Units | None:
         """Return the units of a last step that can use the names of the transformers."""
         last, names = self.steps[-1][1], self.names
-        if names is None or not isinstance(last, GT2Regressor):
+        if names is None or not isinstance(last, GT2Regressor) or hasattr(last, "columns_"):
             return None
         return Units.of(last, names, target)
 

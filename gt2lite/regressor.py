@@ -691,18 +691,13 @@ class GT2Regressor(Stateful, Regressor):
     ) -> Explanation:
         """Return how one prediction and its interval come about: by rules, or by inputs.
 
-        **One system** is explained by its rules. The estimate and both bounds are weighted means
-        of the consequents: weights times consequents add up to `predict` and `predict_interval`,
-        plus a margin if calibration went beyond the planes or if intervals are margins around the
-        prediction. With a log target these sums are about log(y). `system=k` does the same for
-        one of several systems, whose means are the prediction and the interval.
-
-        **Several systems**, and one with `background`, are explained by inputs: each has a
-        contribution with its standard error, in units of y, also with a log target. The
-        contributions add up to the prediction minus the mean prediction over background rows.
-        They are Shapley values, see `gt2lite.explanations.walk_inputs`. The width of the interval
-        is explained likewise. The inputs that a column of a data frame was encoded as change
-        together.
+        **One system** is explained by its rules, see `gt2lite.explanations.RuleExplanation`:
+        weights times consequents add up to the prediction and, with margins, to both bounds.
+        `system=k` does the same for one of several systems, whose means are the prediction and
+        the interval. **Several systems**, and one with `background`, are explained by inputs, see
+        `gt2lite.explanations.InputExplanation`: contributions, which are Shapley values, add up
+        to the prediction minus the mean prediction over background rows. The inputs that a column
+        of a data frame was encoded as change together.
 
         Args:
             x: one row: M numbers, a row of a data frame, or a table (1, M).
@@ -735,12 +730,16 @@ class GT2Regressor(Stateful, Regressor):
         row: Array,
         background: Any,
         *,
+        coverage: float | None = None,
         alpha: float | None = None,
         group: Any = None,
         system: int | None = None,
-        **options: Any,
+        values: Mapping[str, Any] | None = None,
     ) -> Explanation:
-        """Return the explanation of a row (1, M) of numbers; `units` may have other names."""
+        """Return the explanation of a row (1, M) of numbers; `units` may have other names.
+
+        `values` are those of the columns, if the row was encoded.
+        """
         if len(row) != 1:
             raise ValueError(
                 f"explain takes one row, got {len(row)}: pick one, such as X[0] or X.iloc[0]"
@@ -756,15 +755,22 @@ class GT2Regressor(Stateful, Regressor):
                     "background is needed, because model files hold no training rows: pass some, "
                     "such as explain(x, background=X), or system=0 for the rules of one system"
                 )
-        fitted, calibration = self._fitted(), None
-        if alpha is None:
-            calibration = self._calibrated()
-            if (by_rule := self.__dict__.get("rule_groups_")) is not None:
-                if group is not None:
-                    raise ValueError("group must be None: the calibration is by rules")
-                group = partial(by_rule.labels, fitted)
-        options |= {"alpha": alpha, "group": group, "system": system, "background": background}
-        return explain_row(fitted, units, row[0], calibration, **options)
+        fitted, calibration, by_rule = self._fitted(), None, None
+        if alpha is not None:
+            level = read_plane(alpha, coverage, group)
+        else:
+            calibration, by_rule = self._calibrated(), self.__dict__.get("rule_groups_")
+            level = between("coverage", DEFAULT_COVERAGE if coverage is None else coverage, 0, 1)
+        if by_rule is not None and group is not None:
+            raise ValueError("group must be None: the calibration is by rules")
+
+        def groups_of(Z: Array) -> list[Any] | None:
+            if by_rule is not None:
+                return by_rule.labels(fitted, Z)
+            return None if group is None else read_groups([group]) * len(Z)
+
+        options = {"system": system, "background": background, "values": values}
+        return explain_row(fitted, units, row[0], calibration, level, groups_of, **options)
 
     def readable(self, X: Any, y: Any = None, *, n_rules: int = 7) -> Self:
         """Return one small system that imitates this estimator, to be read instead of it.

@@ -143,10 +143,6 @@ class Units(NamedTuple):
             seen=np.where(two_valued(self.seen), fitted.ranks.transform(self.seen), ranks),
         )
 
-    def input(self, m: int, value: float) -> str:
-        """Return a value of input `m` as text, rounded according to its standard deviation."""
-        return number(value, 0.1 * float(self.scaler.x_std[m]))
-
     def output(self, value: float) -> str:
         """Return a value of the target as text, rounded according to its standard deviation.
 
@@ -382,7 +378,8 @@ def read_antecedents(params: Params, units: Units) -> list[tuple[Antecedent, ...
         if (flag := units.flags[m]) is not None:
             words = flag[int(peak[p, m] == high[m])]
             return f"rather {words}" if any_half else words
-        begins, ends, near = (units.input(m, values[p, m]) for values in (begin, end, best))
+        step = 0.1 * float(units.scaler.x_std[m])
+        begins, ends, near = (number(values[p, m], step) for values in (begin, end, best))
         if any_half:
             words = f"rather near {near}"
         elif from_low[p, m]:

@@ -118,9 +118,13 @@ def test_the_short_form_names_five_inputs_and_holds_the_others_at_their_mean():
 def test_a_rule_is_described_between_the_values_seen_in_training():
     X = np.random.default_rng(0).exponential(size=(400, 1))  # mean - 2 spreads is below 0
     reg = GT2Regressor(n_rules=2, epochs=1).fit(X, X[:, 0])
-    seen = np.quantile(X, [0.025, 0.975])
-    for antecedent in (rule.antecedents[0] for rule in reg.rules()):
-        assert seen[0] - 1e-9 <= antecedent.low <= antecedent.high <= seen[1] + 1e-9
+    ends = [(a.low, a.high) for rule in reg.rules() for a in rule.antecedents]
+    assert_allclose([np.min(ends), np.max(ends)], np.quantile(X, [0.025, 0.975]))
+    X = np.array([[0.0]] * 199 + [[1.0]])  # a rare category counts
+    units = {"x_mean": X.mean(), "x_std": X.std()}
+    reg = planted([[14.0], [0.0]], [[3.0]] * 2, [[0.0]] * 2, [0, 1], **units)
+    reg._seen = middle(reg.scaler_.transform_X(X))
+    assert [rule_of(reg, k).antecedents[0].words for k in (1, 2)] == ["= 1", "= 0"]
 
 
 @pytest.mark.parametrize(
@@ -141,14 +145,6 @@ def test_rules_speak_of_categories_as_the_table_does(name, words, term):
     assert rule_of(reg, 1).formula() == f"y = 80.0 + 40 {term}"
 
 
-def test_a_rare_category_counts_as_a_value_seen():
-    X = np.array([[0.0]] * 199 + [[1.0]])
-    units = {"x_mean": X.mean(), "x_std": X.std()}
-    reg = planted([[14.0], [0.0]], [[3.0]] * 2, [[0.0]] * 2, [0, 1], **units)
-    reg._seen = middle(reg.scaler_.transform_X(X))
-    assert [rule_of(reg, k).antecedents[0].words for k in (1, 2)] == ["= 1", "= 0"]
-
-
 def test_the_printed_formula_is_that_of_the_system(data, fitted):
     X, y = data
     Z = fitted.scaler_.transform_X(X)
@@ -166,14 +162,10 @@ def test_the_printed_formula_is_that_of_the_system(data, fitted):
 @pytest.mark.parametrize(
     ("value", "step", "text"),
     [
-        (0.99412, 0.0003, "0.9941"),
         (-0.0001, 0.1, "0.0"),
-        (0.0, 0.1, "0.0"),
-        (0.0, 1e-12, "0.00000000"),
         (np.inf, 0.1, "inf"),
         (12345.6, 3e3, "12346"),
         (3e-12, 1e-13, "3e-12"),
-        (1234567890123.4, 20.0, "1234567890123"),
         (1.2345678901234e18, 1e8, "1.2345678901e+18"),
     ],
 )
@@ -185,7 +177,6 @@ def test_with_rows_rules_are_sorted_by_their_weight_in_the_prediction(monkeypatc
     reg, X = two_rules(), np.array([[5.0]] * 7 + [[25.0]] * 3)
     rules = reg.rules(X)
     assert [(rule.number, rule.leads) for rule in rules] == [(1, 0.7), (2, 0.3)]
-    assert "leads on 70.0% of the rows" in str(rules)
     assert [rule.number for rule in reg.rules(X[-4:])] == [2, 1]
     X = rows(5000)
     weights = reg.rule_weights(X)
@@ -197,8 +188,8 @@ def test_with_rows_rules_are_sorted_by_their_weight_in_the_prediction(monkeypatc
         assert rule.typical == pytest.approx(w @ said / w.sum())
     monkeypatch.setattr("gt2lite.rules._MEMBERSHIPS", 100)
     rules = reg.rules(X)
-    assert "by their weight on 1000 rows" in str(rules)
-    assert sum(rule.leads for rule in rules) == pytest.approx(1)
+    assert "by their weight on 1000 rows" in str(rules)  # evenly spaced
+    assert_allclose([rule.share for rule in rules], weights.mean(axis=0), atol=0.02)
 
 
 def test_without_rows_the_order_is_that_of_the_mean_log_firing_in_training(data, fitted):
