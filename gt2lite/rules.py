@@ -181,6 +181,8 @@ def number(value: float, step: float, *, trim: bool = False) -> str:
 
     >>> number(12.3456, 0.74), number(1013.2, 6.0), number(2.0, 0.01, trim=True)
     ('12.3', '1013', '2')
+    >>> number(-0.0001, 0.1), number(3e-12, 1e-13), number(1.23456e18, 1e15), number(np.inf, 0.1)
+    ('0.0', '3e-12', '1.235e+18', 'inf')
     """
     place = -math.floor(math.log10(step)) if 0 < step < math.inf else 0
     if value and math.isfinite(value) and (place > 8 or abs(value) >= 1e15):
