@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from io import StringIO
@@ -54,16 +54,14 @@ from gt2lite.regressor import (
     split_rows,
 )
 from gt2lite.rules import (
-    ByRule,
-    Intervals,
     Printed,
     Rules,
     Units,
     frame_of,
     input_names,
     one_row,
-    read_by_rule,
-    row_table,
+    pop_min_rows,
+    wrap,
 )
 from gt2lite.selection import GRID, HeldOut, best_family
 from gt2lite.splits import mark_rows, read_folds, warn_if_seen
@@ -176,11 +174,11 @@ class IntervalHead(Stateful, Regressor):
         Arguments as in `GT2Regressor.calibrate`. A `SeenRowsWarning` reports how many of the rows
         were in `fit`; rows that a frozen base was trained on cannot be detected.
         """
-        groups, options = read_by_rule(groups, options)
+        min_rows = pop_min_rows(groups, options)
         calibrator = make_calibrator(method, sides, groups is not None, options)
         table, values = self._read(X)
         target = read_target(y, len(values), type(self).__name__)
-        new = self._calibrated_by(calibrator, table, values, target, groups)
+        new = self._calibrated_by(calibrator, table, values, target, groups, min_rows)
         warn_if_seen(self.head_.marks_, values, target)
         return self._become(new)
 
@@ -200,7 +198,7 @@ class IntervalHead(Stateful, Regressor):
         Arguments as in `GT2Regressor.fit_calibrate`, which draws the same rows with the same
         seed. With a frozen base all rows must be new to it.
         """
-        groups, options = read_by_rule(groups, options)
+        min_rows = pop_min_rows(groups, options)
         calibrator = make_calibrator(method, sides, groups is not None, options)
         values, names = read_table(X, self.columns)
         table = values if names is None else X
@@ -211,8 +209,8 @@ class IntervalHead(Stateful, Regressor):
         held = take_rows(values, rest)
         if hasattr(new, "columns_"):
             held = new.columns_.encode(held).inputs.to_numpy()
-        labels = groups if isinstance(groups, ByRule) else split.labels
-        new = new._calibrated_by(calibrator, take_rows(table, rest), held, target[rest], labels)
+        rows = take_rows(table, rest), held, target[rest]
+        new = new._calibrated_by(calibrator, *rows, split.groups, min_rows)
         new.calibration_rows_, new.split_ = rest, split.words
         if not new.out_of_fold_:
             new.split_ += "; the base is frozen: all of them must be new to it"
@@ -309,14 +307,14 @@ class IntervalHead(Stateful, Regressor):
             return Rules(rules[:top], title, legend)
         predicted, inputs = self._inputs(*self._read(X))
         errors = None if y is None else read_target(y, len(inputs)) - predicted
-        intervals = self._error_intervals(inputs, coverage, groups)._replace(y=errors)
-        rules = head._rules(units, inputs, system=system, intervals=intervals)
+        bounds, kind = self._error_intervals(inputs, coverage, groups)
+        rules = head._rules(units, inputs, errors, system=system, bounds=bounds)
         found = [rule for rule in rules if rule.share >= LEAST_SHARE]
         shown = sorted(found, key=lambda rule: (-rule.width, rule.number))[:top]
-        mean = units.output(float(np.mean(intervals.upper - intervals.lower)))
+        mean = units.output(float(np.mean(bounds[1] - bounds[0])))
         title = (
             f"Where {name} is unsure: {len(shown)} of {len(rules)} rules, the widest "
-            f"{intervals.kind} first (mean width {mean} on {len(inputs)} rows)"
+            f"{kind} first (mean width {mean} on {len(inputs)} rows)"
         )
         return Rules(shown, title, legend)
 
@@ -330,7 +328,6 @@ class IntervalHead(Stateful, Regressor):
         target: str = "y",
         system: int | None = None,
         background: Any = None,
-        together: Mapping[str, Sequence[Any]] | None = None,
     ) -> HeadExplanation:
         """Return how one prediction and its interval came about: the base, and the head.
 
@@ -338,9 +335,11 @@ class IntervalHead(Stateful, Regressor):
         base's error, of one system by its error rules, of several by the inputs; its bounds and
         the base's prediction add up to the bounds of the interval.
         """
-        values, table = one_row(x, self), row_table(x, self)
+        table, raw = one_row(x, self), None
+        values = match_table(table, self)
         if hasattr(self, "columns_"):
             table = table.astype(self.probes_.dtypes.to_dict())
+            raw = {name: next(iter(table[name])) for name in table.columns}
         predicted, inputs = self._inputs(table, values)
         if background is not None:
             _, background = self._inputs(*self._read(background))
@@ -352,8 +351,7 @@ class IntervalHead(Stateful, Regressor):
             alpha=alpha,
             group=group,
             system=system,
-            together=together,
-            columns=self.__dict__.get("columns_"),
+            values=raw,
         )
         base = float(predicted[0])
         return HeadExplanation(
@@ -509,13 +507,20 @@ class IntervalHead(Stateful, Regressor):
         return clone(self.system)
 
     def _calibrated_by(
-        self, calibrator: Calibration, table: Any, values: Array, target: Array, groups: Any
+        self,
+        calibrator: Calibration,
+        table: Any,
+        values: Array,
+        target: Array,
+        groups: Any,
+        min_rows: int,
     ) -> Self:
         """Return a copy of this head with another calibration."""
         predicted, inputs = self._inputs(table, values)
         scaled = self.head_.scaler_.transform_X(inputs)
         new = self._copy(*OF_CALIBRATION)
-        new.head_ = self.head_._calibrated_by(calibrator, scaled, target - predicted, groups)
+        errors = target - predicted
+        new.head_ = self.head_._calibrated_by(calibrator, scaled, errors, groups, min_rows)
         return new
 
     def _changes(self, described: str) -> str:
@@ -544,19 +549,20 @@ class IntervalHead(Stateful, Regressor):
 
     def _units(self, target: str) -> Units:
         names = input_names(self)
-        last = BASE if BASE not in names else f"{BASE} (prediction)"
+        taken = {*names, *getattr(self, "feature_names_in_", ())}
+        last = BASE if BASE not in taken else f"{BASE} (prediction)"
         columns = self.__dict__.get("columns_")
         return Units.of(self.head_, (*names, last), f"{target} - base", columns)
 
-    def _error_intervals(self, inputs: Array, coverage: Any, groups: Any) -> Intervals:
-        """Return the intervals that rank the error rules."""
+    def _error_intervals(self, inputs: Array, coverage: Any, groups: Any) -> tuple[Array, str]:
+        """Return the bounds (2, N) that rank the error rules, and their kind in words."""
         level = DEFAULT_COVERAGE if coverage is None else coverage
         if coverage is not None or hasattr(self.head_, "calibrator_"):
-            lower, upper = self.head_.predict_interval(inputs, level, groups=groups)
-            if np.isfinite(upper - lower).all():
-                return Intervals(lower, upper, f"{100 * level:.4g}% intervals")
-        lower, upper = self.head_.predict_interval(inputs, alpha=ALPHA_0)
-        return Intervals(lower, upper, "trained envelopes")
+            bounds = np.stack(self.head_.predict_interval(inputs, level, groups=groups))
+            if np.isfinite(bounds).all():
+                return bounds, f"{100 * level:.4g}% intervals"
+        bounds = np.stack(self.head_.predict_interval(inputs, alpha=ALPHA_0))
+        return bounds, "trained envelopes"
 
 
 def cross_fit(system: Any, inputs: Array, errors: Array, rng: np.random.Generator) -> HeldOut:
@@ -594,12 +600,7 @@ class HeadExplanation(Printed):
         """Return the explanation of the base's error as rows of numbers."""
         return self.head.table()
 
-    def cells(self) -> list[dict[str, str]]:
-        """Return the same as text."""
-        return self.head.cells()
-
-    def notes(self) -> tuple[list[str], list[str]]:
-        """Return the sums of base and head, and the notes on the base's error."""
+    def __str__(self) -> str:
         text, prediction = self.head.units.output, "the base alone"
         if self.corrected:
             prediction = f"base {text(self.base)} and {text(self.head.prediction)} by the head"
@@ -609,8 +610,7 @@ class HeadExplanation(Printed):
             "and the head's interval for its error, "
             f"{text(self.head.lower)} to {text(self.head.upper)}",
         ]
-        before, after = self.head.notes()
-        return [*lines, *before], after
+        return "\n".join([*map(wrap, lines), str(self.head)])
 
 
 # ------------------------------------------------------------------------------- the base

@@ -23,7 +23,7 @@ from gt2lite.calibration import (
 )
 from gt2lite.metrics import interval_score, picp
 from gt2lite.regressor import GT2Regressor, NarrowEnvelopeWarning, interval_frame, split_rows
-from gt2lite.rules import ByRule, Units, read_by_rule
+from gt2lite.rules import Units, pop_min_rows
 from gt2lite.splits import read_folds
 
 need_sklearn("IntervalPipeline")  # says what to install, in place of the error of the next line
@@ -93,14 +93,15 @@ class IntervalPipeline(Stateful, Pipeline):
         `GT2Regressor.fit_calibrate`, by the `random_state` of the last step. Arguments as there,
         with raw inputs `X` (N, ...).
         """
-        last, (grouped, plain) = self._last("calibrate"), read_by_rule(groups, options)
+        last, plain = self._last("calibrate"), dict(options)
+        pop_min_rows(groups, plain)
         make_calibrator(method, sides, groups is not None, plain)  # before training
         read_target(y, n_rows := n_rows_of(X))  # likewise
         seed = getattr(last, "random_state", 0)
-        split = split_rows(n_rows, share, seed, grouped, sides, plain)
+        split = split_rows(n_rows, share, seed, groups, sides, plain)
         new = self._trained(take_rows(X, split.trained), take_rows(y, split.trained))
         if groups is not None:
-            options |= {"groups": groups if isinstance(grouped, ByRule) else split.labels}
+            options |= {"groups": split.groups}
         rest = take_rows(X, split.calibrated), take_rows(y, split.calibrated)
         new = new._calibrated_on(*rest, method, sides=sides, **options)
         new.calibration_rows_, new.split_ = split.calibrated, split.words
@@ -258,7 +259,7 @@ class IntervalPipeline(Stateful, Pipeline):
     def _units(self, target: str) -> Units | None:
         """Return the units of a last step that can use the names of the transformers."""
         last, names = self.steps[-1][1], self.names
-        if names is None or not isinstance(last, GT2Regressor):
+        if names is None or not isinstance(last, GT2Regressor) or hasattr(last, "columns_"):
             return None
         return Units.of(last, names, target)
 

@@ -44,12 +44,10 @@ from gt2lite.explanations import Explanation, draw_background, explain_row, read
 from gt2lite.memberships import ALPHA_0
 from gt2lite.metrics import interval_score
 from gt2lite.rules import (
-    ByRule,
-    Comparison,
-    Intervals,
     RuleGroups,
     Rules,
     Units,
+    compare_intervals,
     count_leads,
     drop_rule,
     edit_rule,
@@ -58,7 +56,7 @@ from gt2lite.rules import (
     middle,
     one_plane,
     one_row,
-    read_by_rule,
+    pop_min_rows,
     read_rules,
     rule_weights,
 )
@@ -341,26 +339,25 @@ class GT2Regressor(Stateful, Regressor):
             options: for the calibrator, see `gt2lite.calibration`, such as
                 ``small_groups="pool"`` with groups. ``tails=(0.2, 0.8)``, with "each", allows a
                 fifth of the misses below the interval and the rest above. With groups="rules",
-                `system` is the index of the system whose rules lead (0), and `min_rows` the
-                calibration rows that a rule needs for planes of its own (50).
+                `min_rows` is the number of calibration rows that a rule needs for planes of its
+                own (50).
 
         With ``groups="rules"`` intervals at a level cover at least that share of the rows on which
-        a rule leads, for each rule. Which rule leads was fixed in training, so new rows need no
-        groups. A rule shares a group with others if, by its share of the training rows, fewer than
-        `min_rows` calibration rows are expected; deciding by the calibration rows themselves would
-        void the guarantee. Nothing is promised for rows weighted by a rule: memberships overlap,
-        and the groups are disjoint.
+        a rule leads, for each rule (of several systems, each rule of the first). Which rule leads
+        was fixed in training, so new rows need no groups. A rule shares a group with others if, by
+        its share of the training rows, fewer than `min_rows` calibration rows are expected;
+        deciding by the calibration rows themselves would void the guarantee. Nothing is promised
+        for rows weighted by a rule: memberships overlap, and the groups are disjoint.
 
         Groups and `sides` other than "both" need the method "conformal" or "exact". A
         `NarrowEnvelopeWarning` reports a trained envelope that covers far fewer of these rows
         than it was trained for, a `SeenRowsWarning` how many of these rows were in `fit`.
         """
-        values = match_table(X, self)
-        groups, options = read_by_rule(groups, options)
+        values, min_rows = match_table(X, self), pop_min_rows(groups, options)
         calibrator = self._calibrator(method, sides, groups, options, len(values))
         target = read_target(y, len(values))
         scaled = self.scaler_.transform_X(values)
-        new = self._calibrated_by(calibrator, scaled, target, groups)
+        new = self._calibrated_by(calibrator, scaled, target, groups, min_rows)
         warn_if_seen(self.marks_, values, target)
         return self._become(new)
 
@@ -392,7 +389,7 @@ class GT2Regressor(Stateful, Regressor):
         >>> reg.fit_calibrate(data.X, data.y).split_
         '2139 rows: 1604 to train on, 535 to calibrate on (share=0.25, random_state=0)'
         """
-        groups, options = read_by_rule(groups, options)
+        min_rows = pop_min_rows(groups, options)
         make_calibrator(method, sides or "both", groups is not None, options)  # before training
         values, names = read_table(X, self.columns)
         target = read_target(y, len(values))
@@ -404,8 +401,8 @@ class GT2Regressor(Stateful, Regressor):
             rest = new.columns_.encode(rest).inputs.to_numpy()
         scaled = new.scaler_.transform_X(rest)
         calibrator = new._calibrator(method, sides, groups, options, len(scaled))
-        labels = groups if isinstance(groups, ByRule) else split.labels
-        new = new._calibrated_by(calibrator, scaled, target[split.calibrated], labels)
+        rest_y = target[split.calibrated]
+        new = new._calibrated_by(calibrator, scaled, rest_y, split.groups, min_rows)
         new.calibration_rows_, new.split_ = split.calibrated, split.words
         return self._become(new)
 
@@ -579,12 +576,10 @@ class GT2Regressor(Stateful, Regressor):
             options |= {"groups": by_rule, "sizes": self.calibrator_.sizes}  # type: ignore[attr-defined]
         rows = None if X is None else self._scaled(X)
         measured = y is not None or coverage is not None or "groups" in options
-        if rows is not None and measured and "intervals" not in options:
-            lower, upper = self.predict_interval(X, coverage, groups=groups)
-            kind = f"{percent(coverage or DEFAULT_COVERAGE)}% intervals"
+        if rows is not None and measured and "bounds" not in options:
             y = None if y is None else read_target(y, len(rows))
-            options["intervals"] = Intervals(lower, upper, kind, y)
-        return read_rules(self._fitted(), units, rows, system=system, **options)
+            options["bounds"] = np.stack(self.predict_interval(X, coverage, groups=groups))
+        return read_rules(self._fitted(), units, rows, y=y, system=system, **options)
 
     def rule_weights(self, X: Any, *, system: int = 0) -> Array:
         """Return the weight of each rule in each output at rows `X` (N, M).
@@ -659,11 +654,10 @@ class GT2Regressor(Stateful, Regressor):
         *,
         coverage: float = DEFAULT_COVERAGE,
         system: int = 0,
-    ) -> Comparison:
+    ) -> list[dict[str, Any]]:
         """Return width, interval score and coverage of another estimator's intervals beside ours.
 
-        For an edited copy this is what the edit cost, in all rows and in those on which each rule
-        of this estimator leads.
+        For an edited copy this is what the edit cost.
 
         Args:
             other: a calibrated estimator, such as an edited copy.
@@ -671,13 +665,17 @@ class GT2Regressor(Stateful, Regressor):
             y: their targets (N,).
             coverage: the level.
             system: index of the system whose rules lead.
+
+        Returns:
+            A dict for all rows, then one for the rows on which each rule of this estimator leads;
+            `pandas.DataFrame` prints them. Keys that begin with "new" are about `other`.
         """
         target = read_target(y, n_rows_of(X))
         bounds = [reg.predict_interval(X, coverage) for reg in (self, other)]
         if not np.isfinite(bounds).all():
             raise ValueError('sides must be "both" or "each": calibrate anew before compare')
         leader = self.rule_weights(X, system=system).argmax(axis=1) + 1
-        return Comparison(coverage, leader, target, bounds, Units.of(self).output)
+        return compare_intervals(leader, target, bounds, coverage)
 
     def explain(
         self,
@@ -689,21 +687,16 @@ class GT2Regressor(Stateful, Regressor):
         target: str = "y",
         system: int | None = None,
         background: Any = None,
-        together: Mapping[str, Sequence[Any]] | None = None,
     ) -> Explanation:
         """Return how one prediction and its interval come about: by rules, or by inputs.
 
-        **One system** is explained by its rules. The estimate and both bounds are weighted means
-        of the consequents: weights times consequents add up to `predict` and `predict_interval`,
-        plus a margin if calibration went beyond the planes or if intervals are margins around the
-        prediction. With a log target these sums are about log(y). `system=k` does the same for
-        one of several systems, whose means are the prediction and the interval.
-
-        **Several systems**, and one with `background` or `together`, are explained by inputs: each
-        has a contribution with its standard error, in units of y, also with a log target. The
-        contributions add up to the prediction minus the mean prediction over background rows.
-        They are Shapley values, see `gt2lite.explanations.walk_inputs`, from at most 2,000
-        evaluations. The width of the interval is explained likewise.
+        **One system** is explained by its rules, see `gt2lite.explanations.RuleExplanation`:
+        weights times consequents add up to the prediction and, with margins, to both bounds.
+        `system=k` does the same for one of several systems, whose means are the prediction and
+        the interval. **Several systems**, and one with `background`, are explained by inputs, see
+        `gt2lite.explanations.InputExplanation`: contributions, which are Shapley values, add up
+        to the prediction minus the mean prediction over background rows. The inputs that a column
+        of a data frame was encoded as change together.
 
         Args:
             x: one row: M numbers, a row of a data frame, or a table (1, M).
@@ -717,24 +710,18 @@ class GT2Regressor(Stateful, Regressor):
                 than 100, 100 are used. None for 100 training rows that `fit` draws by the seed.
                 `save` does not write those rows, so a loaded estimator needs `background`; pickle
                 does.
-            together: names of inputs with several columns, such as the one-hot columns of a
-                category, and these columns by name or number: they change together, as do those
-                that this estimator encodes itself.
 
         Returns:
             An explanation with `prediction`, `lower` and `upper` that prints, also in notebooks;
             `table()` and `to_frame()` have every number.
         """
+        table, values = one_row(x, self), None
+        row = match_table(table, self)
+        if hasattr(self, "columns_"):
+            values = {name: next(iter(table[name])) for name in table.columns}
         options = {"coverage": coverage, "alpha": alpha, "group": group, "system": system}
-        row = one_row(x, self)
-        return self._explain(
-            Units.of(self, target=target),
-            row,
-            background,
-            together=together,
-            columns=self.__dict__.get("columns_"),
-            **options,
-        )
+        units = Units.of(self, target=target)
+        return self._explain(units, row, background, values=values, **options)
 
     def _explain(
         self,
@@ -742,40 +729,47 @@ class GT2Regressor(Stateful, Regressor):
         row: Array,
         background: Any,
         *,
+        coverage: float | None = None,
         alpha: float | None = None,
+        group: Any = None,
         system: int | None = None,
-        together: Mapping[str, Sequence[Any]] | None = None,
-        columns: Any = None,
-        **options: Any,
+        values: Mapping[str, Any] | None = None,
     ) -> Explanation:
         """Return the explanation of a row (1, M) of numbers; `units` may have other names.
 
-        Inputs that `columns`, of `gt2lite.columns`, makes of one column change together.
+        `values` are those of the columns, if the row was encoded.
         """
-        if system is not None and (background is not None or together is not None):
+        if len(row) != 1:
             raise ValueError(
-                "system explains by rules, background and together by inputs: give one of them"
+                f"explain takes one row, got {len(row)}: pick one, such as X[0] or X.iloc[0]"
             )
+        if system is not None and background is not None:
+            raise ValueError("system explains by rules, background by inputs: give one of them")
         if background is not None:
             background = self._scaled(background)
-        elif system is None and (len(self.systems_) > 1 or together is not None):
+        elif system is None and len(self.systems_) > 1:
             background = self.__dict__.get("_background")
             if background is None:
                 raise ValueError(
                     "background is needed, because model files hold no training rows: pass some, "
                     "such as explain(x, background=X), or system=0 for the rules of one system"
                 )
-        if together is None and columns is not None:
-            together = columns.places()
-        options |= {"alpha": alpha, "system": system, "together": together}
-        fitted, calibration, scaled = self._fitted(), None, self.scaler_.transform_X(row)
-        if alpha is None:
-            calibration = self._calibrated()
-            if (by_rule := self.__dict__.get("rule_groups_")) is not None:
-                if options.get("group") is not None:
-                    raise ValueError("group must be None: the calibration is by rules")
-                options["group"] = partial(by_rule.labels, fitted)
-        return explain_row(fitted, units, scaled, calibration, background=background, **options)
+        fitted, calibration, by_rule = self._fitted(), None, None
+        if alpha is not None:
+            level = read_plane(alpha, coverage, group)
+        else:
+            calibration, by_rule = self._calibrated(), self.__dict__.get("rule_groups_")
+            level = between("coverage", DEFAULT_COVERAGE if coverage is None else coverage, 0, 1)
+        if by_rule is not None and group is not None:
+            raise ValueError("group must be None: the calibration is by rules")
+
+        def groups_of(Z: Array) -> list[Any] | None:
+            if by_rule is not None:
+                return by_rule.labels(fitted, Z)
+            return None if group is None else read_groups([group]) * len(Z)
+
+        options = {"system": system, "background": background, "values": values}
+        return explain_row(fitted, units, row[0], calibration, level, groups_of, **options)
 
     def readable(self, X: Any, y: Any = None, *, n_rules: int = 7) -> Self:
         """Return one small system that imitates this estimator, to be read instead of it.
@@ -878,13 +872,15 @@ class GT2Regressor(Stateful, Regressor):
             new.feature_names_in_ = names
         return new
 
-    def _calibrated_by(self, calibrator: Any, scaled: Array, target: Array, groups: Any) -> Self:
+    def _calibrated_by(
+        self, calibrator: Any, scaled: Array, target: Array, groups: Any, min_rows: int
+    ) -> Self:
         """Return a copy of this estimator with another calibration."""
         fitted = self._fitted()
         intervals = fitted.family(fitted.planes(scaled))
         by_rule = None
-        if isinstance(groups, ByRule):
-            by_rule = RuleGroups.choose(fitted, len(scaled), groups)
+        if isinstance(groups, str):
+            by_rule = RuleGroups.choose(fitted, len(scaled), min_rows)
             groups = by_rule.labels(fitted, scaled)
         given = () if groups is None else (groups,)
         calibrator.fit(intervals, self.scaler_.transform_y(target), *given)
@@ -989,7 +985,7 @@ class HoldOut(NamedTuple):
 
     trained: IntArray
     calibrated: IntArray
-    labels: list[str | int] | None  # the group of each row to calibrate on
+    groups: list[str | int] | str | None  # of the rows to calibrate on, as `calibrate` takes them
     words: str
 
 
@@ -1009,7 +1005,7 @@ def split_rows(
     >>> split_rows(40, 0.25, 0, None, "both", {}).words
     '40 rows: 30 to train on, 10 to calibrate on (share=0.25, random_state=0)'
     """
-    grouped = groups is not None and not isinstance(groups, ByRule)
+    grouped = groups is not None and not isinstance(groups, str)  # "rules" are not known yet
     labels = read_groups(groups, n_rows) if grouped else None
     seed, share = read_seed(random_state), between("share", share, 0, 1)
     rng = np.random.default_rng([1, seed] if isinstance(seed, int) else seed)
@@ -1046,7 +1042,7 @@ def split_rows(
         f"{n_rows} rows: {n_trained} to train on, {found.size} to calibrate on{by} "
         f"(share={share:g}, random_state={random_state!r})"
     )
-    of_found = None if labels is None else [labels[i] for i in found]
+    of_found = groups if labels is None else [labels[i] for i in found]
     return HoldOut(np.delete(np.arange(n_rows), found), found, of_found, words)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any, NamedTuple
@@ -19,16 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gt2lite._sklearn import check_fitted
-from gt2lite._validation import (
-    Array,
-    IntArray,
-    Names,
-    between,
-    match_table,
-    one_of,
-    vector,
-    whole,
-)
+from gt2lite._validation import Array, IntArray, between, one_of, vector, whole
 from gt2lite.calibration import Margins
 from gt2lite.datasets import Scaler
 from gt2lite.memberships import ALPHA_0, kappa_of, log_firing, secondary
@@ -38,13 +29,16 @@ from gt2lite.selection import SPREAD, Fitted, System
 from gt2lite.system import Params, constrain
 
 MATTERS = 0.9
-"""An input matters in a rule if its membership falls below this share of its largest value."""
+"""Inputs are left out of a printed rule if, all together, they keep this share of its firing."""
 
 SHOWN = 5
 """Inputs and terms of a rule in its short form."""
 
 WIDTH = 100
 """Characters in a printed line."""
+
+MIN_ROWS = 50
+"""Calibration rows that a rule needs for a group of its own."""
 
 POOLED = "other rules"
 """Name of the group of rules that are calibrated together."""
@@ -78,30 +72,21 @@ def two_valued(ends: Array) -> Any:
     return np.isclose(ends[0] * ends[1], -1, rtol=1e-9)
 
 
-class Flag(NamedTuple):
-    """An input of two values, in words: "city" "is" "not Oslo" or "Oslo", "x0" "=" "0" or "1"."""
+def two_texts(name: str, low: float, high: float, yes_no: bool) -> tuple[str, str]:
+    """Return in words that an input of two values has the lower or the higher one.
 
-    subject: str
-    verb: str
-    low: str
-    high: str
-
-    @classmethod
-    def of(cls, name: str, low: float, high: float, yes_no: bool) -> Flag:
-        """Return the words for an input with these two values.
-
-        >>> Flag.of("city = Oslo", 0, 1, False)
-        Flag(subject='city', verb='is', low='not Oslo', high='Oslo')
-        """
-        column, equals, value = name.partition(" = ")
-        if name.endswith(" is missing"):
-            column, equals, value = name.removesuffix(" is missing"), "is", "missing"
-        if equals and np.allclose([low, high], [0, 1], atol=1e-9):
-            return cls(column, "is", f"not {value}", value)
-        if yes_no:
-            return cls(name, "=", "no", "yes")
-        step = 1e-3 * (high - low)
-        return cls(name, "=", number(low, step, trim=True), number(high, step, trim=True))
+    >>> two_texts("city = Oslo", 0, 1, False), two_texts("x0", 1, 2, False)
+    (('city is not Oslo', 'city is Oslo'), ('x0 = 1', 'x0 = 2'))
+    """
+    column, encoded, value = name.partition(" = ")
+    if name.endswith(" is missing"):
+        column, encoded, value = name.rpartition(" is ")
+    if encoded and np.allclose([low, high], [0, 1], atol=1e-9):
+        return f"{column} is not {value}", f"{column} is {value}"
+    if yes_no:
+        return f"{name} = no", f"{name} = yes"
+    step = 1e-3 * (high - low)
+    return f"{name} = {number(low, step, trim=True)}", f"{name} = {number(high, step, trim=True)}"
 
 
 class Units(NamedTuple):
@@ -111,7 +96,8 @@ class Units(NamedTuple):
     target: str
     scaler: Scaler
     seen: Array  # (2, M), see `middle`, in scaled units
-    flags: tuple[Flag | None, ...]  # of the inputs with two values
+    flags: tuple[tuple[str, str] | None, ...]  # of the inputs with two values, see `two_texts`
+    places: Mapping[str, IntArray]  # the inputs that each column of the data became
 
     @classmethod
     def of(
@@ -129,10 +115,13 @@ class Units(NamedTuple):
         yes_no = [c.name for c in columns.used if c.kind == "yes/no"] if columns else []
         low, high = (scaler.x_mean + scaler.x_std * seen).tolist()
         flags = tuple(
-            Flag.of(name, low[m], high[m], name in yes_no) if is_flag else None
+            two_texts(name, low[m], high[m], name in yes_no) if is_flag else None
             for m, (name, is_flag) in enumerate(zip(names, two_valued(seen), strict=True))
         )
-        return cls(names, target, scaler, seen, flags)
+        places = columns.places() if columns else {}
+        n_encoded = sum(map(len, places.values()))
+        places |= {name: np.array([m]) for m, name in enumerate(names) if m >= n_encoded}
+        return cls(names, target, scaler, seen, flags, places)
 
     def learned(self) -> Units:
         """Return the units of what the systems learn: with a log target, those of log(y)."""
@@ -153,28 +142,6 @@ class Units(NamedTuple):
             scaler=replace(units.scaler, x_mean=np.full(M, 50.0), x_std=np.full(M, 100 * SPREAD)),
             seen=np.where(two_valued(self.seen), fitted.ranks.transform(self.seen), ranks),
         )
-
-    def input(self, m: int, value: float) -> str:
-        """Return a value of input `m` as text, rounded according to its standard deviation."""
-        return number(value, 0.1 * float(self.scaler.x_std[m]))
-
-    def row(self, x: Array, places: Mapping[str, Any]) -> dict[str, str]:
-        """Return a scaled row (M,) as text, given the columns of each input.
-
-        Of inputs with several columns of two values, those that are on are named.
-        """
-        values, found = self.scaler.x_mean + self.scaler.x_std * x, {}
-        for name, columns in places.items():
-            texts, several = [], len(columns) > 1
-            for m in columns:
-                flag, text = self.flags[m], self.input(m, float(values[m]))
-                if flag is not None and np.isclose(x[m], self.seen[1, m]):
-                    text = flag.subject if several and flag.verb == "=" else flag.high
-                elif flag is not None and np.isclose(x[m], self.seen[0, m]):
-                    text = "" if several else flag.low
-                texts.append(text)
-            found[name] = ", ".join(filter(None, texts)) or "other"
-        return found
 
     def output(self, value: float) -> str:
         """Return a value of the target as text, rounded according to its standard deviation.
@@ -214,6 +181,8 @@ def number(value: float, step: float, *, trim: bool = False) -> str:
 
     >>> number(12.3456, 0.74), number(1013.2, 6.0), number(2.0, 0.01, trim=True)
     ('12.3', '1013', '2')
+    >>> number(-0.0001, 0.1), number(3e-12, 1e-13), number(1.23456e18, 1e15), number(np.inf, 0.1)
+    ('0.0', '3e-12', '1.235e+18', 'inf')
     """
     place = -math.floor(math.log10(step)) if 0 < step < math.inf else 0
     if value and math.isfinite(value) and (place > 8 or abs(value) >= 1e15):
@@ -224,7 +193,7 @@ def number(value: float, step: float, *, trim: bool = False) -> str:
     return text.rstrip("0").rstrip(".") if trim and place else text
 
 
-def row_table(x: Any, estimator: Any) -> Any:
+def one_row(x: Any, estimator: Any) -> Any:
     """Return one row as a table (1, M), from M numbers, a labelled row or a table.
 
     The labels of a row of a data frame decide on the order of its values.
@@ -236,32 +205,15 @@ def row_table(x: Any, estimator: Any) -> Any:
             x = x[list(names)]
         return x.to_frame().T.infer_objects()
     if np.ndim(x) == 1 and not hasattr(estimator, "columns_"):
-        return named_table(vector("x", x, estimator.n_features_in_)[None], names)
+        values = vector("x", x, estimator.n_features_in_)[None]
+        return values if names is None else frame_of(values, columns=names)
     return x
-
-
-def one_row(x: Any, estimator: Any) -> Array:
-    """Return one row, see `row_table`, as a checked array (1, M) of numbers."""
-    table = match_table(row_table(x, estimator), estimator)
-    if len(table) != 1:
-        raise ValueError(
-            f"explain takes one row, got {len(table)}: pick one, such as X[0] or X.iloc[0]"
-        )
-    return table
-
-
-def named_table(values: Array, names: Names | None) -> Any:
-    """Return rows (N, M) as a pandas frame, if an estimator was trained on columns with names."""
-    return values if names is None else frame_of(values, columns=names)
 
 
 # ------------------------------------------------------------------------------ text
 
 
 Rows = list[dict[str, Any]]
-
-JOINT = "\xa0"
-"""A space at which no line is broken."""
 
 
 def wrap(text: str, first: str = "", other: str = "    ") -> str:
@@ -274,53 +226,36 @@ def count(n: int, noun: str) -> str:
     return f"{n} {noun}{'s' * (n > 1)}"
 
 
-class Printed:
-    """Numbers that print as a table of text between notes, also in notebooks."""
+def aligned(rows: Sequence[Mapping[str, str]]) -> str:
+    """Return rows of text as a table, with their keys as its first line.
 
-    def __init__(self, table: Rows, cells: Rows, before: list[str], after: list[str]) -> None:
-        self._table, self._cells, self._notes = table, cells, (before, after)
+    >>> print(aligned([{"rule": "1", "says": "-7.5"}, {"rule": "12", "says": "3.0"}]))
+    rule  says
+       1  -7.5
+      12   3.0
+    """
+    lines = [list(rows[0]), *(list(row.values()) for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join("  ".join(map(str.rjust, line, widths)).rstrip() for line in lines)
+
+
+class Printed:
+    """Numbers that print as text, also in notebooks; a subclass has `table` and `__str__`."""
 
     def table(self) -> Rows:
         """Return all numbers as rows, the most important first."""
-        return self._table
-
-    def cells(self) -> Rows:
-        """Return the short form of `table` as text."""
-        return self._cells
-
-    def notes(self) -> tuple[list[str], list[str]]:
-        """Return the sentences before and after the table."""
-        return self._notes
+        raise NotImplementedError
 
     def to_frame(self) -> Any:
         """Return `table` as a pandas frame."""
         frame = frame_of(self.table())
         return frame.set_index(frame.columns[0])
 
-    def __str__(self) -> str:
-        rows = self.cells()
-        lines = [list(rows[0]), *(list(row.values()) for row in rows)]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        table = "\n".join("  ".join(map(str.rjust, line, widths)).rstrip() for line in lines)
-        before, after = (
-            "\n".join(wrap(note).replace(JOINT, " ") for note in notes) for notes in self.notes()
-        )
-        return "\n\n".join(filter(None, [before, table, after]))
-
     def __repr__(self) -> str:
         return str(self)
 
-    def _repr_html_(self) -> str | None:
-        (before, after), rows = self.notes(), self.cells()
-        if not rows:
-            return None  # a notebook shows the text then
-        lines = [("th", rows[0]), *(("td", row.values()) for row in rows)]
-        body = ""
-        for tag, cells in lines:
-            texts = (f"<{tag} style='text-align:left'>{escape(cell)}</{tag}>" for cell in cells)
-            body += f"<tr>{''.join(texts)}</tr>"
-        title, note = escape(" ".join(before)), escape(" ".join(after))
-        return f"<p>{title}</p><table>{body}</table><p>{note}</p>"
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
 
 
 def frame_of(content: Any, **options: Any) -> Any:
@@ -398,16 +333,12 @@ class Antecedent(NamedTuple):
 
     input: str
     text: str  # such as "temperature below 19" or "city is not Oslo", whether it matters or not
+    matters: bool  # whether it is named: inputs that are not keep 90% of the firing, all together
     low: float
     high: float
     peak: float
     least: float
     footprint: float
-
-    @property
-    def matters(self) -> bool:
-        """Whether the rule fires noticeably less at some value of this input that was seen."""
-        return self.least < MATTERS
 
     @property
     def words(self) -> str:
@@ -434,22 +365,25 @@ def read_antecedents(params: Params, units: Units) -> list[tuple[Antecedent, ...
     # where the membership falls to one half, or data end
     start, stop = np.maximum(c - reach, low), np.minimum(c + reach, high)
     from_low, to_high = start <= low, stop >= high
-    place = (peak - low) / np.where(high > low, high - low, 1.0)  # 0 to 1 among values seen
     grid = np.linspace(0, 1, 51)[:, None, None]
     lower, upper = secondary(np.exp(log_mu(start + grid * (stop - start))), 1.0, s_l, s_r)
     footprint = (upper - lower).mean(axis=0)
+    # least decisive inputs are left out as long as, all together, they keep most of the firing
+    order = np.argsort(least, axis=1, kind="stable")[:, ::-1]
+    kept = np.cumprod(np.take_along_axis(least, order, axis=1), axis=1)
+    matters = np.empty((P, M), dtype=bool)
+    np.put_along_axis(matters, order, kept < MATTERS, axis=1)
     begin, end, best = (units.scaler.x_mean + units.scaler.x_std * z for z in (start, stop, peak))
 
     def text(p: int, m: int) -> str:
         any_half = from_low[p, m] and to_high[p, m]  # the membership is nowhere below one half
         if (flag := units.flags[m]) is not None:
-            verb = "rather" if any_half else flag.verb
-            return f"{flag.subject} {verb} {flag.high if peak[p, m] == high[m] else flag.low}"
-        begins, ends, near = (units.input(m, values[p, m]) for values in (begin, end, best))
-        if any_half and 1 / 3 <= place[p, m] <= 2 / 3:
+            words = flag[int(peak[p, m] == high[m])]
+            return f"rather {words}" if any_half else words
+        step = 0.1 * float(units.scaler.x_std[m])
+        begins, ends, near = (number(values[p, m], step) for values in (begin, end, best))
+        if any_half:
             words = f"rather near {near}"
-        elif any_half:
-            words = "rather low" if place[p, m] < 1 / 3 else "rather high"
         elif from_low[p, m]:
             words = f"below {ends}"
         else:
@@ -458,7 +392,10 @@ def read_antecedents(params: Params, units: Units) -> list[tuple[Antecedent, ...
 
     numbers = np.stack([begin, end, best, least, footprint], axis=2).tolist()
     return [
-        tuple(Antecedent(units.names[m], text(p, m), *numbers[p][m]) for m in range(M))
+        tuple(
+            Antecedent(units.names[m], text(p, m), bool(matters[p, m]), *numbers[p][m])
+            for m in range(M)
+        )
         for p in range(P)
     ]
 
@@ -472,8 +409,8 @@ class Rule:
 
     Methods with `most` show so many inputs or terms, those that matter most; None for all.
 
-    Without rows all that follows `units` is None. `width`, `times` and `covered` need intervals,
-    `covered` needs targets, too, and `n_calibrated` a calibration by rules.
+    Without rows all that follows `units` is None. `width` and `covered` need intervals, `covered`
+    needs targets, too, and `n_calibrated` a calibration by rules.
     """
 
     number: int  # counted from 1, as `explain` and the figures do
@@ -485,25 +422,18 @@ class Rule:
     share: float | None = None  # mean share of the weight
     typical: float | None = None  # mean of its consequent, rows weighted by the rule
     width: float | None = None  # mean width of intervals, rows weighted by the rule
-    times: float | None = None  # its ratio to the mean width of all rows
     covered: float | None = None  # share of the rows on which it leads that intervals cover
     n_calibrated: int | None = None  # calibration rows of its group
     pooled: bool = False  # whether it shares that group with other rules
 
     def condition(self, most: int | None = None) -> str:
         """Return the inputs that matter and where, and in brackets their mean footprint."""
-        by_need = sorted(self.antecedents, key=lambda a: a.least)
-        decisive = [a for a in by_need if a.matters]
-        others = by_need[len(decisive) :]
-        joint = math.prod(a.least for a in others) < MATTERS  # they matter only together
+        decisive = sorted((a for a in self.antecedents if a.matters), key=lambda a: a.least)
         if not decisive:
-            first = ", ".join(a.text for a in others[:3])
-            return f"{len(others)} inputs together, most of all {first}" if joint else "any input"
+            return "any input"
         shown = [a.text for a in decisive[:most]]
         if left := len(decisive) - len(shown):
             shown.append(f"and {count(left, 'more input')}")
-        if joint:
-            shown.append(f"and {len(others)} others together")
         return f"{', '.join(shown)} [{np.mean([a.footprint for a in decisive]):.2f}]"
 
     def formula(self, most: int | None = None) -> str:
@@ -517,12 +447,12 @@ class Rule:
         text = f"{units.target} = {units.output(constant)}"
         for m in used:
             if m in kept:
-                size, flag, name = abs(self.slopes[m]), units.flags[m], units.names[m]
+                size, name = abs(self.slopes[m]), units.names[m]
                 # digits enough for the formula to be right wherever there is data
                 largest = abs(float(scaler.x_mean[m])) + 2 * float(scaler.x_std[m])
                 slope = number(size, min(0.01 * scaler.y_std / largest, 0.01 * size), trim=True)
-                if flag is not None and flag.verb == "is":
-                    name = f"({flag.subject} is {flag.high})"
+                if " " in name:
+                    name = f"({name.replace(' = ', ' is ')})"  # such as "city = Oslo"
                 text += f" {'-' if self.slopes[m] < 0 else '+'} {slope} {name}"
         return text + (f" ({count(len(held), 'more input')} at the mean)" if held else "")
 
@@ -533,7 +463,7 @@ class Rule:
             title += f": leads on {self.leads:.1%} of the rows, {self.share:.1%} of the weight"
             then += f"; typically {self.units.output(self.typical)}"
         if self.width is not None:
-            width.append(f"{number(self.width, self.width / 100)}, {self.times:.2f} of the mean")
+            width.append(number(self.width, self.width / 100))
         if self.covered is not None:
             width.append(f"covers {self.covered:.1%} of the rows on which it leads")
         if self.n_calibrated is not None:
@@ -548,7 +478,7 @@ class Rule:
 
     def row(self) -> dict[str, Any]:
         """Return all numbers of the rule as one row of a table."""
-        weighed = ("leads", "share", "typical", "width", "times", "covered", "n_calibrated")
+        weighed = ("leads", "share", "typical", "width", "covered", "n_calibrated")
         row = {"rule": self.number} | {name: getattr(self, name) for name in weighed}
         row["intercept"] = self.intercept
         for one, slope in zip(self.antecedents, self.slopes, strict=True):
@@ -566,8 +496,7 @@ class Rules(Printed, Sequence[Rule]):
     """Rules of a system, and how they print: a title, each rule in its short form, a legend."""
 
     def __init__(self, rules: Sequence[Rule], title: str, legend: str) -> None:
-        self._rules = tuple(rules)
-        super().__init__([rule.row() for rule in rules], [], [title], [legend])
+        self._rules, self._title, self._legend = tuple(rules), title, legend
 
     def __getitem__(self, index: Any) -> Any:
         return self._rules[index]
@@ -575,28 +504,22 @@ class Rules(Printed, Sequence[Rule]):
     def __len__(self) -> int:
         return len(self._rules)
 
+    def table(self) -> Rows:
+        """Return all numbers of each rule as a row."""
+        return [rule.row() for rule in self]
+
     def __str__(self) -> str:
-        (title,), (legend,) = self.notes()
         rules = [rule.text(SHOWN) for rule in self]
-        return "\n".join([wrap(f"{title}:", other=""), *rules, "", wrap(legend, other="")])
+        title, legend = (wrap(text, other="") for text in (f"{self._title}:", self._legend))
+        return "\n".join([title, *rules, "", legend])
 
 
 LEGEND = (
     "A range is where the membership is at least half of its largest value; 'rather' is a "
-    "preference that no value seen takes below half. [0.60] says how uncertain the sets are: "
-    "the mean width of their footprint. An input is left out where its membership keeps "
-    f"{MATTERS:.0%} of its largest value within the middle 95% of the training rows; where the "
-    "memberships of such inputs multiply to less, they are counted as 'together'."
+    "preference that no value seen takes below half. [0.60] is the mean footprint of the sets: how "
+    "uncertain they are. The inputs left out together keep a rule at "
+    f"{MATTERS:.0%} or more of its firing on the middle 95% of the training rows."
 )
-
-
-class Intervals(NamedTuple):
-    """Prediction intervals (N,) at some rows, their kind in words, and targets (N,) if known."""
-
-    lower: Array
-    upper: Array
-    kind: str
-    y: Array | None = None
 
 
 def read_rules(
@@ -606,56 +529,36 @@ def read_rules(
     *,
     top: int | None = None,
     system: int = 0,
-    intervals: Intervals | None = None,
+    bounds: Array | None = None,
+    y: Array | None = None,
     groups: RuleGroups | None = None,
     sizes: Mapping[Any, int] | None = None,
 ) -> Rules:
     """Return the heaviest rules of a system; arguments as in `GT2Regressor.rules`.
 
-    `X` are scaled inputs (N, M), `intervals` those at these rows, in units of y. After a
-    calibration by rules of this system, `groups` has its groups and `sizes` their rows.
+    `X` are scaled inputs (N, M), `bounds` (2, N) those of intervals at these rows, in units of y.
+    After a calibration by rules of this system, `groups` has its groups and `sizes` their rows.
     """
     if top is not None:
         whole("top", top)
     params, units = pick_system(fitted, system).params, units.of_system(fitted, system)
     slopes, intercepts = user_consequents(params, units.scaler)
-    P, legend = len(slopes), LEGEND
-    weighed: dict[str, Array] = {}  # (P,) each
+    P, weighed = len(slopes), {}
     if X is None:
         # the mean of the log firing over the training rows, whose scaled squares have mean 1
         order = np.argsort(((1 + params["c"] ** 2) / params["raw_sigma"] ** 2).sum(axis=1))[:top]
-        title = (
-            f"{len(order)} of {P} rules, those that fire most on the training rows first "
-            "(how often each leads is not known without rows: rules(X))"
-        )
+        by = "those that fire most in training first (how often each leads: rules(X))"
     else:
         rows = even_rows(len(X), _MEMBERSHIPS // params["c"].size)
-        weights = rule_weights(fitted, X[rows], system=system)  # (N, P)
-        said = consequents(params, fitted.inputs(X[rows], system))
-        total, leader = np.maximum(weights.sum(axis=0), TINY), weights.argmax(axis=1)
-        led = np.bincount(leader, minlength=P)
-        weighed = {
-            "leads": led / len(rows),
-            "share": weights.mean(axis=0),
-            "typical": units.scaler.inverse_y((weights * said).sum(axis=0) / total),
-        }
-        if intervals is not None:
-            lower, upper = intervals.lower[rows], intervals.upper[rows]
-            if np.isfinite(upper - lower).all():
-                weighed["width"] = weights.T @ (upper - lower) / total
-                weighed["times"] = weighed["width"] / (np.mean(upper - lower) or 1.0)
-                legend += f" 'width': the mean of {intervals.kind}, each row weighted by the rule."
-            if intervals.y is not None:
-                y = intervals.y[rows]
-                hit = np.bincount(leader, (lower <= y) & (y <= upper), minlength=P)  # may be open
-                weighed["covered"] = np.where(led > 0, hit / np.maximum(led, 1), np.nan)
+        weighed = _weigh(
+            rule_weights(fitted, X[rows], system=system),
+            consequents(params, fitted.inputs(X[rows], system)),
+            None if bounds is None else bounds[:, rows],
+            None if y is None else y[rows],
+        )
+        weighed["typical"] = units.scaler.inverse_y(weighed["typical"])
         order = np.argsort(-weighed["share"], kind="stable")[:top]
-        some = f"{len(rows)} rows" if len(rows) == len(X) else f"{len(rows)} of {len(X)} rows"
-        title = f"{len(order)} of {P} rules, by their weight on {some}"
-        if len(order) < P:
-            title += f", with {weighed['share'][order].sum():.1%} of it"
-    if groups is not None:
-        title += groups.note(P)
+        by = f"by their weight on {len(rows)} rows"
     antecedents, rules = read_antecedents(params, units), []
     for p in order.tolist():
         found: dict[str, Any] = {name: float(values[p]) for name, values in weighed.items()}
@@ -666,7 +569,32 @@ def read_rules(
             found |= {"n_calibrated": sizes.get(label, 0), "pooled": label == POOLED}
         slope = tuple(slopes[p].tolist())
         rules.append(Rule(p + 1, antecedents[p], float(intercepts[p]), slope, units, **found))
-    return Rules(rules, title, legend)
+    widths = " 'width': the mean width of intervals, rows weighted by the rule."
+    legend = LEGEND + widths if "width" in weighed else LEGEND
+    return Rules(rules, f"{len(rules)} of {P} rules, {by}", legend)
+
+
+def _weigh(weights: Array, said: Array, bounds: Array | None, y: Array | None) -> dict[str, Array]:
+    """Return what rows decide about rules, see `Rule`, in arrays (P,), in the units of `said`.
+
+    `weights` and `said` (N, P) are the weights and consequents of the rules at these rows.
+    """
+    total, leader = np.maximum(weights.sum(axis=0), TINY), weights.argmax(axis=1)
+    led = np.bincount(leader, minlength=weights.shape[1])
+    found = {
+        "leads": led / len(leader),
+        "share": weights.mean(axis=0),
+        "typical": (weights * said).sum(axis=0) / total,
+    }
+    if bounds is None:
+        return found
+    lower, upper = bounds
+    if np.isfinite(upper - lower).all():  # an open interval has no width
+        found["width"] = weights.T @ (upper - lower) / total
+    if y is not None:
+        hit = np.bincount(leader, (lower <= y) & (y <= upper), minlength=len(led))
+        found["covered"] = np.where(led > 0, hit / np.maximum(led, 1), np.nan)
+    return found
 
 
 def user_consequents(params: Params, scaler: Scaler) -> tuple[Array, Array]:
@@ -689,13 +617,6 @@ def even_rows(n_rows: int, most: int) -> IntArray:
 # ------------------------------------------------------------------ calibration by rules
 
 
-class ByRule(NamedTuple):
-    """A request for calibration by leading rule: of which system, and the size of groups."""
-
-    system: int = 0
-    min_rows: int = 50
-
-
 class RuleGroups(NamedTuple):
     """Groups of rows by their leading rule: some rules have their own group, the others share one.
 
@@ -703,18 +624,17 @@ class RuleGroups(NamedTuple):
     so that group-conditional conformal calibration applies.
     """
 
-    system: int
+    system: int  # the system whose rules lead; `choose` takes the first
     own: tuple[int, ...]  # numbers of the rules with a group of their own, counted from 1
 
     @classmethod
-    def choose(cls, fitted: Fitted, n_rows: int, request: ByRule) -> RuleGroups:
+    def choose(cls, fitted: Fitted, n_rows: int, min_rows: int) -> RuleGroups:
         """Return the groups for `n_rows` calibration rows, see `GT2Regressor.calibrate`.
 
         The shared group takes in further rules, the rarest first, until `min_rows` calibration
         rows are to be expected there, too.
         """
-        leads = pick_system(fitted, request.system).leads
-        least = whole("min_rows", request.min_rows)
+        leads = fitted.systems[0].leads
         if leads is None:
             raise ValueError(
                 'groups="rules" needs the training rows of each rule, which this model lacks: fit '
@@ -722,10 +642,10 @@ class RuleGroups(NamedTuple):
             )
         expected = n_rows * leads / leads.sum()  # (P,)
         order = np.argsort(expected, kind="stable")
-        n_pooled = int((expected < least).sum())
-        while 0 < n_pooled < len(order) and expected[order[:n_pooled]].sum() < least:
+        n_pooled = int((expected < min_rows).sum())
+        while 0 < n_pooled < len(order) and expected[order[:n_pooled]].sum() < min_rows:
             n_pooled += 1
-        return cls(request.system, tuple(sorted((order[n_pooled:] + 1).tolist())))
+        return cls(0, tuple(sorted((order[n_pooled:] + 1).tolist())))
 
     def label(self, rule: int) -> int | str:
         """Return the group of a rule: its number, or "other rules"."""
@@ -736,28 +656,16 @@ class RuleGroups(NamedTuple):
         leader = rule_weights(fitted, X, system=self.system).argmax(axis=1) + 1
         return [self.label(rule) for rule in leader.tolist()]
 
-    def note(self, n_rules: int) -> str:
-        """Return which rules are calibrated together, in words."""
-        pooled = [str(p) for p in range(1, n_rules + 1) if p not in self.own]
-        if not pooled:
-            return "; calibrated rule by rule"
-        return (
-            f"; calibrated rule by rule, except rules {', '.join(pooled)}, which lead on too few "
-            "training rows and are calibrated together"
-        )
 
+def pop_min_rows(groups: Any, options: dict[str, Any]) -> int:
+    """Take `min_rows` out of the options of `calibrate`, whose others are for the calibrator.
 
-def read_by_rule(groups: Any, options: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Return the groups and options of `calibrate`, with groups="rules" as a request.
-
-    >>> read_by_rule("rules", {"system": 1, "small_groups": "pool"})
-    (ByRule(system=1, min_rows=50), {'small_groups': 'pool'})
+    Without ``groups="rules"`` all of them are.
     """
     if not isinstance(groups, str):
-        return groups, dict(options)
+        return MIN_ROWS
     one_of("groups", groups, ["rules"])
-    asked = {name: value for name, value in options.items() if name in ByRule._fields}
-    return ByRule(**asked), {name: options[name] for name in options.keys() - asked.keys()}
+    return whole("min_rows", options.pop("min_rows", MIN_ROWS))
 
 
 def count_leads(fitted: Fitted, X: Array) -> Fitted:
@@ -863,35 +771,23 @@ def replace_system(fitted: Fitted, system: int, new: System) -> Fitted:
     return fitted._replace(systems=(*before, new, *after))
 
 
-class Comparison(Printed):
-    """Intervals of two estimators side by side: in all rows, and by leading rule.
+def compare_intervals(
+    leader: IntArray, y: Array, bounds: Sequence[tuple[Array, Array]], coverage: float
+) -> Rows:
+    """Return width, score and coverage of two estimators' intervals, see `GT2Regressor.compare`.
 
-    `leader` (N,) is the rule that leads in each row, `bounds` are lower and upper bounds (N,) of
-    both estimators, and `text` formats a number in units of the target.
+    `leader` (N,) is the rule that leads in each row, `bounds` are the lower and upper bounds (N,)
+    of both estimators at the level `coverage`.
     """
-
-    def __init__(
-        self,
-        coverage: float,
-        leader: IntArray,
-        y: Array,
-        bounds: Sequence[tuple[Array, Array]],
-        text: Callable[[float], str],
-    ) -> None:
-        where = {"all rows": np.full(len(y), True)}
-        where |= {f"rule {k} leads": leader == k for k in np.unique(leader).tolist()}
-        rows, cells = [], []
-        for name, here in where.items():
-            row: dict[str, Any] = {"where": name, "rows": int(here.sum())}
-            cell = {"where": name, "rows": f"{here.sum()}"}
-            for new, ends in zip(("", "new "), bounds, strict=True):
-                target, lower, upper = (values[here] for values in (y, *ends))
-                width = float(np.mean(upper - lower))
-                score = interval_score(target, lower, upper, coverage=coverage)
-                covered = float(covers(target, lower, upper).mean())
-                row |= {f"{new}width": width, f"{new}score": score, f"{new}covered": covered}
-                cell |= {f"{new}width": text(width), f"{new}score": text(score)}
-                cell[f"{new}covered"] = f"{covered:.1%}"
-            rows.append(row)
-            cells.append(cell)
-        super().__init__(rows, cells, [f"{100 * coverage:.4g}% intervals:"], [])
+    where = {"all rows": np.full(len(y), True)}
+    where |= {f"rule {k} leads": leader == k for k in np.unique(leader).tolist()}
+    rows = []
+    for name, here in where.items():
+        row: dict[str, Any] = {"where": name, "rows": int(here.sum())}
+        for new, (lower, upper) in zip(("", "new "), bounds, strict=True):
+            some = y[here], lower[here], upper[here]
+            row[f"{new}width"] = float(np.mean(some[2] - some[1]))
+            row[f"{new}score"] = interval_score(*some, coverage=coverage)
+            row[f"{new}covered"] = float(covers(*some).mean())
+        rows.append(row)
+    return rows

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from planted_system import planted, two_rules
 
 from gt2lite import GT2Regressor
-from gt2lite.explanations import EVALUATIONS, input_places, walk_inputs
+from gt2lite.explanations import EVALUATIONS, walk_inputs
 from gt2lite.memberships import kappa_of, log_firing
 from gt2lite.system import Planes, constrain
 
@@ -47,6 +47,12 @@ def check_sums(reg, x, coverage=None, *, group=None, **options):
     return why
 
 
+def line_of(why, first):
+    """Return the words of the printed line that starts with a word."""
+    (found,) = (words for line in str(why).splitlines() if (words := line.split())[:1] == [first])
+    return found
+
+
 @pytest.mark.parametrize("how", [0.01, 0.2, 1.0, "table", "search", "exact", "conformal"])
 def test_sums_are_exact_in_every_plane_and_for_every_method(data, fitted, how):
     X, y = data
@@ -66,12 +72,13 @@ def test_a_calibration_beyond_the_planes_adds_a_margin(data, fitted):
     reg = fitted.calibrate(X[500:700], y[500:700] + noise, "conformal")
     why = check_sums(reg, X[0], 0.9)
     (row,) = reg.calibration_report(0.9)
-    assert np.isnan(row.alpha)
+    assert np.isnan(row.alpha) and why.estimate.margin == 0
     assert_allclose([why.lower_end.margin, why.upper_end.margin], [-row.margin, row.margin])
     assert why.lower_end.alpha == Planes(reg.params_, np.zeros((1, 3))).alpha_min
-    assert why.estimate.margin == 0
-    assert re.findall(r"([+-]) \S+ \(margin: ", str(why)) == ["-", "+"]
-    assert "margin" not in str(reg.explain(X[0], alpha=0.5))
+    *_, low, minus, below, high, plus, above = line_of(why, "sum")
+    assert (minus, plus) == ("-", "+")
+    sums = [float(low) - float(below), float(high) + float(above)]
+    assert_allclose(sums, [why.lower, why.upper], atol=0.02 * y.std())
 
 
 def test_each_bound_may_have_its_own_plane_or_be_open(data, fitted):
@@ -80,9 +87,8 @@ def test_each_bound_may_have_its_own_plane_or_be_open(data, fitted):
     why = check_sums(fitted, X[3], 0.8)
     assert_allclose([why.lower_end.alpha, why.upper_end.alpha], fitted.calibrator_.alpha(0.8))
     assert why.lower_end.alpha != why.upper_end.alpha
-    assert str(why).count("fires at") == 2
     why = fitted.calibrate(X[500:700], y[500:700], sides="upper").explain(X[3], 0.8)
-    assert why.lower == -np.inf and "lower bound: none" in str(why)
+    assert why.lower == -np.inf and "open" in line_of(why, "sum")
     assert_allclose(why.upper_end.weights @ why.consequents, why.upper, rtol=1e-10)
     assert why.lower_end.alpha == why.upper_end.alpha < 1  # shown for comparison
 
@@ -112,26 +118,16 @@ def test_bounds_take_the_firing_strength_of_the_plane_that_pulls_them_outwards(f
     assert why.estimate.alpha == min(fitted.recipe_.planes.alphas)
 
 
-def test_it_reads_as_a_sum(data):
+def test_it_reads_as_weights_of_rules_and_their_sum(data, fitted):
     # halfway between two rules of the same sets: half of 100 and half of 120
     why = two_rules().explain([15.0], alpha=1.0, target="load")
-    lines = str(why).splitlines()
-    assert lines[0] == "load: prediction 110.0, interval 110.0 to 110.0"
-    assert lines[1] == "at x0 15.0"
-    assert lines[2] == "prediction 110.0 = 0.50 * 100.0 (rule 1) + 0.50 * 120.0 (rule 2)"
-    X, y = data
-    reg = GT2Regressor(n_rules=12, epochs=3).fit(X[:300], y[:300])
-    why = reg.explain(X[1], alpha=0.3)  # some of the rules are added up
-    text = re.sub(r"\n +", " ", str(why))
-    for part in why.parts:
-        line = next(line for line in text.splitlines() if line.startswith(f"{part.name} "))
-        terms = re.findall(r"(\d\.\d\d) \* (\S+) \(", line)
-        assert 1 <= len(terms) <= 5
-        said = sum(float(w) * float(v) for w, v in terms) / sum(float(w) for w, _ in terms)
-        assert abs(said - part.value) < 0.05 * reg.scaler_.y_std
+    assert str(why).startswith("load: prediction 110.0, interval 110.0 to 110.0\nat x0 15\n")
+    assert line_of(why, "2") == ["2", "120.0", "0.500", "0.500", "0.500"]
+    assert line_of(why, "sum") == ["sum", "110.0", "110.0", "110.0"]
+    why = fitted.explain(data[0][1], alpha=0.3)
     assert max(map(len, str(why).splitlines())) <= 100
     assert_allclose(sum(row["upper bound weight"] for row in why.table()), 1)
-    for rule in reg.rules(X, top=None):
+    for rule in fitted.rules(data[0], top=None):
         assert why.conditions[rule.number - 1] == rule.condition(5)
 
 
@@ -224,16 +220,18 @@ def test_sums_are_exact_and_evaluations_bounded_for_any_number_of_inputs(G):
     def f(Z):
         return np.exp(0.1 * Z @ slopes) + (Z @ slopes) ** 2
 
-    found, errors, mean, n_rows = walk(f, x, background)
-    assert_allclose(found.sum(), f(x[None])[0] - f(background).mean(), atol=1e-9)
-    assert mean == pytest.approx(f(background).mean())
+    found, errors, start, n_rows = walk(f, x, background)
+    assert len(start) == {475: 2, 11: 95}.get(G, 100)  # fewer rows if there are many inputs
+    assert np.abs(start[:, None] - f(background)).min(axis=1).max() < 1e-9
+    assert_allclose(found.sum(), f(x[None])[0] - start.mean(), atol=1e-9)
     assert n_rows < EVALUATIONS
     assert np.abs(found[slopes == 0]).max(initial=0) < 1e-9 and np.isfinite(errors).all()
 
 
 def test_too_many_inputs_and_too_few_rows_are_refused():
-    with pytest.raises(ValueError, match=r"475 inputs, got 476.*together"):
-        walk(lambda Z: Z[:, 0], np.ones(476), np.zeros((100, 476)))
+    walk(lambda Z: Z[:, 0], np.ones(500), np.zeros((100, 500)))
+    with pytest.raises(ValueError, match=r"at most 500 inputs, got 501"):
+        walk(lambda Z: Z[:, 0], np.ones(501), np.zeros((100, 501)))
     with pytest.raises(ValueError, match="at least 2 rows"):
         walk(lambda Z: Z[:, 0], np.ones(3), np.zeros((1, 3)))
 
@@ -247,16 +245,9 @@ def test_columns_of_one_input_change_together():
         assert_array_equal(Z[:, 1:].sum(axis=1), 1)  # no row is of two colours, or of none
         return Z[:, 0] * (1 + Z[:, 1]) + 2 * Z[:, 3]
 
-    places = input_places(["size", "red", "green", "blue"], {"colour": ["red", 2, "blue"]})
-    assert list(places) == ["size", "colour"]
-    found, *_ = walk(f, np.array([1.0, 0, 0, 1.0]), background, list(places.values()))
+    places = [np.array([0]), np.array([1, 2, 3])]
+    found, *_ = walk(f, np.array([1.0, 0, 0, 1.0]), background, places)
     assert len(found) == 2
-
-
-@pytest.mark.parametrize("together", [{"a": ["x7"]}, {"a": [0], "b": [0]}, {"x1": [0]}])
-def test_bad_columns_of_inputs_are_named(together):
-    with pytest.raises(ValueError, match="together"):
-        input_places(["x0", "x1"], together)
 
 
 ENSEMBLE = {"n_rules": 3, "epochs": 5, "learning_rate": 0.02, "n_systems": 2}
@@ -286,7 +277,6 @@ def test_several_systems_are_explained_by_inputs_or_by_the_rules_of_each(data, e
     widths = np.subtract(*reg.predict_interval(background, 0.8)[::-1])
     total = widths.mean() + why.width_contributions.sum()
     assert total == pytest.approx(why.upper - why.lower, abs=1e-9)
-    assert why.n_evaluations <= EVALUATIONS
     assert why.table()[0]["input"] == "x0"  # the strongest
     # by rules, the parts of each system have the whole as their mean
     members = [reg.explain(x, 0.8, system=k) for k in range(2)]
@@ -321,14 +311,23 @@ def test_columns_that_belong_together_are_one_input(data):
     why = reg.explain(frame.iloc[701])
     assert why.inputs.keys() == {"size", "city", "garden"}
     assert (why.inputs["city"], why.inputs["garden"]) == ("Bern", "no")
-    assert re.search(r"garden (=|rather) (yes|no)", str(reg.rules(frame)))
+    assert re.search(r"garden = (yes|no)", str(reg.rules(frame)))
     assert why.prediction == reg.predict(frame[701:702])[0]
     assert why.to_frame()["contribution"].sum() == pytest.approx(why.prediction - why.baseline)
     assert list(why.to_frame().index) == [row["input"] for row in why.table()]
-    why = reg.explain(frame.iloc[701], together={"all": range(len(reg.columns_.names))})
-    assert_allclose(why.contributions, [why.prediction - why.baseline])
     with pytest.raises(ValueError, match="system"):
         reg.explain(frame.iloc[701], system=0, background=frame)
+    # a pipeline leaves names to a last step that encodes; a head has a column "base" of its own
+    pytest.importorskip("sklearn")
+    from sklearn.dummy import DummyRegressor
+
+    from gt2lite import IntervalHead
+    from gt2lite.pipeline import IntervalPipeline
+
+    assert list(IntervalPipeline([("reg", reg)]).explain(frame.iloc[701]).inputs) == list(frame)
+    named = frame.rename(columns={"city": "base"})
+    head = IntervalHead(DummyRegressor(), GT2Regressor(**ENSEMBLE)).fit_calibrate(named, y)
+    assert list(head.explain(named.iloc[3]).head.inputs) == [*named, "base (prediction)"]
 
 
 # -------------------------------------------------------------------------------- readable
@@ -347,7 +346,6 @@ def test_a_readable_system_imitates_the_ensemble_and_says_how_well(data, ensembl
     agreement, loss, n_rows = small.fidelity_
     assert 0.9 < agreement <= 1 and -0.2 < loss < 0.5 and n_rows == 180
     assert (small.predict_interval(X)[0] > 0).all()  # a log target, too
-    assert f"{agreement:.3f}" in str(small.fidelity_)
     shuffled = np.random.default_rng(0).permutation(y)  # targets that it cannot predict
     assert ensembles["log"].readable(X, shuffled, n_rules=3).fidelity_ != small.fidelity_
     assert not hasattr(small.fit(X, y), "fidelity_")
