@@ -428,7 +428,7 @@ def train(
     y: Array,
     recipe: Recipe | None = None,
     *,
-    seed: int | np.random.Generator = 0,
+    seed: int | Sequence[int] | np.random.Generator = 0,
     start: Params | None = None,
     loss: CompiledLoss | None = None,
     draw_inputs: DrawInputs | None = None,
@@ -442,7 +442,7 @@ def train(
         X: scaled inputs (N, M).
         y: scaled targets (N,).
         recipe: the settings; None for the paper's.
-        seed: a seed or a generator; decides start values and the order of the rows.
+        seed: a number, several, or a generator; decides start values and the order of the rows.
         start: start values; None draws them by `init_params`.
         loss: the loss of the planes; None for that of the recipe's objective.
         draw_inputs: returns the inputs of an epoch, and those for start values, from `X` and the

@@ -280,10 +280,8 @@ def test_the_score_of_planes_is_that_of_exact_calibration(curve):
     cuts = [critical_scores(planes, y).cut(rank(level, y.size)) for level in LEVELS]
     ends = cut_ends(planes, [(cut, cut) for cut in cuts])
     wanted = [interval_score(y, ends[0, i], ends[1, i], level) for i, level in enumerate(LEVELS)]
-    found = planes.ends(selection.GRID)
-    below, above = found[0] - y, y - found[1]
-    radii = [selection._plane_radius(miss) for miss in (np.maximum(below, above), below, above)]
-    score = selection._score(y, lambda r: selection._plane_interval(found, r), *radii).score
+    rows = HeldOut(planes.ends(selection.GRID), planes.output([1.0]), y)
+    score = selection._plane_score(rows).score
     assert score == pytest.approx(np.sqrt(np.prod(wanted)), rel=0.02)
 
 
