@@ -24,7 +24,7 @@ import numpy as onp
 from autograd.extend import defvjp, primitive
 
 from gt2lite._fast.parameters import PARAM_NAMES, Params, Theta, sigmoid
-from gt2lite._fast.planes import Fired, Wide, fire, plane_ends, reduce_planes
+from gt2lite._fast.planes import Fired, Wide, fire, reduce_planes
 from gt2lite._fast.state import apart, quiet
 from gt2lite._threads import one_blas_thread
 from gt2lite._validation import Array, matrix, numbers, one_of, vector
@@ -39,7 +39,6 @@ __all__ = [
     "constrain",
     "n_parameters",
     "param_shapes",
-    "plane_ends",
     "reference_ends",
     "sigmoid",
     "weigh_planes",

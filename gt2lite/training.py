@@ -7,6 +7,7 @@ epochs. The loss itself is in `gt2lite.losses`, its gradient in `gt2lite._fast`.
 
 from __future__ import annotations
 
+import bisect
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -26,7 +27,6 @@ from gt2lite.system import SMF_MODES, Params, Planes, param_shapes
 
 # ----------------------------------------------------------------------------------------- recipes
 
-SCHEDULES = ("constant", "cosine", "restarts")
 STARTS = ("per_input", "joint")
 FIRST_CYCLE, CYCLE_GROWTH = 150, 1.5  # steps of the schedule "restarts"
 PRECISIONS = {"double": np.float64, "single": np.float32}
@@ -37,7 +37,7 @@ _CHOICES: dict[str, Iterable[str]] = {
     "smf": SMF_MODES,
     "keep": ("last", "best", "validation"),
     "bias_correction": ("steps", "epochs"),
-    "schedule": SCHEDULES,
+    "schedule": ("constant", "cosine", "restarts"),
     "start": STARTS,
     "precision": PRECISIONS,
 }
@@ -347,8 +347,7 @@ class Adam:
     ) -> None:
         self.vector = vector
         self.learning_rate = learning_rate
-        self._ends = list(ends)
-        self._cycle = 0, 0  # the steps at which the present cycle starts and ends
+        self._cycles = [0, *ends]  # the steps at which they start, and the last one ends
         self.weight_decay = weight_decay
         self.decayed = vector if decayed is None else decayed
         self.moments = np.zeros((2, vector.size), vector.dtype)
@@ -361,10 +360,9 @@ class Adam:
     def update(self, g: Array, count: int | None = None) -> None:
         """Move along the gradient `g`; `count` replaces the number of steps in the correction."""
         learning_rate = self.learning_rate
-        start, end = self._cycle
-        if self.steps == end and self._ends:
-            start, end = self._cycle = end, self._ends.pop(0)
-        if end:
+        if len(self._cycles) > 1:
+            i = bisect.bisect_right(self._cycles, self.steps)
+            start, end = self._cycles[i - 1 : i + 1]
             share = (self.steps - start) / (end - start)
             learning_rate *= (1 + math.cos(math.pi * share)) / 2
         self.steps += 1
@@ -618,6 +616,22 @@ class _Training:
         with quiet():
             ends = Planes(self.kept.params, X).ends(self.recipe.planes.alphas)
             return self.loss.value(ends, y, X.T)
+
+
+def loss_gradient(params: Params, X: Array, y: Array, objective: Objective) -> Params:
+    """Return the gradient of the loss by every parameter, as a step of training computes it.
+
+    Args:
+        params: the system.
+        X: scaled inputs (N, M).
+        y: scaled targets (N,).
+        objective: planes and levels, such as `Recipe().planes`.
+    """
+    found = Flat(params)
+    gradient = BatchGradient(Flat(params), objective.kappa, CompiledLoss(objective).gradient)
+    with quiet():
+        found.vector[:], _ = gradient(np.ascontiguousarray(X.T), y)
+    return found.params
 
 
 def as_double(params: Params) -> Params:
