@@ -314,6 +314,7 @@ def test_the_epoch_kept_has_the_smallest_loss_over_all_rows_or_over_those_set_as
         return
     with pytest.raises(ValueError, match="at least 2 rows, got 1"):
         train(X[:1], y[:1], recipe)
+    train(X[:2], y[:2], replace(recipe, epochs=1, validation=0.99))  # one row is left to learn from
     changed = y.copy()  # the rows set aside decide what is kept, and nothing is learned from them
     changed[rows] += 100
     train(X, changed, recipe, callback=other)
