@@ -17,7 +17,7 @@ import numpy as np
 
 from gt2lite._fast.gradient import BatchGradient
 from gt2lite._fast.parameters import Flat
-from gt2lite._fast.state import apart, quiet
+from gt2lite._fast.state import quietly
 from gt2lite._progress import progress_bar
 from gt2lite._threads import one_blas_thread
 from gt2lite._validation import Array, IntArray, between, matrix, one_of, vector, warn, whole
@@ -420,7 +420,6 @@ class DivergenceError(RuntimeError):
         return str(self.args[0])
 
 
-@apart
 def train(
     X: Array,
     y: Array,
@@ -563,6 +562,7 @@ class _Training:
         )
         self._worst = math.nan  # a loss above this, at the end, is divergence
 
+    @quietly  # errors show in the loss
     def learn(self, X: Array, y: Array, rng: np.random.Generator, epoch: int) -> float:
         """Go through the rows once, batch by batch, and return the mean loss."""
         count = epoch if self.recipe.bias_correction == "epochs" else None
@@ -570,21 +570,20 @@ class _Training:
         X_rows, y_rows = X[rows], y[rows]
         batches = np.ascontiguousarray(X_rows.transpose(0, 2, 1))  # (batches, M, B)
         found = []  # the ends of every batch
-        with quiet():  # errors show in the loss
-            for X_t, y_t in zip(batches, y_rows, strict=True):
-                g, ends = self.gradient(X_t, y_t)
-                self.adam.update(g, count)
-                if self.recipe.averaging:  # at first over about the last tenth of all steps
-                    share = max(1 - self.recipe.averaging, 10 / (9 + self.adam.steps))
-                    self.kept.vector += share * (self.moving.vector - self.kept.vector)
-                found.append(ends)
-                if math.isnan(self._worst):
-                    self._worst = DIVERGED * (1 + self.loss.value(ends, y_t, X_t))
-            X_all = X_rows.reshape(-1, X.shape[1]).T  # (M, rows)
-            mean = self.loss.value(np.concatenate(found, axis=-1), y_rows.ravel(), X_all)
+        for X_t, y_t in zip(batches, y_rows, strict=True):
+            g, ends = self.gradient(X_t, y_t)
+            self.adam.update(g, count)
+            if self.recipe.averaging:  # at first over about the last tenth of all steps
+                share = max(1 - self.recipe.averaging, 10 / (9 + self.adam.steps))
+                self.kept.vector += share * (self.moving.vector - self.kept.vector)
+            found.append(ends)
+            if math.isnan(self._worst):
+                self._worst = DIVERGED * (1 + self.loss.value(ends, y_t, X_t))
         self._batch = X_t, y_t
-        return mean
+        X_all = X_rows.reshape(-1, X.shape[1]).T  # (M, rows)
+        return self.loss.value(np.concatenate(found, axis=-1), y_rows.ravel(), X_all)
 
+    @quietly
     def has_diverged(self, mean: float) -> bool:
         """Return whether a training that ends here, and keeps that, has diverged.
 
@@ -593,9 +592,8 @@ class _Training:
         if self.recipe.keep != "last":
             return False
         X_t, y_t = self._batch  # no batch follows that would show a bad last step
-        with quiet():
-            _, ends = self.gradient(X_t, y_t)
-            last = self.loss.value(ends, y_t, X_t)
+        _, ends = self.gradient(X_t, y_t)
+        last = self.loss.value(ends, y_t, X_t)
         return not (mean <= self._worst and last <= self._worst)  # NaN is not
 
     def divergence(self, epoch: int, sound: Array, history: list[float]) -> DivergenceError:
@@ -611,11 +609,11 @@ class _Training:
         )
         return DivergenceError(advice, self.moving.params, np.array(history))
 
+    @quietly
     def score(self, X: Array, y: Array) -> float:
         """Return the loss of the kept parameters on some rows."""
-        with quiet():
-            ends = Planes(self.kept.params, X).ends(self.recipe.planes.alphas)
-            return self.loss.value(ends, y, X.T)
+        ends = Planes(self.kept.params, X).ends(self.recipe.planes.alphas)
+        return self.loss.value(ends, y, X.T)
 
 
 def loss_gradient(params: Params, X: Array, y: Array, objective: Objective) -> Params:
@@ -629,8 +627,7 @@ def loss_gradient(params: Params, X: Array, y: Array, objective: Objective) -> P
     """
     found = Flat(params)
     gradient = BatchGradient(Flat(params), objective.kappa, CompiledLoss(objective).gradient)
-    with quiet():
-        found.vector[:], _ = gradient(np.ascontiguousarray(X.T), y)
+    found.vector[:], _ = quietly(gradient)(np.ascontiguousarray(X.T), y)
     return found.params
 
 

@@ -33,9 +33,9 @@ calls, and in a call the start of every row. Therefore
 - memory is made once, with all its views, and used in every step (`Fired`, `Wide`);
 - sums are products with ones, and z, a line in x for each input and rule, is a product of
   (scale, offset) and (x, -1), all by BLAS: a third of the price of two calls with short rows;
-- calls run inside `quiet`, which also keeps NumPy from copying short rows into its buffers.
+- calls run inside `quietly`, which also keeps NumPy from copying short rows into its buffers.
 
-Numbers may underflow on the way, by design; `quiet` also silences that.
+Numbers may underflow on the way, by design; `quietly` also silences that.
 """
 
 from __future__ import annotations
