@@ -20,7 +20,7 @@ import numpy as np
 from gt2lite import losses, system, training
 from gt2lite._fast.gradient import BatchGradient
 from gt2lite._fast.parameters import Flat
-from gt2lite._fast.state import quiet
+from gt2lite._fast.state import quietly
 from gt2lite.memberships import alpha_of
 
 BASE = {"rows": 4000, "inputs": 11, "rules": 10, "planes": 1, "batch": 64}
@@ -63,11 +63,7 @@ def step(sizes: dict[str, int]) -> Callable[[], object]:
     gradient = BatchGradient(Flat(params), objective.kappa, loss.gradient)
     X_t, y = np.ascontiguousarray(X.T), X[:, 0].copy()
 
-    def call() -> None:
-        with quiet():
-            gradient(X_t, y)
-
-    return call
+    return lambda: quietly(gradient)(X_t, y)
 
 
 def peak(call: Callable[[], object]) -> float:

@@ -21,9 +21,8 @@ import _measure
 import numpy as np
 
 from gt2lite import GT2Regressor
-from gt2lite._fast.planes import plane_ends
 from gt2lite.memberships import kappa_of
-from gt2lite.system import constrain
+from gt2lite.system import reference_ends
 
 ONE_PIECE = 20_000  # rows
 LIMIT = 500e6  # bytes
@@ -70,11 +69,8 @@ def target(X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 def unchunked(reg: GT2Regressor, X: np.ndarray, alphas: np.ndarray) -> np.ndarray:
     """Return the ends (2, L, N) of planes in one piece."""
-    theta = constrain(reg.params_)
-    scaled = reg.scaler_.transform_X(X)
-    kappa = np.asarray(kappa_of(alphas))
-    ends = [plane_ends(theta, scaled, kappa[k : k + 1]) for k in range(len(kappa))]
-    return reg.scaler_.inverse_y(np.concatenate(ends, axis=1))
+    ends = reference_ends(reg.params_, reg.scaler_.transform_X(X), np.asarray(kappa_of(alphas)))
+    return reg.scaler_.inverse_y(ends)
 
 
 def predict(rows: int, M: int) -> dict[str, Any]:

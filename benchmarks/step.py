@@ -20,7 +20,7 @@ import numpy as np
 from gt2lite import losses, system, training
 from gt2lite._fast.gradient import BatchGradient
 from gt2lite._fast.parameters import Flat
-from gt2lite._fast.state import quiet
+from gt2lite._fast.state import quietly
 from gt2lite.training import Recipe, train
 
 TOLERANCE = 1e-9
@@ -54,10 +54,10 @@ def ours(problem: Problem) -> tuple[Gradient, Step]:
     gradient = BatchGradient(flat, problem.objective.kappa, loss.gradient)
     adam = _adam(flat)
 
+    @quietly
     def epoch() -> None:
-        with quiet():
-            for X_t, y in problem.batches:
-                adam.update(gradient(X_t, y)[0])
+        for X_t, y in problem.batches:
+            adam.update(gradient(X_t, y)[0])
 
     X_t, y = problem.batches[0]
     g, ends = gradient(X_t, y)

@@ -126,12 +126,10 @@ def _verified(path: Path, sha256: str) -> bytes:
     return content
 
 
-FARTHEST = 1e150
-"""Standard deviations from the training data beyond which nothing can be computed."""
-
-
-TRANSFORMS = ("log",)
-"""The values of `target_transform` besides None."""
+FARTHEST = 1e150  # standard deviations from the training data beyond which nothing is computed
+LARGEST, LEAST_SPREAD = 1e300, 1e-300  # numbers are at most this large, and vary by this
+TRANSFORMS = ("log",)  # the values of `target_transform` besides None
+_LARGEST_LOG = float(np.log(np.finfo(float).max))  # its exponential is finite
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,33 +249,22 @@ def _transformed(y: Array, target_transform: str | None) -> Array:
     return np.log(y) if target_transform == "log" else y
 
 
-LARGEST, LEAST_SPREAD = 1e300, 1e-300
-"""Numbers must not be larger than the one, nor vary by less than the other."""
-
-_LARGEST_LOG = float(np.log(np.finfo(float).max))  # its exponential is finite
-_SAFE = 1e140  # numbers up to this size, and down to its inverse, can be squared and added up
-
-
 def _moments(name: str, X: Array) -> tuple[Array, Array]:
     """Return mean and std of each column, exactly (its value, 1) where it is constant.
 
-    Squares of very large or very small numbers overflow or vanish. Such columns are computed
-    in another unit, a power of two, which changes no digit.
+    Squares of very large or very small numbers overflow or vanish. So each column is computed in
+    a unit of its own size, a power of two, which changes no digit.
     """
     top = np.abs(X).max(axis=0)
     _refuse_columns(name, X, top > LARGEST, f"holds numbers beyond {LARGEST:g}: divide it")
     # Rounding gives a column of 0.1 a std of some 1e-17, and dividing by that would blow it up.
     constant = X.min(axis=0) == X.max(axis=0)
-    odd = (top > _SAFE) | ((top < 1 / _SAFE) & (top > 0))
-    if odd.any():
-        exponent = np.where(odd, np.frexp(top)[1], 0)
-        scaled = np.ldexp(X, -exponent)
-        mean, std = np.ldexp(scaled.mean(axis=0), exponent), np.ldexp(scaled.std(axis=0), exponent)
-        little = ~constant & (std < LEAST_SPREAD)
-        _refuse_columns(name, X, little, f"varies by less than {LEAST_SPREAD:g}: multiply it")
-    else:
-        mean, std = X.mean(axis=0), X.std(axis=0)
-    return np.where(constant, X[0], mean), np.where(constant | (std == 0), 1.0, std)
+    exponent = np.frexp(top)[1]
+    scaled = np.ldexp(X, -exponent)
+    mean, std = np.ldexp(scaled.mean(axis=0), exponent), np.ldexp(scaled.std(axis=0), exponent)
+    little = ~constant & (std < LEAST_SPREAD)
+    _refuse_columns(name, X, little, f"varies by less than {LEAST_SPREAD:g}: multiply it")
+    return np.where(constant, X[0], mean), np.where(constant, 1.0, std)
 
 
 def _refuse_columns(name: str, X: Array, bad: NDArray[np.bool_], what: str) -> None:

@@ -150,9 +150,10 @@ def load(path: Location, kind: str, unpack: Callable[[Content], T]) -> T:
         FileFormatError: something goes wrong in reading or unpacking; it names the path.
         FileNotFoundError, PermissionError: the file cannot be opened.
     """
-    data = _read_bytes(path)
     try:
-        return unpack(_parse(data, kind))
+        return unpack(_parse(_read_bytes(path), kind))
+    except (FileNotFoundError, PermissionError):
+        raise
     except Exception as error:  # a crafted file can provoke any of them
         what = str(error) if isinstance(error, ValueError) else repr(error)
         raise FileFormatError(f"{path} is not a readable gt2lite {kind}: {what}") from error
@@ -229,17 +230,12 @@ def plain(value: Any) -> Any:
 
 
 def _read_bytes(path: Location) -> bytes:
-    try:
-        if not stat.S_ISREG(os.stat(path).st_mode):  # before opening: a pipe would block
-            raise FileFormatError(f"{path} is not a regular file")
-        with open(path, "rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except (FileNotFoundError, PermissionError):
-        raise
-    except OSError as error:
-        raise FileFormatError(f"{path} cannot be opened: {error}") from error
+    if not stat.S_ISREG(os.stat(path).st_mode):  # before opening: a pipe would block
+        raise ValueError("it is not a regular file")
+    with open(path, "rb") as file:
+        data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
-        raise FileFormatError(f"{path} has more than the {MAX_BYTES:,} bytes of a model file")
+        raise ValueError(f"it has more than the {MAX_BYTES:,} bytes of a model file")
     return data
 
 
@@ -343,10 +339,9 @@ def unpack_regressor(cls: Any, content: Any) -> Any:
     if settings["random_state"] is not None:
         whole("random_state", settings["random_state"], low=0, high=LARGEST_SEED)
     x_mean, x_std, y_mean, y_std = pick(parts["scaler"], *_SCALER)
-    x_mean = vector("x_mean", x_mean)
-    M = x_mean.size
+    M = len(x_mean)
     reg.scaler_ = Scaler(
-        x_mean,
+        vector("x_mean", x_mean),
         vector("x_std", x_std, M),
         between("y_mean", y_mean, -np.inf, np.inf),
         between("y_std", y_std, 0, np.inf),
@@ -396,17 +391,16 @@ def unpack_columns(content: Any, M: int) -> Any:
 
 def unpack_names(names: Any, M: int) -> Names:
     """Return the names of M inputs, checked."""
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise ValueError("features must be null or a list of names")
-    if len(names) != M:
-        raise ValueError(f"it names {len(names)} features for {M} inputs")
+    is_list = isinstance(names, list) and all(isinstance(name, str) for name in names)
+    if not is_list or len(names) != M:
+        raise ValueError(f"features must be null or the names of {M} inputs")
     return np.asarray(names, dtype=object)
 
 
 def _unpack_fitted(parts: Content, M: int) -> Fitted:
+    """Return the result of training for M inputs."""
     systems = tuple(_unpack_system(one, M) for one in parts["systems"])
-    planes = vector("planes", parts["planes"])
-    if any(not np.array_equal(system.recipe.planes.alphas, planes) for system in systems):
+    if any(not np.array_equal(one.recipe.planes.alphas, parts["planes"]) for one in systems):
         raise ValueError("planes must be those of every system")
     ranks, margins, limits = parts["ranks"], parts["margins"], parts["limits"]
     if (ranks is not None) != any(system.inputs == "ranks" for system in systems):
@@ -415,41 +409,40 @@ def _unpack_fitted(parts: Content, M: int) -> Fitted:
         power, usual = pick(margins, "power", "usual")
         power = between("power", power, 0, 1, closed=True)
         margins = Margins(power, between("usual", usual, 0, np.inf))
-    candidates = []
-    for one in parts["candidates"]:
-        settings, n_folds, epochs, score, kept = pick(one, *Candidate._fields)
-        if not isinstance(settings, dict) or not isinstance(kept, bool):
-            raise ValueError("a candidate must have settings, and be kept or not")
-        score = between("score", math.inf if score == "inf" else score, 0, math.inf, closed=True)
-        n_folds, epochs = whole("n_folds", n_folds), whole("epochs", epochs)
-        candidates.append(Candidate(settings, n_folds, epochs, score, kept))
     return Fitted(
         systems,
         None if ranks is None else Ranks(_rising("ranks", ranks, M)),
         margins,
-        tuple(candidates),
+        tuple(_unpack_candidate(one) for one in parts["candidates"]),
         one_of("sides", parts["sides"], ("both", "each")),
         None if limits is None else _rising("limits", limits, M, n_rows=2),
     )
+
+
+def _unpack_candidate(content: Any) -> Candidate:
+    settings, n_folds, epochs, score, kept = pick(content, *Candidate._fields)
+    if not isinstance(settings, dict) or not isinstance(kept, bool):
+        raise ValueError("a candidate must have settings, and be kept or not")
+    score = between("score", math.inf if score == "inf" else score, 0, math.inf, closed=True)
+    return Candidate(settings, whole("n_folds", n_folds), whole("epochs", epochs), score, kept)
 
 
 def _unpack_system(content: Any, M: int) -> System:
     params, recipe, history, inputs, leads = pick(content, *System._fields)
     pick(recipe, *(field.name for field in fields(Recipe)))
     recipe = Recipe(**_tuples(recipe))
-    shapes = param_shapes(recipe.n_rules, M, recipe.smf)
-    values = zip(shapes, pick(params, *shapes), strict=True)
-    found = {name: finite(name, numbers(name, value)) for name, value in values}
-    if any(value.shape != shapes[name] for name, value in found.items()):
-        raise ValueError("params do not have the shapes of the recipe")
-    if not (np.abs(found["raw_sigma"]) > np.finfo(float).tiny).all():
+    params = {name: finite(name, numbers(name, value)) for name, value in params.items()}
+    if {n: v.shape for n, v in params.items()} != param_shapes(recipe.n_rules, M, recipe.smf):
+        raise ValueError("params do not have the names and shapes of the recipe")
+    if not (np.abs(params["raw_sigma"]) > np.finfo(float).tiny).all():
         raise ValueError("raw_sigma must not be 0")
     if leads is not None:
         leads = vector("leads", leads, recipe.n_rules)
         if not ((leads >= 0) & (leads % 1 == 0)).all() or not leads.any():
             raise ValueError("leads must count the training rows of each rule")
-    history, inputs = vector("history", history), one_of("inputs", inputs, INPUTS)
-    return System(found, recipe, history, inputs, leads)
+    return System(
+        params, recipe, vector("history", history), one_of("inputs", inputs, INPUTS), leads
+    )
 
 
 def _tuples(settings: Content) -> Content:

@@ -17,7 +17,7 @@ import contextlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import partial, reduce
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -42,25 +42,13 @@ from gt2lite.training import (
 R = TypeVar("R")
 BoolArray = NDArray[np.bool_]
 
-INPUTS = ("scaled", "ranks")
-"""Forms of the inputs that a system can learn from."""
-
+INPUTS = ("scaled", "ranks")  # forms of the inputs that a system can learn from
 MAX_SYSTEMS = 1000
+MAX_KNOTS = 101  # quantiles that are stored per input
+SPREAD = float(np.sqrt(1 / 12))  # standard deviation of ranks that are uniform on [0, 1]
 
-MAX_KNOTS = 101
-"""Quantiles that are stored per input."""
-
-SPREAD = float(np.sqrt(1 / 12))
-"""Standard deviation of ranks that are uniform on [0, 1]."""
-
-LEVELS = (0.9, 0.95)
-"""Coverages whose interval scores decide."""
-
-GRID = np.asarray(alpha_of(np.linspace(0, 1, 9)))
-"""Planes at which intervals are evaluated for a score; between them they are interpolated."""
-
+# The candidates are settings that differ from those of `gt2lite.training.STRONG`.
 _STEADY = {"schedule": "constant", "averaging": 0.99}  # learns less by heart if noise is large
-
 CANDIDATES: tuple[dict[str, Any], ...] = (
     {},
     {"weight_decay": 0.1},
@@ -71,40 +59,26 @@ CANDIDATES: tuple[dict[str, Any], ...] = (
     _STEADY | {"inputs": "ranks"},
     _STEADY | {"inputs": "ranks", "start": "per_input", "sigma_scale": 0.5},
 )
-"""The candidates: settings that differ from those of `gt2lite.training.STRONG`."""
+MOST_CENTRES = 3000  # rules times inputs; a candidate with more is not tried, except the first
+FOLDS = 5  # parts of the training rows; a candidate is scored on one and trained on the others
+FINALISTS = (1, 1 / 2, 0)  # share of the candidates trained on each fold, and never fewer than two
+TOLERATED_LOSS = 0.01  # how much worse, relatively, one more candidate may make the mean
 
-MOST_CENTRES = 3000
-"""Rules times inputs; a candidate with more is not tried, unless it is the first."""
+# A training run is scored at checkpoints.
+CHECKPOINT_STEPS = tuple(round(100 * 1.5**i) for i in range(11))  # 100, 150, 225, ..., 5767
+ENOUGH_STEPS, ENOUGH_EPOCHS = 1500, 40  # the first checkpoint with as many of both is the last one
+MOST_STEPS = 7400  # likewise if the learning rate restarts: checkpoints are the ends of its cycles
+PATIENCE = 2  # checkpoints in a row without a better score, after which a training run ends
 
-FOLDS = 5
-"""Parts of the training rows; a candidate is trained on four of them and scored on the fifth."""
-
-FINALISTS = (1, 1 / 2, 0)
-"""Share of the candidates that are trained on each fold, and never fewer than two."""
-
-TOLERATED_LOSS = 0.01
-"""How much worse, relatively, the score of the mean may become with one more candidate."""
-
-MAX_SCORED = 1000
-"""Rows of a fold that are scored; of a larger fold, evenly spaced ones."""
-
-CHECKPOINT_STEPS = tuple(round(100 * 1.5**i) for i in range(11))
-"""Steps of training after which a candidate is scored: 100, 150, 225, ..., 5767."""
-
-ENOUGH_STEPS, ENOUGH_EPOCHS = 1500, 40
-"""The first checkpoint with as many steps and as many epochs is the last one."""
-
-MOST_STEPS = 7400
-"""The same for a learning rate with restarts, whose checkpoints are the ends of its cycles."""
-
+# A score compares families of intervals.
+LEVELS = (0.9, 0.95)  # coverages whose interval scores decide
+GRID = np.asarray(alpha_of(np.linspace(0, 1, 9)))  # planes evaluated; others are interpolated
+MAX_SCORED = 1000  # rows of a fold that are scored; of a larger fold, evenly spaced ones
 WORTH = 0.07
 """How much smaller, relatively, the score must be if each bound gets a rank of its own.
 
 Two ranks vary more than one, the more the fewer rows calibrate, and how many is not known here.
 """
-
-PATIENCE = 2
-"""Checkpoints in a row without a better score, after which a training run ends."""
 
 
 # --------------------------------------------------------------------------------- systems
@@ -172,6 +146,11 @@ class Ranks:
         return (found - 0.5) / SPREAD
 
 
+def input_forms(X: Array, ranks: Ranks) -> dict[str, Array]:
+    """Return scaled inputs (N, M) in each form of `INPUTS`."""
+    return {"scaled": X, "ranks": ranks.transform(X)}
+
+
 class System(NamedTuple):
     """A trained system: its parameters, its training, and the form of its inputs."""
 
@@ -220,10 +199,7 @@ class MeanPlanes:
             yield rows, MeanPlanes([Planes(p.params, p.X[rows]) for p in self.members])
 
     def _mean(self, evaluate: Callable[[Planes], Array]) -> Array:
-        total = evaluate(self.members[0])
-        for planes in self.members[1:]:
-            total = total + evaluate(planes)
-        return total / len(self.members)
+        return reduce(np.add, map(evaluate, self.members)) / len(self.members)
 
 
 class Candidate(NamedTuple):
@@ -253,27 +229,21 @@ class Fitted(NamedTuple):
 
     def planes(self, X: Array, keep: bool = True) -> Planes | MeanPlanes:
         """Return the planes at scaled inputs `X` (N, M); see `Planes` for `keep`."""
-        X = self.clipped(X)
-        ranked = self.ranks.transform(X) if self.ranks is not None else X
-        members = [
-            Planes(system.params, ranked if system.inputs == "ranks" else X, keep)
-            for system in self.systems
-        ]
+        forms = self._forms(X)
+        members = [Planes(system.params, forms[system.inputs], keep) for system in self.systems]
         return members[0] if len(members) == 1 else MeanPlanes(members)
 
     def inputs(self, X: Array, system: int) -> Array:
         """Return scaled inputs (N, M) in the form that a system learns from."""
-        X = self.clipped(X)
-        if self.systems[system].inputs == "scaled" or self.ranks is None:
-            return X
-        return self.ranks.transform(X)
+        return self._forms(X)[self.systems[system].inputs]
 
-    def clipped(self, X: Array) -> Array:
-        """Return scaled inputs (N, M) within the range of the training rows, if that is set.
+    def _forms(self, X: Array) -> dict[str, Array]:
+        """Return scaled inputs (N, M) in all forms, within the range of training if that is set.
 
         Consequents are linear: far outside that range they would predict almost anything.
         """
-        return X if self.limits is None else np.clip(X, *self.limits)
+        X = X if self.limits is None else np.clip(X, *self.limits)
+        return {"scaled": X} if self.ranks is None else input_forms(X, self.ranks)
 
     def family(self, planes: Planes | MeanPlanes) -> Planes | MeanPlanes | MarginFamily:
         """Return the intervals to calibrate: the planes, or margins around the output."""
@@ -423,40 +393,43 @@ def best_family(rows: HeldOut, power: float | None = None) -> FamilyScore:
         rows: rows that were not trained on.
         power: the power of the margins; None compares planes and all of `POWERS`.
     """
-    scores = []
-    if power is None:
-        below, above = rows.ends[0] - rows.y, rows.y - rows.ends[1]  # (G, n)
-        radii = [_plane_radius(miss) for miss in (np.maximum(below, above), below, above)]
-        scores.append(_score(rows.y, partial(_plane_interval, rows.ends), *radii))
+    scores = [_plane_score(rows)] if power is None else []
     width = rows.ends[1, -1] - rows.ends[0, -1]
     usual = float(np.mean(width)) or 1.0  # all widths may be zero
     for tried in POWERS if power is None else (power,):
-        margins = Margins(tried, usual)
-        half = margins.given(rows.output, width).half
-        error = (rows.y - rows.output) / half
-        interval = partial(_margin_interval, rows.output, half)
-        found = _score(rows.y, interval, np.abs(error), -error, error)
-        scores.append(found._replace(margins=margins))
+        scores.append(_margin_score(rows, Margins(tried, usual), width))
     return min(scores, key=lambda one: one.score)
 
 
+def _plane_score(rows: HeldOut) -> FamilyScore:
+    below, above = rows.ends[0] - rows.y, rows.y - rows.ends[1]  # (G, n)
+    radii = [_plane_radius(miss) for miss in (np.maximum(below, above), below, above)]
+    return _score(rows.y, partial(_plane_interval, rows.ends), radii)
+
+
+def _margin_score(rows: HeldOut, margins: Margins, width: Array) -> FamilyScore:
+    half = margins.given(rows.output, width).half
+    error = (rows.y - rows.output) / half
+
+    def interval(radius: float) -> tuple[Array, Array]:
+        return rows.output - radius * half, rows.output + radius * half
+
+    found = _score(rows.y, interval, [np.abs(error), -error, error])
+    return found._replace(margins=margins)
+
+
 def _score(
-    y: Array,
-    interval: Callable[[float], tuple[Array, Array]],
-    both: Array,
-    below: Array,
-    above: Array,
+    y: Array, interval: Callable[[float], tuple[Array, Array]], radii: Sequence[Array]
 ) -> FamilyScore:
     """Return the score of a family of nested intervals.
 
     Args:
         y: targets (n,).
         interval: the bounds (n,) of the intervals with some radius.
-        both: the radius (n,) at which each target is first covered.
-        below: the radius (n,) at which the lower bound is first below it.
-        above: the radius (n,) at which the upper bound is first above it.
+        radii: three times (n,): the radius at which each target is first covered, at which the
+            lower bound is first below it, and at which the upper bound is first above it.
     """
-    both, below, above = np.sort(both), np.sort(below), np.sort(above)
+    both, below, above = np.sort(radii, axis=1)
     scores = {"both": 0.0, "each": 0.0}  # sums of logarithms
     for level in LEVELS:
         k, k_each = rank(level, y.size), rank((1 + level) / 2, y.size)
@@ -467,10 +440,6 @@ def _score(
             scores[sides] += math.log(max(found, np.finfo(float).tiny)) / len(LEVELS)
     sides = "each" if scores["each"] < scores["both"] + math.log(1 - WORTH) else "both"
     return FamilyScore(math.exp(scores[sides]), None, sides)
-
-
-def _margin_interval(centre: Array, half: Array, radius: float) -> tuple[Array, Array]:
-    return centre - radius * half, centre + radius * half
 
 
 def _plane_interval(ends: Array, radius: float) -> tuple[Array, Array]:
@@ -585,16 +554,15 @@ def choose_systems(
             learn from ranks; `margins`, if given, is not chosen.
         seed: that of folds and trainings.
     """
-    ranks = Ranks.fit(X)
-    inputs = {"scaled": X, "ranks": ranks.transform(X)}
-    fold_of = np.empty(len(y), dtype=int)
-    fold_of[np.random.default_rng([2, seed]).permutation(len(y))] = np.arange(len(y)) % FOLDS
-    n_learn = len(y) - math.ceil(len(y) / FOLDS)
-    trials = list_trials(recipe, settings.inputs, X.shape[1])
+    N, ranks = len(y), Ranks.fit(X)
+    inputs = input_forms(X, ranks)
+    fold_of = np.empty(N, dtype=int)
+    fold_of[np.random.default_rng([2, seed]).permutation(N)] = np.arange(N) % FOLDS
+    n_learn = N - math.ceil(N / FOLDS)
+    trials = running = list_trials(recipe, settings.inputs, X.shape[1])
     sizes = [max(math.ceil(share * len(trials)), min(2, len(trials))) for share in FINALISTS]
     total = sum(sizes) + settings.n_systems
     with progress_bar(total, "choosing", "training", show=settings.verbose) as done:
-        running = trials
         for fold, size in enumerate(sizes):
             running = running[:size]
             calls = [
@@ -624,29 +592,28 @@ def choose_systems(
             )
         kept, best = best_mean(running, settings.margins)
         members = [kept[i % len(kept)] for i in range(settings.n_systems)]
-        recipes = [replace(trial.recipe, epochs=trial.epochs(len(y))) for trial in members]
-        seeds: list[Any] = [[seed, 0, i] for i in range(settings.n_systems)]
+        recipes = [replace(trial.recipe, epochs=trial.epochs(N)) for trial in members]
         finals = [
-            partial(train, inputs[trial.inputs], y, final, seed=own, progress=False)
-            for trial, final, own in zip(members, recipes, seeds, strict=True)
+            partial(train, inputs[trial.inputs], y, final, seed=[seed, 0, i], progress=False)
+            for i, (trial, final) in enumerate(zip(members, recipes, strict=True))
         ]
         trained = list(call_all(finals, settings.n_jobs, done))
     systems = tuple(
         System(params, final, history, trial.inputs)
         for trial, final, (params, history) in zip(members, recipes, trained, strict=True)
     )
-    used = ranks if any(system.inputs == "ranks" for system in systems) else None
     candidates = [
         Candidate(
             trial.settings | {"inputs": trial.inputs},
             len(trial.runs),
-            trial.epochs(len(y)),
+            trial.epochs(N),
             trial.score,
             trial in kept,
         )
         for trial in trials
     ]
     candidates.sort(key=lambda candidate: (-candidate.n_folds, candidate.score))
+    used = ranks if any(system.inputs == "ranks" for system in systems) else None
     return Fitted(systems, used, best.margins, tuple(candidates), best.sides)
 
 

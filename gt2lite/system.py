@@ -24,8 +24,8 @@ import numpy as onp
 from autograd.extend import defvjp, primitive
 
 from gt2lite._fast.parameters import PARAM_NAMES, Params, Theta, sigmoid
-from gt2lite._fast.planes import Fired, Wide, fire, plane_ends, reduce_planes
-from gt2lite._fast.state import apart, quiet
+from gt2lite._fast.planes import Fired, Wide, fire, reduce_planes
+from gt2lite._fast.state import quietly
 from gt2lite._threads import one_blas_thread
 from gt2lite._validation import Array, matrix, numbers, one_of, vector
 from gt2lite.memberships import ALPHA_0, alpha_of, kappa_of, log_firing
@@ -39,7 +39,6 @@ __all__ = [
     "constrain",
     "n_parameters",
     "param_shapes",
-    "plane_ends",
     "reference_ends",
     "sigmoid",
     "weigh_planes",
@@ -204,11 +203,11 @@ class Planes:
             rows = slice(start, min(start + size, len(self.X)))
             yield rows, Planes(self.params, self.X[rows])
 
-    @apart
+    @quietly
     def _ends(self, kappa: Array) -> Array:  # kappa (K, 1) or (K, N)
         ends = onp.empty((2, kappa.shape[0], self.X.shape[0]))
         wide = None
-        with one_blas_thread(), quiet():
+        with one_blas_thread():
             for rows, fired in self._chunks():
                 if wide is None or fired.shape[2] != wide.B:
                     wide = Wide(1, *fired.shape)

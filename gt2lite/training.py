@@ -7,6 +7,7 @@ epochs. The loss itself is in `gt2lite.losses`, its gradient in `gt2lite._fast`.
 
 from __future__ import annotations
 
+import bisect
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ import numpy as np
 
 from gt2lite._fast.gradient import BatchGradient
 from gt2lite._fast.parameters import Flat
-from gt2lite._fast.state import apart, quiet
+from gt2lite._fast.state import quietly
 from gt2lite._progress import progress_bar
 from gt2lite._threads import one_blas_thread
 from gt2lite._validation import Array, IntArray, between, matrix, one_of, vector, warn, whole
@@ -26,7 +27,6 @@ from gt2lite.system import SMF_MODES, Params, Planes, param_shapes
 
 # ----------------------------------------------------------------------------------------- recipes
 
-SCHEDULES = ("constant", "cosine", "restarts")
 STARTS = ("per_input", "joint")
 FIRST_CYCLE, CYCLE_GROWTH = 150, 1.5  # steps of the schedule "restarts"
 PRECISIONS = {"double": np.float64, "single": np.float32}
@@ -37,7 +37,7 @@ _CHOICES: dict[str, Iterable[str]] = {
     "smf": SMF_MODES,
     "keep": ("last", "best", "validation"),
     "bias_correction": ("steps", "epochs"),
-    "schedule": SCHEDULES,
+    "schedule": ("constant", "cosine", "restarts"),
     "start": STARTS,
     "precision": PRECISIONS,
 }
@@ -347,8 +347,7 @@ class Adam:
     ) -> None:
         self.vector = vector
         self.learning_rate = learning_rate
-        self._ends = list(ends)
-        self._cycle = 0, 0  # the steps at which the present cycle starts and ends
+        self._cycles = [0, *ends]  # the steps at which they start, and the last one ends
         self.weight_decay = weight_decay
         self.decayed = vector if decayed is None else decayed
         self.moments = np.zeros((2, vector.size), vector.dtype)
@@ -361,10 +360,9 @@ class Adam:
     def update(self, g: Array, count: int | None = None) -> None:
         """Move along the gradient `g`; `count` replaces the number of steps in the correction."""
         learning_rate = self.learning_rate
-        start, end = self._cycle
-        if self.steps == end and self._ends:
-            start, end = self._cycle = end, self._ends.pop(0)
-        if end:
+        if len(self._cycles) > 1:
+            i = bisect.bisect_right(self._cycles, self.steps)
+            start, end = self._cycles[i - 1 : i + 1]
             share = (self.steps - start) / (end - start)
             learning_rate *= (1 + math.cos(math.pi * share)) / 2
         self.steps += 1
@@ -422,13 +420,12 @@ class DivergenceError(RuntimeError):
         return str(self.args[0])
 
 
-@apart
 def train(
     X: Array,
     y: Array,
     recipe: Recipe | None = None,
     *,
-    seed: int | np.random.Generator = 0,
+    seed: int | Sequence[int] | np.random.Generator = 0,
     start: Params | None = None,
     loss: CompiledLoss | None = None,
     draw_inputs: DrawInputs | None = None,
@@ -442,7 +439,7 @@ def train(
         X: scaled inputs (N, M).
         y: scaled targets (N,).
         recipe: the settings; None for the paper's.
-        seed: a seed or a generator; decides start values and the order of the rows.
+        seed: a number, several, or a generator; decides start values and the order of the rows.
         start: start values; None draws them by `init_params`.
         loss: the loss of the planes; None for that of the recipe's objective.
         draw_inputs: returns the inputs of an epoch, and those for start values, from `X` and the
@@ -565,6 +562,7 @@ class _Training:
         )
         self._worst = math.nan  # a loss above this, at the end, is divergence
 
+    @quietly  # errors show in the loss
     def learn(self, X: Array, y: Array, rng: np.random.Generator, epoch: int) -> float:
         """Go through the rows once, batch by batch, and return the mean loss."""
         count = epoch if self.recipe.bias_correction == "epochs" else None
@@ -572,21 +570,20 @@ class _Training:
         X_rows, y_rows = X[rows], y[rows]
         batches = np.ascontiguousarray(X_rows.transpose(0, 2, 1))  # (batches, M, B)
         found = []  # the ends of every batch
-        with quiet():  # errors show in the loss
-            for X_t, y_t in zip(batches, y_rows, strict=True):
-                g, ends = self.gradient(X_t, y_t)
-                self.adam.update(g, count)
-                if self.recipe.averaging:  # at first over about the last tenth of all steps
-                    share = max(1 - self.recipe.averaging, 10 / (9 + self.adam.steps))
-                    self.kept.vector += share * (self.moving.vector - self.kept.vector)
-                found.append(ends)
-                if math.isnan(self._worst):
-                    self._worst = DIVERGED * (1 + self.loss.value(ends, y_t, X_t))
-            X_all = X_rows.reshape(-1, X.shape[1]).T  # (M, rows)
-            mean = self.loss.value(np.concatenate(found, axis=-1), y_rows.ravel(), X_all)
+        for X_t, y_t in zip(batches, y_rows, strict=True):
+            g, ends = self.gradient(X_t, y_t)
+            self.adam.update(g, count)
+            if self.recipe.averaging:  # at first over about the last tenth of all steps
+                share = max(1 - self.recipe.averaging, 10 / (9 + self.adam.steps))
+                self.kept.vector += share * (self.moving.vector - self.kept.vector)
+            found.append(ends)
+            if math.isnan(self._worst):
+                self._worst = DIVERGED * (1 + self.loss.value(ends, y_t, X_t))
         self._batch = X_t, y_t
-        return mean
+        X_all = X_rows.reshape(-1, X.shape[1]).T  # (M, rows)
+        return self.loss.value(np.concatenate(found, axis=-1), y_rows.ravel(), X_all)
 
+    @quietly
     def has_diverged(self, mean: float) -> bool:
         """Return whether a training that ends here, and keeps that, has diverged.
 
@@ -595,9 +592,8 @@ class _Training:
         if self.recipe.keep != "last":
             return False
         X_t, y_t = self._batch  # no batch follows that would show a bad last step
-        with quiet():
-            _, ends = self.gradient(X_t, y_t)
-            last = self.loss.value(ends, y_t, X_t)
+        _, ends = self.gradient(X_t, y_t)
+        last = self.loss.value(ends, y_t, X_t)
         return not (mean <= self._worst and last <= self._worst)  # NaN is not
 
     def divergence(self, epoch: int, sound: Array, history: list[float]) -> DivergenceError:
@@ -613,11 +609,26 @@ class _Training:
         )
         return DivergenceError(advice, self.moving.params, np.array(history))
 
+    @quietly
     def score(self, X: Array, y: Array) -> float:
         """Return the loss of the kept parameters on some rows."""
-        with quiet():
-            ends = Planes(self.kept.params, X).ends(self.recipe.planes.alphas)
-            return self.loss.value(ends, y, X.T)
+        ends = Planes(self.kept.params, X).ends(self.recipe.planes.alphas)
+        return self.loss.value(ends, y, X.T)
+
+
+def loss_gradient(params: Params, X: Array, y: Array, objective: Objective) -> Params:
+    """Return the gradient of the loss by every parameter, as a step of training computes it.
+
+    Args:
+        params: the system.
+        X: scaled inputs (N, M).
+        y: scaled targets (N,).
+        objective: planes and levels, such as `Recipe().planes`.
+    """
+    found = Flat(params)
+    gradient = BatchGradient(Flat(params), objective.kappa, CompiledLoss(objective).gradient)
+    found.vector[:], _ = quietly(gradient)(np.ascontiguousarray(X.T), y)
+    return found.params
 
 
 def as_double(params: Params) -> Params:

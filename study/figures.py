@@ -13,8 +13,7 @@ import numpy as np
 
 from gt2lite._validation import Array
 from gt2lite.memberships import ALPHA_0, secondary_grade
-from gt2lite.plots.calibration import PLANE, staircase
-from gt2lite.plots.sets import plane_edges
+from gt2lite.plots.method import PLANE, plane_edges, staircase
 from gt2lite.plots.style import (
     BLACK,
     BLUE,

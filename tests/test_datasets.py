@@ -47,8 +47,6 @@ def test_every_table_is_what_it_should_be(name, shape, target, mean, repeated):
 def test_parkinson_has_42_patients_who_are_a_label_and_not_an_input():
     data = load_dataset("pm")
     assert np.unique(data.groups).tolist() == list(range(1, 43))
-    assert data.groups.shape == data.y.shape and data.groups.dtype == np.int64
-    assert data.feature_names[:4] == ("age", "sex", "test_time", "Jitter(%)")
     assert not {"subject", "subject#", "total_UPDRS"} & set(data.feature_names)
     assert [name for name in DATASETS if load_dataset(name).groups is not None] == ["pm"]
 

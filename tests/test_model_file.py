@@ -106,13 +106,6 @@ def seal(body, kind="regressor", version=1):
     return json.dumps(head | {"sha256": digest})[:-1].encode() + b', "content":\n' + body + b"\n}\n"
 
 
-def refuse(path, data, match):
-    path.write_bytes(data)
-    with pytest.raises(FileFormatError, match=match) as caught:
-        GT2Regressor.load(path)
-    assert str(path) in str(caught.value)
-
-
 # ------------------------------------------------------------------ round trips
 
 
@@ -287,40 +280,34 @@ def test_a_flipped_or_missing_byte_is_refused_or_changes_nothing(path):
     assert loaded <= 2 * len("0.1.0")
 
 
-BODIES = {
-    "duplicate key": b'{"a": 1, "a": 1}',
-    "NaN": b'{"a": NaN}',
-    "Infinity": b'{"a": [-Infinity]}',
-    "64-bit": b'{"a": 1e999}',
-    "RecursionError": b'{"a": ' + b"[" * 10**6,
-    "expected the entries": b'{"a": ' + b"[" * 30 + b"]" * 30 + b"}",
-    "not an object": b"[1, 2]",
-    "digits": b'{"a": ' + b"9" * 5000 + b"}",
-    "Expecting": b'{"a": 1,}',
-    "utf-8": b'{"a": "\xff"}',
-}
+REFUSED = [  # bytes of a file, and words of the error; first JSON with the right digest
+    (seal(b'{"a": 1, "a": 1}'), "duplicate key"),
+    (seal(b'{"a": NaN}'), "NaN"),
+    (seal(b'{"a": [-Infinity]}'), "Infinity"),
+    (seal(b'{"a": 1e999}'), "64-bit"),
+    (seal(b'{"a": ' + b"[" * 10**6), "RecursionError"),
+    (seal(b'{"a": ' + b"[" * 30 + b"]" * 30 + b"}"), "expected the entries"),
+    (seal(b"[1, 2]"), "not an object"),
+    (seal(b'{"a": ' + b"9" * 5000 + b"}"), "digits"),
+    (seal(b'{"a": 1,}'), "Expecting"),
+    (seal(b'{"a": "\xff"}'), "utf-8"),
+    (b"", "begin and end"),
+    (b"PK\x03\x04", "begin and end"),
+    (b'{"content": {}}', "begin and end"),
+    (seal(b"{}") + b" ", "begin and end"),
+    (seal(b"{}", version=2), "version 2.*newer"),
+    (seal(b"{}", version=0), "version 0"),
+    (seal(b"{}", kind="head"), "it is a 'head'"),
+    (seal(b"{}").replace(b"{}", b"{ }"), "SHA-256"),
+]
 
 
-@pytest.mark.parametrize("match", BODIES)
-def test_content_that_is_no_plain_json_is_refused_although_its_digest_is_right(path, match):
-    refuse(path, seal(BODIES[match]), match)
-
-
-@pytest.mark.parametrize(
-    ("data", "match"),
-    [
-        (b"", "begin and end"),
-        (b"PK\x03\x04", "begin and end"),
-        (b'{"content": {}}', "begin and end"),
-        (seal(b"{}", version=2), "version 2.*newer"),
-        (seal(b"{}", version=0), "version 0"),
-        (seal(b"{}", kind="head"), "it is a 'head'"),
-        (seal(b"{}").replace(b"{}", b"{ }"), "SHA-256"),
-        (seal(b"{}") + b" ", "begin and end"),
-    ],
-)
+@pytest.mark.parametrize(("data", "match"), REFUSED, ids=[match for _, match in REFUSED])
 def test_what_is_no_model_file_of_this_kind_and_version_is_refused(path, data, match):
-    refuse(path, data, match)
+    path.write_bytes(data)
+    with pytest.raises(FileFormatError, match=match) as caught:
+        GT2Regressor.load(path)
+    assert str(path) in str(caught.value)
 
 
 def test_a_large_file_is_refused_before_it_takes_memory(path, monkeypatch):
@@ -373,6 +360,7 @@ IMPOSSIBLE = {  # by the calibration of the file
         "no rows of a rule": put(*SYSTEM, "leads", value=[0.5, 1]),
         "ranks that nobody needs": put("ranks", value=[[0.0, 0.0], [1.0, 1.0]]),
         "limits that fall": put("limits", value=[[1.0, 1.0], [0.0, 0.0]]),
+        "three limits": put("limits", value=[[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]]),
         "other planes": put("planes", value=[0.5]),
         "no systems": put("systems", value=[]),
         "an unknown entry": put("extra", value=1),
@@ -437,36 +425,34 @@ def test_an_impossible_value_is_refused(saved, path, name):
     assert_each_refused(path, GT2Regressor.load, "regressor", content, IMPOSSIBLE[name])
 
 
-def test_a_head_that_contradicts_itself_is_refused(head_file, path):
+HEAD = {
+    "an entry less": lambda content: content.pop("corrects"),
+    "names that are a number": put("features", value=1),
+    "a negative error": put("rmse", "base", value=-1.0),
+    "no folds": put("cv", value=0),
+    "a negative seed": put("random_state", value=-1),
+    "a base without a description": put("base", value={"class": 3, "text": ""}),
+    "an unknown entry": put("more", value=1),
+    "probes of another width": put("probes", value=[[0.0] * 9]),
+    "too few answers": put("probed", value=[0.0]),
+    "marks that are text": put("regressor", "marks", value="none"),
+}
+
+
+def test_a_head_or_cv_plus_file_that_contradicts_itself_is_refused(head_file, path):
     head, sound, _, _ = head_file
-    changes = [
-        lambda content: content.pop("corrects"),
-        put("features", value=1),
-        put("rmse", "base", value=-1.0),
-        put("cv", value=0),
-        put("random_state", value=-1),
-        put("base", value={"class": 3, "text": ""}),
-        put("more", value=1),
-        put("probes", value=[[0.0] * 9]),
-        put("probed", value=[0.0]),
-        put("regressor", "marks", value="none"),
-    ]
     load = partial(IntervalHead.load, base=head.base_)
-    assert_each_refused(path, load, "head", read(sound, "head"), dict(enumerate(changes)))
-
-
-def test_a_cv_plus_file_that_contradicts_itself_is_refused(path):
+    assert_each_refused(path, load, "head", read(sound, "head"), HEAD)
     X, y = draw()
     CVPlusRegressor(GT2Regressor(**SMALL), n_folds=2).fit(X[:41], y[:41]).save(path)
     other = model_file.pack_regressor(GT2Regressor(**SMALL).fit(np.eye(40)[:, :5], y[:40]))
-    changes = [
-        put("fold", value=each(lambda fold: 9 if fold < 0 else fold)),
-        put("folds", value=lambda folds: [*folds, folds[0]]),
-        put("folds", 1, "scores", "critical_alpha", value=each(lambda alpha: alpha + 2)),
-        put("folds", 1, "regressor", value=other),
-    ]
-    content = read(path, "cv plus")
-    assert_each_refused(path, CVPlusRegressor.load, "cv plus", content, dict(enumerate(changes)))
+    changes = {
+        "a row without a fold": put("fold", value=each(lambda fold: 9 if fold < 0 else fold)),
+        "a fold without rows": put("folds", value=lambda folds: [*folds, folds[0]]),
+        "planes above 1": put("folds", 1, "scores", "critical_alpha", value=each(lambda a: a + 2)),
+        "systems of other inputs": put("folds", 1, "regressor", value=other),
+    }
+    assert_each_refused(path, CVPlusRegressor.load, "cv plus", read(path, "cv plus"), changes)
 
 
 def test_another_base_is_refused_with_what_differs(head_file):
@@ -495,22 +481,22 @@ def test_another_base_is_refused_with_what_differs(head_file):
 # ------------------------------------------------------------------ schema
 
 
-@pytest.fixture(scope="module")
-def schema():
-    jsonschema = pytest.importorskip("jsonschema")
-    path = Path(model_file.__file__).with_name("model.schema.json")
-    found = json.loads(path.read_text(encoding="utf-8"))
-    jsonschema.Draft202012Validator.check_schema(found)
-    return jsonschema.Draft202012Validator(found)
-
-
 def test_every_file_fits_the_schema_which_names_every_entry_and_refuses_others(
-    saved, schema, path, head_file
+    saved, path, head_file
 ):
+    jsonschema, pd = pytest.importorskip("jsonschema"), pytest.importorskip("pandas")
+    text = Path(model_file.__file__).with_name("model.schema.json").read_text(encoding="utf-8")
+    jsonschema.Draft202012Validator.check_schema(json.loads(text))
+    schema = jsonschema.Draft202012Validator(json.loads(text))
     X, y = draw()
     reg = calibrated("conformal", choose=True, n_systems=2, epochs=2, inputs="ranks")
     CVPlusRegressor(GT2Regressor(**SMALL), n_folds=2).fit(X[:41], y[:41]).save(folds := path)
-    for file in [*saved.values(), head_file[1], folds, save(reg, path.with_name("chosen"))]:
+    frame = pd.DataFrame(X, columns=["a", "b"]).assign(c=np.where(X[:, 0] > 0, "x", "z"))
+    spec = importlib.import_module("gt2lite.columns").specify(frame.assign(y=y), np.arange(60), "y")
+    report, table = pytest.importorskip("gt2lite.report"), path.with_name("table")
+    encoded = GT2Regressor(**SMALL).fit(spec.encode(frame).inputs, y)
+    report.TableModel(encoded, spec, "y", (0.9,), (0.0, math.inf)).save(table)
+    for file in [*saved.values(), head_file[1], folds, table, save(reg, path.with_name("chosen"))]:
         schema.validate(json.loads(file.read_bytes()))
     described = schema.schema["$defs"]["regressor"]["properties"]
     assert list(described) == list(model_file._REGRESSOR)
@@ -519,15 +505,3 @@ def test_every_file_fits_the_schema_which_names_every_entry_and_refuses_others(
         file = json.loads(saved["none"].read_bytes())
         IMPOSSIBLE["none"][what](file["content"])
         assert not schema.is_valid(file), what
-
-
-def test_the_schema_fits_what_a_report_writes(schema, path):
-    pd = pytest.importorskip("pandas")
-    columns = importlib.import_module("gt2lite.columns")
-    report = pytest.importorskip("gt2lite.report")
-    X, y = draw()
-    frame = pd.DataFrame(X, columns=["a", "b"]).assign(c=np.where(X[:, 0] > 0, "x", "z"))
-    spec = columns.specify(frame.assign(y=y), np.arange(60), "y")
-    reg = GT2Regressor(**SMALL).fit(spec.encode(frame).inputs, y)
-    report.TableModel(reg, spec, "y", (0.9,), (0.0, math.inf)).save(path)
-    schema.validate(json.loads(path.read_bytes()))

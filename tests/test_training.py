@@ -55,11 +55,9 @@ def test_an_invalid_recipe_is_refused_by_name(name, values):
 
 
 def test_the_default_recipe_is_the_papers():
-    recipe = Recipe()
-    assert (recipe.n_rules, recipe.epochs, recipe.batch_size) == (10, 100, 64)
-    assert (recipe.learning_rate, recipe.coverage, recipe.objective) == (1e-3, 0.99, "dual")
-    assert (recipe.keep, recipe.schedule, recipe.averaging) == ("last", "constant", 0)
-    np.testing.assert_array_equal(recipe.planes.alphas, [0.01, 0.5, 1])
+    papers = Recipe(n_rules=10, epochs=100, batch_size=64, learning_rate=1e-3, coverage=0.99)
+    assert Recipe() == replace(papers, objective="dual", keep="last", alphas=None)
+    np.testing.assert_array_equal(Recipe().planes.alphas, [0.01, 0.5, 1])
 
 
 # ---------------------------------------------------------------- start values
@@ -82,15 +80,17 @@ def test_start_values_lie_in_their_ranges():
     ("start", "at"),
     [("per_input", [[-50], [0], [3], [90]]), ("joint", [[-9, 9], [0, 0], [9, 9], [9, -9]])],
 )
-def test_well_separated_clusters_are_found_and_every_rule_stands_in_one(start, at):
+def test_every_centre_is_the_mean_of_the_rows_nearest_to_it_and_clusters_are_found(start, at):
     rng, M = np.random.default_rng(0), len(at[0])
     X = np.concatenate([np.array(place) + 0.1 * rng.normal(size=(30, M)) for place in at])
-    means = X.reshape(4, 30, M).mean(axis=1)
-    for seed in range(3):
-        c = init_params(rng.permutation(X), 4, np.random.default_rng(seed), start=start)["c"]
-        order = [int(np.argmin(((means - centre) ** 2).sum(axis=1))) for centre in c]
-        assert sorted(order) == [0, 1, 2, 3]
-        np.testing.assert_allclose(c, means[order], rtol=0, atol=1e-12)
+    cases = [(X, 4, seed) for seed in range(3)] + [(rng.gamma(1.0, 2.0, (300, M)).round(2), 7, 1)]
+    for rows, n, seed in cases:
+        c = init_params(rows, n, np.random.default_rng(seed), start=start)["c"]
+        nearest = ((rows[:, None] - c) ** 2).sum(axis=2).argmin(axis=1)
+        means = [rows[nearest == j].mean(axis=0) for j in range(n)]
+        np.testing.assert_allclose(c, means, rtol=0, atol=1e-10)
+        if n == 4:
+            assert np.bincount(nearest).tolist() == [30] * 4
 
 
 def test_repeated_values_weigh_as_often_as_they_occur():
@@ -102,16 +102,6 @@ def test_repeated_values_weigh_as_often_as_they_occur():
     X = np.repeat([0.0, 10.0, -10.0], [500, 10, 1])[:, None]
     found = [init_params(X, 2, np.random.default_rng(seed))["c"].max() for seed in range(60)]
     assert 0.75 < np.mean(np.array(found) == 10) < 1
-
-
-@pytest.mark.parametrize(("start", "M"), [("per_input", 1), ("joint", 3)])
-def test_every_centre_is_the_mean_of_the_rows_nearest_to_it(start, M):
-    rng = np.random.default_rng(1)
-    X = rng.gamma(1.0, 2.0, (300, M)).round(2)
-    c = init_params(X, 7, rng, start=start)["c"]
-    nearest = ((X[:, None] - c) ** 2).sum(axis=2).argmin(axis=1)
-    means = [X[nearest == j].mean(axis=0) for j in range(7)]
-    np.testing.assert_allclose(c, means, rtol=0, atol=1e-10)
 
 
 def test_centres_do_not_suffer_from_an_outlier():
@@ -129,14 +119,8 @@ def textbook(X, y, recipe, seed):
     """Algorithm 1 as one would write it on a blackboard, with autograd through the formulas."""
     rng = np.random.default_rng(seed)
     objective = recipe.planes
-    params = init_params(
-        X,
-        recipe.n_rules,
-        rng,
-        smf=recipe.smf,
-        start=recipe.start,
-        sigma_scale=recipe.sigma_scale,
-    )
+    shape = {"smf": recipe.smf, "start": recipe.start, "sigma_scale": recipe.sigma_scale}
+    params = init_params(X, recipe.n_rules, rng, **shape)
     mean = {name: value.copy() for name, value in params.items()}
     n_steps = recipe.epochs * (len(y) // recipe.batch_size)
 
@@ -292,13 +276,6 @@ def test_awkward_data_trains(X, start):
     assert np.isfinite(Planes(trained.params, X).ends(recipe.planes.alphas)).all()
 
 
-@pytest.mark.parametrize(("N", "size", "steps"), [(15, 8, 1), (16, 8, 2), (5, 8, 1), (3, 1, 3)])
-def test_an_incomplete_last_batch_is_dropped_unless_it_is_the_only_one(N, size, steps):
-    rows = training._batches(N, size, np.random.default_rng(0))
-    assert rows.shape == (steps, min(N, size))
-    assert len(np.unique(rows)) == rows.size
-
-
 def test_inputs_can_be_drawn_anew_for_every_epoch():
     X, y = a_table()
     drawn = []
@@ -309,40 +286,36 @@ def test_inputs_can_be_drawn_anew_for_every_epoch():
 
     trained = train(X, y, Recipe(n_rules=2, epochs=3), draw_inputs=shifted)
     assert len(set(drawn)) == 4  # for start values and for each epoch
-    start = train(X + drawn[0], y, Recipe(n_rules=2, epochs=1, learning_rate=1e-12)).params
-    np.testing.assert_allclose(trained.params["raw_sigma"], start["raw_sigma"], atol=0.1)
+    start = init_params(X + drawn[0], 2, np.random.default_rng(0))["raw_sigma"]
+    np.testing.assert_allclose(trained.params["raw_sigma"], start, atol=0.1)
 
 
 # ---------------------------------------------------------------- what is kept
 
 
-def test_keep_best_returns_the_epoch_with_the_smallest_loss_over_all_rows():
-    X, y = a_table()
-    settings = {"n_rules": 3, "epochs": 60, "batch_size": 16, "learning_rate": 0.08}
-    recipe, heard = Recipe(**settings, keep="best"), Recorder()
+@pytest.mark.parametrize("keep", ["best", "validation"])
+def test_the_epoch_kept_has_the_smallest_loss_over_all_rows_or_over_those_set_aside(keep):
+    X, y = a_table(N=60 if keep == "best" else 40)
+    recipe = Recipe(n_rules=6, epochs=40, batch_size=8, learning_rate=0.1, keep=keep)
+    if keep == "best":
+        recipe = replace(recipe, n_rules=3, epochs=60, batch_size=16, learning_rate=0.08)
+    rows = np.random.default_rng(0).permutation(len(y))[: 60 if keep == "best" else 8]
+    heard, other = Recorder(), Recorder()
     trained = train(X, y, recipe, callback=heard)
-    losses = [full_loss(params, X, y, recipe) for params in heard.params]
-    best = int(np.argmin(losses))
-    assert 0 < best < 59 and min(losses[best + 1 :]) < 1.01 * losses[best]  # or this test is weak
-    assert_same(trained.params, heard.params[best], atol=0)
-    np.testing.assert_array_equal(train(X, y, Recipe(**settings)).history, trained.history)
-
-
-def test_keep_validation_returns_the_epoch_with_the_smallest_loss_over_rows_set_aside():
-    X, y = a_table(N=40)
-    recipe = Recipe(n_rules=6, epochs=40, batch_size=8, learning_rate=0.1, keep="validation")
-    heard = Recorder()
-    trained = train(X, y, recipe, callback=heard)
-    best = int(np.argmin(heard.losses))
-    assert 0 < best < 39  # otherwise this test is weak
-    assert_same(trained.params, heard.params[best], atol=0)
-    with pytest.raises(ValueError, match="at least 2 rows, got 1"):
-        train(X[:1], y[:1], recipe)
-    rows = np.random.default_rng(0).permutation(40)[:8]
     losses = [full_loss(params, X[rows], y[rows], recipe) for params in heard.params]
     np.testing.assert_allclose(heard.losses, losses, rtol=0, atol=1e-12)
-    # these rows decide what is kept, and nothing is learned from them
-    changed, other = y.copy(), Recorder()
+    best = int(np.argmin(losses))
+    assert 0 < best < recipe.epochs - 1  # otherwise this test is weak
+    assert_same(trained.params, heard.params[best], atol=0)
+    if keep == "best":
+        assert min(losses[best + 1 :]) < 1.01 * losses[best]  # likewise
+        plain = train(X, y, replace(recipe, keep="last"))
+        np.testing.assert_array_equal(plain.history, trained.history)
+        return
+    with pytest.raises(ValueError, match="at least 2 rows, got 1"):
+        train(X[:1], y[:1], recipe)
+    train(X[:2], y[:2], replace(recipe, epochs=1, validation=0.99))  # one row is left to learn from
+    changed = y.copy()  # the rows set aside decide what is kept, and nothing is learned from them
     changed[rows] += 100
     train(X, changed, recipe, callback=other)
     for one, two in zip(heard.params, other.params, strict=True):
@@ -412,28 +385,17 @@ averaged = pytest.mark.parametrize("averaging", [0.0, 0.9])
 
 
 class Stopping(Recorder):
-    """A callback that returns an answer after some epoch, or raises an exception then."""
+    """A callback that returns an answer after some epoch, or raises it if it is an exception."""
 
-    def __init__(self, epoch, answer=None, error=None):
+    def __init__(self, epoch, answer):
         super().__init__()
-        self.epoch, self.answer, self.error = epoch, answer, error
+        self.epoch, self.answer = epoch, answer
 
     def __call__(self, epoch, loss, params):
         super().__call__(epoch, loss, params)
-        if epoch < self.epoch:
-            return None
-        if self.error is not None:
-            raise self.error
-        return self.answer
-
-
-def stops_at(losses, patience):
-    """Return where training must stop, and what is best then, by going through the losses."""
-    for epoch in range(1, len(losses) + 1):
-        best = int(np.argmin(losses[:epoch]))
-        if epoch - (best + 1) >= patience:
-            return epoch, best
-    return len(losses), int(np.argmin(losses))
+        if epoch >= self.epoch and self.answer is KeyboardInterrupt:
+            raise KeyboardInterrupt
+        return self.answer if epoch >= self.epoch else None
 
 
 def test_patience_stops_after_this_many_epochs_without_a_better_one():
@@ -442,12 +404,12 @@ def test_patience_stops_after_this_many_epochs_without_a_better_one():
     train(X, y, Recipe(**SCORED, keep="best"), callback=full)
     stopped = set()
     for patience in (1, 5, 1000):
-        short = Recorder()
-        trained = train(X, y, Recipe(**SCORED, keep="best", patience=patience), callback=short)
-        epoch, best = stops_at(full.losses, patience)
-        assert len(trained.history) == epoch == short.epochs[-1]
-        assert_same(trained.params, full.params[best], atol=0)
-        np.testing.assert_array_equal(short.losses, full.losses[:epoch])
+        trained = train(X, y, Recipe(**SCORED, keep="best", patience=patience))
+        best = [int(np.argmin(full.losses[:epoch])) for epoch in range(1, 61)]
+        late = [epoch for epoch in range(1, 61) if epoch - (best[epoch - 1] + 1) >= patience]
+        epoch = min(late, default=60)
+        assert len(trained.history) == epoch
+        assert_same(trained.params, full.params[best[epoch - 1]], atol=0)
         stopped.add(epoch)
     assert min(stopped) < 60 == max(stopped)  # both cases occur
 
@@ -479,7 +441,7 @@ def test_divergence_is_found_if_training_is_ended_early(monkeypatch):
     assert_same(caught.value.params, heard.params[3], atol=0)
     np.testing.assert_array_equal(caught.value.history, heard.losses[:4])
     with pytest.raises(KeyboardInterrupt):  # nothing to keep: raised as usual
-        train(X, y, recipe, callback=Stopping(5, error=KeyboardInterrupt), on_interrupt="keep")
+        train(X, y, recipe, callback=Stopping(5, KeyboardInterrupt), on_interrupt="keep")
 
 
 @each_keep
@@ -488,7 +450,7 @@ def test_ctrl_c_keeps_what_the_last_complete_epoch_would_keep(keep, averaging, m
     X, y = a_table(N=50 if keep == "validation" else 40)  # 40 to learn from
     recipe = Recipe(**SCORED, keep=keep, averaging=averaging)
     ended = train(X, y, recipe, callback=Stopping(4, True))
-    stop = Stopping(4, error=KeyboardInterrupt)
+    stop = Stopping(4, KeyboardInterrupt)
     with pytest.warns(InterruptedTrainingWarning, match="epoch 4 of 60") as seen:
         after = train(X, y, recipe, callback=stop, on_interrupt="keep")
     assert seen[0].filename == __file__
@@ -502,7 +464,7 @@ def test_ctrl_c_keeps_what_the_last_complete_epoch_would_keep(keep, averaging, m
 
 def test_ctrl_c_is_raised_by_default_and_before_the_end_of_the_first_epoch(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
-        train(*a_table(), Recipe(n_rules=2), callback=Stopping(3, error=KeyboardInterrupt))
+        train(*a_table(), Recipe(n_rules=2), callback=Stopping(3, KeyboardInterrupt))
     monkeypatch.setattr(training, "Adam", INTERRUPTED)
     with pytest.raises(KeyboardInterrupt):
         train(*a_table(N=400), Recipe(**SCORED), on_interrupt="keep")

@@ -21,7 +21,7 @@ LossGradient = Callable[[Array, Array, Array], Array]
 class BatchGradient:
     """The gradient of batches for given planes, at parameters that may move meanwhile.
 
-    Callers run it inside `_fast.state.quiet`, entered where the cost of that does not count.
+    Callers run it inside `_fast.state.quietly`, at a level where the cost of that does not count.
 
     Args:
         flat: the system; its numbers are read anew in every call.

@@ -33,12 +33,9 @@ calls, and in a call the start of every row. Therefore
 - memory is made once, with all its views, and used in every step (`Fired`, `Wide`);
 - sums are products with ones, and z, a line in x for each input and rule, is a product of
   (scale, offset) and (x, -1), all by BLAS: a third of the price of two calls with short rows;
-- calls run inside `quiet`, which also keeps NumPy from copying short rows into its buffers.
+- calls run inside `quietly`, which also keeps NumPy from copying short rows into its buffers.
 
-Numbers may underflow on the way, by design; `quiet` also silences that.
-
-`plane_ends` hooks both passes into autograd, as a primitive that keeps what the
-backward pass needs.
+Numbers may underflow on the way, by design; `quietly` also silences that.
 """
 
 from __future__ import annotations
@@ -47,10 +44,8 @@ import functools
 from typing import Any
 
 import numpy as np
-from autograd.extend import defvjp_argnums, primitive
 
 from gt2lite._fast.parameters import Theta
-from gt2lite._fast.state import quiet
 from gt2lite._fast.switching import LIMITS, Reduction, cache_line_array, ones, sort_rules
 from gt2lite._validation import Array, IntArray
 
@@ -286,54 +281,3 @@ def _pull_back_rules(theta: Theta, fired: Fired, g_log_mu: Array, g_y: Array, ou
     by_scale += by_offset
     np.divide(by_scale, theta.sigma.T, out=out.sigma.T)
     np.dot(fired.X_and_ones, g_y.T, out=out.b.T)
-
-
-def plane_ends(theta: Theta, X: Array, kappa: Array) -> Array:
-    """Return the ends (2, K, N) of the planes `kappa` (K,), differentiable in `theta`.
-
-    Where some of `kappa` are 0, they come last.
-    """
-    if (np.diff((kappa == 0).astype(int)) < 0).any():
-        raise ValueError(f"kappa must have its zeros last, got {kappa}")
-    ends: Array = _plane_ends(*theta, X, kappa, {})
-    return ends
-
-
-@primitive
-def _plane_ends(
-    c: Array,
-    sigma: Array,
-    s_l: Array,
-    s_r: Array,
-    b: Array,
-    X: Array,
-    kappa: Array,
-    tape: dict[str, Any],
-) -> Array:
-    theta = Theta(c, sigma, s_l, s_r, b)
-    sizes = X.shape[1], len(c), len(X)
-    n_wide = count_wide(kappa[:, None])
-    fired, wide = Fired(*sizes), Wide(n_wide, *sizes) if n_wide else None
-    with quiet():
-        fire(theta, X.T, fired)
-        ends = reduce_planes(theta, fired, kappa[:, None], wide)
-    tape.update(theta=theta, fired=fired, wide=wide, ends=ends)
-    return ends
-
-
-def _plane_ends_vjp(argnums: Any, ans: Any, args: Any, kwargs: Any) -> Any:
-    tape = args[7]
-
-    def vjp(g: Array) -> tuple[Array, ...]:
-        grads = Theta(*(np.empty(value.shape, order="F") for value in tape["theta"]))
-        u = None if tape["wide"] is None else tape["wide"].u.copy()
-        with quiet():
-            pull_back_planes(**tape, g_ends=g, out=grads)
-        if u is not None:
-            tape["wide"].u[:] = u  # for another call
-        return tuple(grads[i] for i in argnums)
-
-    return vjp
-
-
-defvjp_argnums(_plane_ends, _plane_ends_vjp)

@@ -6,7 +6,6 @@ fitted `GT2Regressor` and rows in the user's units. This is the only part of the
 needs matplotlib.
 """
 
-from gt2lite.plots.calibration import bin_coverage, coverage_curves, interval_bands
 from gt2lite.plots.estimator import (
     plot_calibration,
     plot_coverage_by,
@@ -15,15 +14,20 @@ from gt2lite.plots.estimator import (
     plot_rules,
     plot_sets,
 )
-from gt2lite.plots.inference import (
+from gt2lite.plots.interactive import Interactive, alpha_slider, set_3d, switch_point
+from gt2lite.plots.method import (
+    alpha_planes,
     bands_along,
+    bin_coverage,
     chosen_weights,
+    coverage_curves,
+    interval_bands,
     plane_bands,
     points_along,
     rule_sets,
+    z_gt2_set,
+    z_gt2_surface,
 )
-from gt2lite.plots.interactive import Interactive, alpha_slider, set_3d, switch_point
-from gt2lite.plots.sets import alpha_planes, z_gt2_set, z_gt2_surface
 from gt2lite.plots.style import BLUE, STYLE, VERMILION, use_style
 
 __all__ = [

@@ -5,6 +5,7 @@ Each takes `ax` and the estimator, and rows as `fit` does: arrays or data frames
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +17,12 @@ from gt2lite._validation import between, read_table, read_target, vector, whole
 from gt2lite.calibration import CoverageError
 from gt2lite.memberships import ALPHA_0, kappa_of, secondary
 from gt2lite.metrics import covers, picp
-from gt2lite.plots.calibration import bin_coverage, interval_bands
-from gt2lite.plots.sets import bell
+from gt2lite.plots.method import bell, bin_coverage, footprint, interval_bands
 from gt2lite.plots.style import (
     BAND,
     BLUE,
     COLORS,
     GREY,
-    LINES,
     MARKS,
     labelled,
     legend_above,
@@ -87,19 +86,14 @@ def plot_calibration(
     `levels` are 5%, 10%, ..., 95% if None.
     """
     y = read_target(y, len(read_table(X)[0]))
-    answered, shares = [], []
-    unanswered: CoverageError | None = None
-    for asked in _LEVELS if levels is None else vector("levels", levels):
-        try:
-            ends = reg.predict_interval(X, coverage=float(asked), groups=groups)
-        except CoverageError as error:
-            unanswered = error
-            continue
-        answered.append(float(asked))
-        shares.append(picp(y, *ends))
-    if not answered and unanswered is not None:
-        raise unanswered
-    level = np.array(answered)
+    asked = _LEVELS if levels is None else vector("levels", levels)
+    shares: dict[float, float] = {}
+    for one in asked.tolist():
+        with contextlib.suppress(CoverageError):
+            shares[one] = picp(y, *reg.predict_interval(X, coverage=one, groups=groups))
+    if not shares:
+        raise CoverageError(f"levels must hold one within reach of the calibration, got {asked}")
+    level = np.array(list(shares))
     n_calibrated = reg.calibrator_.n_samples
     spread = 2 * np.sqrt(level * (1 - level) * (1 / y.size + 1 / n_calibrated))
     ax.fill_between(
@@ -108,7 +102,7 @@ def plot_calibration(
     )  # fmt: skip
     ax.plot([0, 100], [0, 100], color=GREY, linestyle=":", linewidth=1.2, label="as asked")
     ax.plot(
-        100 * level, 100 * np.array(shares), "o-", color=BLUE, markersize=4,
+        100 * level, 100 * np.array(list(shares.values())), "o-", color=BLUE, markersize=4,
         label=f"{y.size} rows",
     )  # fmt: skip
     ax.set(xlim=(0, 101), ylim=(0, 101))
@@ -148,12 +142,10 @@ def plot_sets(
     c, sigma, s_l, s_r, _ = constrain(reg.params_)
     for i, p in enumerate(chosen):
         mu = bell((x - mean) / spread, c[p, m], sigma[p, m], c.shape[1])
-        color = nth(COLORS, i)
         lower, upper = secondary(mu, kappa, s_l[m], s_r[m])
-        ax.fill_between(x, lower, upper, color=color, alpha=0.2, linewidth=0)
-        ax.plot(x, mu, color=color, linestyle=nth(LINES, i), label=f"rule {p + 1}")
+        footprint(ax, x, lower, mu, upper, i, f"rule {p + 1}")
     ax.set_ylim(0, 1.02)
-    legend_above(ax, 5, columnspacing=1.2)
+    legend_above(ax, 5)
     return labelled(ax, name, "membership")
 
 
@@ -205,7 +197,7 @@ def plot_rules(
                 place[rows], height[rows], nth(MARKS, k), color=nth(COLORS, k), markersize=3.5,
                 alpha=0.6, linestyle="none", label=f"rule {rule.number}: {rows.mean():.0%}",
             )  # fmt: skip
-    legend_above(ax, 3, columnspacing=1.2)
+    legend_above(ax)
     return labelled(ax, name, label)
 
 

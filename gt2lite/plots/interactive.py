@@ -25,9 +25,7 @@ from numpy.typing import ArrayLike
 from gt2lite._validation import Array, vector
 from gt2lite.memberships import ALPHA_0
 from gt2lite.model_file import plain
-from gt2lite.plots.calibration import interval_bands
-from gt2lite.plots.inference import chosen_weights
-from gt2lite.plots.sets import z_gt2_surface
+from gt2lite.plots.method import chosen_weights, interval_bands, z_gt2_surface
 from gt2lite.plots.style import STYLE, labelled
 from gt2lite.reduction import type_reduce
 

@@ -73,9 +73,9 @@ def plain_text(name: str) -> str:
     return name.replace("$", r"\$")
 
 
-def legend_above(ax: Axes, n_columns: int = 3, **options: Any) -> None:
+def legend_above(ax: Axes, n_columns: int = 3) -> None:
     """Place the legend above the axes, where it covers no curve."""
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=n_columns, **options)
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=n_columns, columnspacing=1.2)
 
 
 def nth(looks: Sequence[Look], i: int) -> Look:

@@ -100,25 +100,21 @@ def test_sets_are_where_they_were_planted(ax):
     assert ax.get_xlabel() == "x0"
 
 
-def test_the_map_gives_each_row_to_the_rule_that_weighs_most(ax):
+def test_the_map_gives_rows_to_the_rule_that_weighs_most_over_the_inputs_that_decide(ax):
     reg = planted([[-1.0, 0], [1.0, 0]], [[0.5, 9], [0.5, 9]], [[0.0, 0]] * 2, [0, 1])
-    X = 15 + 5 * np.random.default_rng(0).normal(size=(100, 2))
-    plots.plot_rules(ax, reg, X, inputs=(0, 1))
+    rng = np.random.default_rng(0)
+    plots.plot_rules(ax, reg, 15 + 5 * rng.normal(size=(100, 2)), inputs=(0, 1))
     for line in ax.lines:
         left = line.get_label().startswith("rule 1")
         assert ((line.get_xdata() < 15) == left).all()
     assert sum(len(line.get_xdata()) for line in ax.lines) == 100
-
-
-def test_the_map_takes_the_inputs_that_decide_and_greys_other_rules(ax):
+    ax.clear()
     sigma = np.full((7, 4), 50.0)
     sigma[:, [1, 3]] = 0.4
-    rng = np.random.default_rng(0)
     reg = planted(rng.normal(size=(7, 4)), sigma, np.zeros((7, 4)), np.arange(7))
     plots.plot_rules(ax, reg, 15 + 5 * rng.normal(size=(200, 4)), top=3)
     assert {ax.get_xlabel(), ax.get_ylabel()} == {"x1", "x3"}
-    assert ax.lines[0].get_label() == "other rules"
-    assert len(ax.lines) == 4
+    assert ax.lines[0].get_label() == "other rules" and len(ax.lines) == 4
 
 
 @pytest.mark.filterwarnings("ignore::gt2lite.calibration.SmallCalibrationWarning")

@@ -18,7 +18,7 @@ plt = pytest.importorskip("matplotlib.pyplot")
 from gt2lite import plots  # noqa: E402
 from gt2lite.calibration import ExactCalibrator  # noqa: E402
 from gt2lite.memberships import ALPHA_0, kappa_of  # noqa: E402
-from gt2lite.plots.calibration import staircase  # noqa: E402
+from gt2lite.plots.method import staircase  # noqa: E402
 from gt2lite.reduction import enumerate_weights  # noqa: E402
 
 X = np.linspace(-3, 3, 31)
