@@ -108,7 +108,7 @@ SHIFTED = {"a": [1, 4, 7], "b": [2, 5, 8], "c": [3, 6, 9]}
     ("content", "note"),
     [
         ("a,b,c\n1,2,3,\n4,5,6\n7,8,9\n", "ignored in 1 line"),
-        ("a,b,c\n1,2,3,\n4,5,6,\n7,8,9,\n", "ends with a separator"),
+        ("a,b,c\n1,2,3,\n4,5,6,\n7,8,9,\n", "ignored in 3 line"),
         ('"a" "b" "c"\n"x" 1 2 3\n"y" 4 5 6\n"z" 7 8 9\n', "'row name'"),
         ('"a","b","c"\n"x",1,2,3\n"y",4,5,6\n"z",7,8,9\n', "'row name'"),
         ("a\tb\tc\nx\t1\t2\t3\ny\t4\t5\t6\nz\t7\t8\t9\n", "'row name'"),
