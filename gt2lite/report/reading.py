@@ -248,7 +248,8 @@ def _lay_out(
     if begin is None:
         raise TableError(f"{name} has no line with {width} cells")
     above, table = [row for row in rows[:begin] if any(row[1])], rows[begin:]
-    names, repairs = [], []
+    names: list[str] = []
+    repairs = []
     if _has_header([row for _, row in table[:_LOOKED_AT]]):
         line, names = table.pop(0)
         if any(names[width:]):
