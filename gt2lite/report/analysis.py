@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import betabinom, chatterjeexi
 from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.metrics import mean_absolute_error, r2_score
 
 from gt2lite._progress import progress_bar
 from gt2lite._threads import one_blas_thread
@@ -20,7 +21,7 @@ from gt2lite._validation import Array, IntArray, whole
 from gt2lite.adaptive import measure_drift
 from gt2lite.calibration import fewest_samples, rank
 from gt2lite.columns import Columns, Frame, TableError, as_labels, find_kind, read_as, specify
-from gt2lite.metrics import covers, interval_score, rmse
+from gt2lite.metrics import covers, interval_score, picp, rmse
 from gt2lite.regressor import GT2Regressor, NarrowEnvelopeWarning, bound_names, percent
 from gt2lite.report.model import TableModel, put_before, read_bounds, read_levels
 from gt2lite.splits import group_parts, random_parts
@@ -160,12 +161,12 @@ def analyse(table: Frame, request: Request, log: Callable[[str], None], verbose:
         target_range=(float(y_train.min()), float(y_train.max())),  # in training
         rows=frame.iloc[sets["test"]],  # the test rows as they stand in the table
         y=y,  # their targets (N,)
-        flags=[flags[i] for i in sets["test"]],  # what is unusual about each of them
+        flags=pd.Series(flags, X.index).iloc[sets["test"]],  # what is unusual about each of them
     )
 
     log(f"measuring on {len(y):,} test rows ...")
     many, n_cal = sorted({*CURVE_LEVELS, *model.levels}), len(sets["calibration"])
-    found.predictions, _ = model.predict_encoded(X_test, many, verbose=verbose)
+    found.predictions, _ = model.predict_encoded(X_test, many)
     found.curve = [measure_coverage(y, *found.bounds(level), level, n_cal) for level in many]
     found.coverages = [row for row in found.curve if row.level in model.levels]
     # Trees are fast, and learn from training rows that were not drawn, too.
@@ -261,8 +262,8 @@ def split_rows(frame: Frame, request: Request) -> tuple[Sets, list[str]]:
             f"the table has {n} rows with a target, fewer than {FEWEST_ROWS}: too few to train, "
             "calibrate and test; collect more rows"
         )
-    _check_levels(request.levels, int(0.4 * n))
-    n_calibration = max(fewest_samples(max(request.levels)), round(SIZES["calibration"] * n))
+    needed = fewest_samples(max(request.levels))
+    n_calibration = min(max(needed, round(SIZES["calibration"] * n)), int(0.4 * n))
     n_train = min(round(SIZES["training"] * n), n - n_calibration - max(12, n // 5))
     sizes = [n_train, n_calibration]
     if request.time is not None:
@@ -285,17 +286,12 @@ def split_rows(frame: Frame, request: Request) -> tuple[Sets, list[str]]:
     else:
         parts = [np.sort(rows) for rows in random_parts(n, sizes, rng)]
         note = f"Rows drawn at random (seed {request.seed})."
-    _check_levels(request.levels, len(parts[1]))
-    return dict(zip(MOST_ROWS, parts, strict=True)), [note]
-
-
-def _check_levels(levels: Sequence[float], n_calibration: int) -> None:
-    highest = max(levels)
-    if (needed := fewest_samples(highest)) > n_calibration:
+    if needed > len(parts[1]):
         raise TableError(
-            f"levels: {percent(highest)}% needs {needed} calibration rows, and {n_calibration} can "
-            "calibrate: leave it out"
+            f"levels: {percent(max(request.levels))}% needs {needed} calibration rows, and "
+            f"{len(parts[1])} can calibrate: leave it out"
         )
+    return dict(zip(MOST_ROWS, parts, strict=True)), [note]
 
 
 def draw_rows(full: Sets, request: Request) -> tuple[Sets, list[str]]:
@@ -382,18 +378,18 @@ def measure_accuracy(
     name: str, y: Array, y_hat: Array, lower: Array, upper: Array, levels: Sequence[float]
 ) -> Accuracy:
     """Return the accuracy of predictions (N,) with intervals (N, L) at levels (L,)."""
-    variance = float(np.mean((y - y.mean()) ** 2))
-    mse = float(np.mean((y - y_hat) ** 2))
-    covered = (lower <= y[:, None]) & (y[:, None] <= upper)
-    bounds = zip(lower.T, upper.T, levels, strict=True)
+    bounds = list(zip(lower.T, upper.T, strict=True))
     return Accuracy(
         name,
-        rmse=float(np.sqrt(mse)),
-        mae=float(np.mean(np.abs(y - y_hat))),
-        r2=1 - mse / variance if variance > 0 else float("nan"),
-        widths=(upper - lower).mean(axis=0).tolist(),
-        coverages=covered.mean(axis=0).tolist(),
-        scores=[interval_score(y, low, high, level) for low, high, level in bounds],
+        rmse=rmse(y, y_hat),
+        mae=float(mean_absolute_error(y, y_hat)),
+        r2=float(r2_score(y, y_hat)),
+        widths=[float(np.mean(high - low)) for low, high in bounds],
+        coverages=[picp(y, low, high) for low, high in bounds],
+        scores=[
+            interval_score(y, low, high, level)
+            for (low, high), level in zip(bounds, levels, strict=True)
+        ],
     )
 
 
@@ -408,10 +404,8 @@ def sampling_range(level: float, n_cal: int, n_test: int) -> tuple[float, float]
     (0.87, 0.93)
     """
     k = min(n_cal, rank(level, n_cal + 1))
-    law = np.cumsum(betabinom.pmf(np.arange(n_test + 1), n_test, k, n_cal + 1 - k))
-    tail = (1 - RANGE) / 2
-    low, high = np.searchsorted(law, [tail, 1 - tail]) / n_test
-    return float(low), float(high)
+    low, high = betabinom.ppf([(1 - RANGE) / 2, (1 + RANGE) / 2], n_test, k, n_cal + 1 - k)
+    return float(low / n_test), float(high / n_test)
 
 
 def measure_coverage(y: Array, lower: Array, upper: Array, level: float, n_cal: int) -> Coverage:
