@@ -161,7 +161,7 @@ def report(
     return Report(page, predictions, saved, found.model, found.coverages, found.accuracies, found)
 
 
-def check_output(path: Path, inputs: Sequence[str], overwrite: bool) -> None:
+def check_output(path: Path, inputs: Sequence[Any], overwrite: bool) -> None:
     """Raise an error if a file cannot be written: an input, a file that is there, no file."""
     if any(path.exists() and os.path.exists(name) and path.samefile(name) for name in inputs):
         raise TableError(f"out: {str(path)!r} is read, so it cannot be written: name another one")

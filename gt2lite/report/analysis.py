@@ -15,7 +15,6 @@ from scipy.stats import betabinom, chatterjeexi
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.metrics import mean_absolute_error, r2_score
 
-from gt2lite._progress import progress_bar
 from gt2lite._threads import one_blas_thread
 from gt2lite._validation import Array, IntArray, whole
 from gt2lite.adaptive import measure_drift
@@ -116,8 +115,7 @@ class Findings(SimpleNamespace):
 
     def bounds(self, level: float) -> tuple[Array, Array]:
         """Return the lower and upper bounds (N,) of the test rows at a level."""
-        lower, upper = (self.predictions[name].to_numpy() for name in bound_names(level))
-        return lower, upper
+        return _bounds(self.predictions, level)
 
     def test_table(self) -> Frame:
         """Return the test rows: target, prediction, bounds at the levels asked for, flags."""
@@ -125,6 +123,11 @@ class Findings(SimpleNamespace):
         predictions = self.predictions[["prediction", *bounds]].assign(flags=self.flags)
         target = pd.DataFrame({self.model.target: self.y}, index=predictions.index)
         return put_before(target, predictions)
+
+
+def _bounds(predictions: Frame, level: float) -> tuple[Array, Array]:
+    lower, upper = (predictions[name].to_numpy() for name in bound_names(level))
+    return lower, upper
 
 
 def analyse(table: Frame, request: Request, log: Callable[[str], None], verbose: bool) -> Findings:
@@ -176,8 +179,7 @@ def analyse(table: Frame, request: Request, log: Callable[[str], None], verbose:
         warnings.simplefilter("ignore")  # what is unusual about rows is in `flags`
         found.accuracies = _compare(found, parts, trees)
         log(f"computing the importance of {len(columns.used)} columns ...")
-        predict, seed = regressor.predict, request.seed
-        found.importance = measure_importance(predict, X_test, y, columns, seed, verbose)
+        found.importance = measure_importance(regressor.predict, X_test, y, columns, request.seed)
     by: dict[str, Any] = {"prediction": found.predictions["prediction"].to_numpy()}
     for name, _ in found.importance[:2]:
         kind = next(column.kind for column in columns.used if column.name == name)
@@ -352,44 +354,39 @@ def _compare(found: Findings, parts: Parts, trees: Any) -> list[Accuracy]:
     absolute errors on calibration rows.
     """
     model, (_, y_train) = found.model, parts["training"]
-    levels, (X_cal, y_cal), (X_test, y) = model.levels, parts["calibration"], parts["test"]
+    (X_cal, y_cal), (X_test, y) = parts["calibration"], parts["test"]
     competitors: dict[str, Callable[[Frame], Array]] = {
         "boosted trees": lambda rows: trees.predict(rows.to_numpy()),
         "the mean": lambda rows: np.full(len(rows), y_train.mean()),
         "this model, one width": model.regressor.predict,
     }
-    ends = np.array([found.bounds(level) for level in levels])  # (L, 2, N)
-    y_hat = found.predictions["prediction"].to_numpy()
-    result = [measure_accuracy("this model", y, y_hat, ends[:, 0].T, ends[:, 1].T, levels)]
-    ranks = [min(len(y_cal), rank(level, len(y_cal) + 1)) for level in levels]
+    result = [measure_accuracy("this model", y, found.predictions, model.levels)]
     for name, predict in competitors.items():
-        radii = np.sort(np.abs(y_cal - predict(X_cal)))[np.array(ranks) - 1]  # (L,)
-        y_hat = predict(X_test)
-        lower, upper = y_hat[:, None] - radii, y_hat[:, None] + radii
-        y_hat, lower, upper = (np.clip(values, *model.bounds) for values in (y_hat, lower, upper))
-        result.append(measure_accuracy(name, y, y_hat, lower, upper, levels))
+        errors, y_hat = np.sort(np.abs(y_cal - predict(X_cal))), predict(X_test)
+        predictions = pd.DataFrame({"prediction": y_hat})
+        for level in model.levels:
+            radius = errors[min(len(y_cal), rank(level, len(y_cal) + 1)) - 1]
+            lower, upper = bound_names(level)
+            predictions[lower], predictions[upper] = y_hat - radius, y_hat + radius
+        result.append(measure_accuracy(name, y, predictions.clip(*model.bounds), model.levels))
     return result
 
 
 # ------------------------------------------------------------------- measure
 
 
-def measure_accuracy(
-    name: str, y: Array, y_hat: Array, lower: Array, upper: Array, levels: Sequence[float]
-) -> Accuracy:
-    """Return the accuracy of predictions (N,) with intervals (N, L) at levels (L,)."""
-    bounds = list(zip(lower.T, upper.T, strict=True))
+def measure_accuracy(name: str, y: Array, predictions: Frame, levels: Sequence[float]) -> Accuracy:
+    """Return the accuracy of predictions of targets (N,), with bounds as in `bound_names`."""
+    y_hat = predictions["prediction"].to_numpy()
+    bounds = {level: _bounds(predictions, level) for level in levels}
     return Accuracy(
         name,
         rmse=rmse(y, y_hat),
         mae=float(mean_absolute_error(y, y_hat)),
         r2=float(r2_score(y, y_hat)),
-        widths=[float(np.mean(high - low)) for low, high in bounds],
-        coverages=[picp(y, low, high) for low, high in bounds],
-        scores=[
-            interval_score(y, low, high, level)
-            for (low, high), level in zip(bounds, levels, strict=True)
-        ],
+        widths=[float(np.mean(upper - lower)) for lower, upper in bounds.values()],
+        coverages=[picp(y, lower, upper) for lower, upper in bounds.values()],
+        scores=[interval_score(y, *bounds[level], level) for level in levels],
     )
 
 
@@ -423,12 +420,7 @@ def measure_coverage(y: Array, lower: Array, upper: Array, level: float, n_cal: 
 
 
 def measure_importance(
-    predict: Callable[[Frame], Array],
-    X: Frame,
-    y: Array,
-    columns: Columns,
-    seed: int,
-    verbose: bool = False,
+    predict: Callable[[Frame], Array], X: Frame, y: Array, columns: Columns, seed: int
 ) -> list[tuple[str, float]]:
     """Return by how many percent the error grows if a column is shuffled, the most first.
 
@@ -442,16 +434,13 @@ def measure_importance(
     rows = rng.permutation(len(X))[:n_rows]
     X, y = X.iloc[rows], y[rows]
     base, result = rmse(y, predict(X)), []
-    show = None if verbose else False
-    with progress_bar(len(places), "importance", "column", show=show) as done:
-        for name, place in places.items():
-            growth = []
-            for _ in range(repeats):
-                shuffled = X.copy()
-                shuffled.iloc[:, place] = X.iloc[rng.permutation(len(X)), place].to_numpy()
-                growth.append(rmse(y, predict(shuffled)) - base)
-            result.append((name, 100 * float(np.mean(growth)) / base if base > 0 else 0.0))
-            done(name)
+    for name, place in places.items():
+        growth = []
+        for _ in range(repeats):
+            shuffled = X.copy()
+            shuffled.iloc[:, place] = X.iloc[rng.permutation(len(X)), place].to_numpy()
+            growth.append(rmse(y, predict(shuffled)) - base)
+        result.append((name, 100 * float(np.mean(growth)) / base if base > 0 else 0.0))
     return sorted(result, key=lambda item: -item[1])
 
 

@@ -173,9 +173,8 @@ def plot_intervals(ax: Any, y: Array, y_hat: Array, lower: Array, upper: Array, 
     rows = np.argsort(y_hat, kind="stable")
     if len(rows) > MOST_POINTS:
         rows = rows[np.linspace(0, len(rows) - 1, MOST_POINTS).astype(int)]
-    bands = {"interval": (lower[rows], upper[rows])}
-    interval_bands(ax, y[rows], bands, order=np.arange(len(rows)))
-    place = np.arange(1, len(rows) + 1)
+    place = np.arange(1.0, len(rows) + 1)
+    interval_bands(ax, y[rows], {"interval": (lower[rows], upper[rows])}, order=place)
     ax.plot(place, y_hat[rows], color=BLUE, linewidth=1.2, label="prediction")
     outside = ~covers(y, lower, upper)[rows]
     ax.plot(place[outside], y[rows][outside], "X", ms=6, color=VERMILION, label="outside")

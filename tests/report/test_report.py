@@ -93,8 +93,8 @@ def test_the_range_of_sampling_variation_holds_95_percent(level, n_cal, n_test):
 
 
 def test_coverage_and_accuracy_by_hand():
-    y, y_hat = np.array([0.0, 2]), np.array([1.0, 1])
-    found = analysis.measure_accuracy("mean", y, y_hat, y_hat[:, None], y_hat[:, None] + 1, [0.5])
+    predictions = pd.DataFrame({"prediction": [1.0, 1], "lower_50": 1.0, "upper_50": 2.0})
+    found = analysis.measure_accuracy("mean", np.array([0.0, 2]), predictions, [0.5])
     assert found[1:] == (1, 1, 0, [1], [0.5], [1 + 4 * 1 / 2])
     y, upper = np.arange(10.0), np.array([*[7.0] * 9, 17])
     row = analysis.measure_coverage(y, np.zeros(10), upper, 0.8, 99)
