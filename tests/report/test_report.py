@@ -66,7 +66,7 @@ def test_large_tables_are_sampled_and_high_levels_get_their_rows():
 @pytest.mark.parametrize(
     ("frame", "levels", "groups", "time", "match"),
     [
-        (easy(40), (0.9,), None, None, "40 rows"),
+        (easy(59), (0.9,), None, None, "59 rows"),
         (easy(100), (0.8, 0.99), None, None, "99% needs 99"),
         (easy().assign(g="a"), (0.9,), "g", None, "groups"),
         (easy().assign(t="a"), (0.9,), None, "t", "time"),
@@ -198,10 +198,9 @@ def test_one_command_makes_a_page_predictions_and_a_model(made):
     assert "90%" in printed and os.path.join("out", "model.json") in printed
     frame = pd.read_csv(folder / "out" / "predictions.csv")
     names = ["row", "Preis", "prediction", "lower_80", "upper_80", "lower_90", "upper_90", "flags"]
-    assert list(frame.columns) == names
-    assert len(frame) == 24 and frame["row"].is_unique
-    assert (frame["lower_90"] <= frame["lower_80"]).all()
-    assert (frame["upper_80"] <= frame["upper_90"]).all()
+    assert list(frame.columns) == names and len(frame) == 24 and frame["row"].is_unique
+    nested = frame[["lower_90", "lower_80", "upper_80", "upper_90"]].to_numpy()
+    assert (np.diff(nested, axis=1) >= 0).all()
 
 
 def test_the_page_is_complete_and_loads_nothing(made):
@@ -391,10 +390,8 @@ def test_bounds_logarithms_and_a_quick_look(small, tmp_path):
         (easy(), {"target": "Y"}, "target.*did you mean"),
         (easy().assign(y="a"), {}, "target.*category"),
         (easy().assign(y=1.0), {}, "target.*same value"),
-        (easy(30), {}, "fewer than 60"),
         (easy(0), {}, "0 rows"),
         (easy()[["y"]], {}, "no column is left"),
-        (easy(), {"levels": []}, "levels"),
         (easy(), {"levels": [1.5]}, "levels"),
         (easy(), {"seed": 2**32}, "seed"),
         (easy(), {"epochs": 0}, "epochs"),
@@ -402,9 +399,7 @@ def test_bounds_logarithms_and_a_quick_look(small, tmp_path):
         (easy(), {"bounds": (0, 1)}, "bounds.*goes from"),
         (easy(), {"log": True}, "log.*above 0"),
         (easy(), {"drop": ["X"]}, "drop.*'X'"),
-        (easy(), {"drop": "y"}, "drop.*'y'"),
         (easy(), {"out": "a file"}, "out"),
-        (easy(), {"out": "a file/below"}, "out"),
         (easy(), {"out": "n" * 300}, "too long"),
         (easy(), {"out": "."}, "out.*model.json.*--overwrite"),
     ],
@@ -468,23 +463,21 @@ def shell(tmp_path, monkeypatch, known):
     return tmp_path
 
 
-def test_an_error_is_one_line(capsys, tmp_path, monkeypatch):
-    assert main(["report", str(tmp_path / "no.csv"), "--target", "y"]) == 1
-    assert capsys.readouterr().err.splitlines()[-1].startswith("gt2lite: there is no file")
-    assert main(["predict", str(tmp_path / "no.json"), "x.csv"]) == 1
-    assert len(capsys.readouterr().err.splitlines()) == 1
+def test_an_error_is_one_line(shell, capsys, monkeypatch):
+    monkeypatch.setattr("gt2lite.report.load", lambda path: {}["a\nb"])
+    for words, match in (
+        (["report", "no.csv", "--target", "y"], "there is no file.*"),
+        (["predict", "no.json", "t.csv", "--out", "no/p.csv"], ".*there is no folder.*"),
+        (["predict", "t_report/model.json", "t.csv"], r".*test_report.py, line \d+\): KeyError.*"),
+    ):
+        capsys.readouterr()
+        assert main(words) == 1
+        lines = capsys.readouterr().err.splitlines()
+        assert len(lines) == (2 if words[0] == "report" else 1)  # it reads the table first
+        assert re.fullmatch(f"gt2lite: {match}", lines[-1])
     console = io.TextIOWrapper(io.BytesIO(), encoding="cp1252")  # it lacks the letters of a table
     monkeypatch.setattr(sys, "stderr", console)
-    assert main(["predict", "no.json", str(tmp_path / "値段.csv")]) == 1
-
-
-def test_an_unexpected_error_is_one_line_that_names_its_place(shell, capsys, monkeypatch):
-    monkeypatch.setattr("gt2lite.report.load", lambda path: {}["a\nb"])
-    capsys.readouterr()
-    assert main(["predict", "t_report/model.json", "t.csv"]) == 1
-    assert re.fullmatch(
-        r"gt2lite: .*test_report.py, line \d+\): KeyError.*\n", capsys.readouterr().err
-    )
+    assert main(["report", "値段.csv", "--target", "y"]) == 1
 
 
 def test_nothing_is_overwritten_unasked(shell, capsys, monkeypatch):
