@@ -319,7 +319,9 @@ class Column:
             inputs = np.column_stack([inputs, missing])
         expected = ("", "filled") if self.flag else ("",)
         odd = [flag for flag in flags if flag not in expected and not flag.endswith("range")]
-        notes = [f"{odd[0]}, and the like in {len(odd):,} row(s)"] if odd else []
+        kinds = list(dict.fromkeys(odd))
+        kinds[3:] = ["..."] if len(kinds) > 3 else []
+        notes = [f"{', '.join(kinds)} in {len(odd):,} row(s)"] if odd else []
         if far:
             notes.append(
                 f"far outside the training range, {self.low:g} to {self.high:g}, in {far:,} row(s)"

@@ -202,6 +202,7 @@ def plot_widths(ax: Any, width: Array, fixed: float, level: float) -> Any:
     ax.axvline(fixed, color=ORANGE, linestyle="--", label="boosted trees: one width for all rows")
     ax.set(xlabel=f"width of the {percent(level)}% interval", ylabel="test rows")
     ax.margins(y=0.3)  # room for the legend
+    ax.locator_params(axis="x", nbins=6)  # long numbers must not touch
     ax.legend(fontsize=9, loc="upper right")
     return ax
 
