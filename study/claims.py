@@ -238,8 +238,9 @@ def reaches(runs: pd.DataFrame, places: Sequence[Place]) -> Finding:
         f"{missed.sum()} of {p.size}"
     )
     if missed.any():
-        i, j = np.unravel_index(p.argmin(), p.shape)
-        text += f" (the worst: {rows.row[i]} seed {runs['picp'].columns[j]}, {picp[i, j]:.2%})"
+        row, run = np.unravel_index(p.argmin(), p.shape)
+        worst = f"{rows.row[row]} seed {runs['picp'].columns[run]}, {picp[row, run]:.2%}"
+        text += f" (the worst: {worst})"
     numbers = {"shown": int(near.sum()), "farthest mean": float(size.max())}
     numbers |= {"runs": p.size, "runs that miss": int(missed.sum())}
     return _by_row(text, rows, near, far | missed.any(axis=1), numbers)

@@ -58,7 +58,7 @@ def _task(
     """
 
     def find_wrong(function: Function) -> str:
-        known, all_found = [], []  # calls so far, and what the student's function did
+        known, all_found = list[Any](), list[Any]()  # calls so far, what the student's code did
         for sentence, calls in groups:
             wanted = [right(*call) for call in calls]
             found = [_result(function, call) for call in calls]
@@ -203,9 +203,9 @@ check_type_reduction = _task(
     {
         "The lower end must come first.": lambda *rules: _switched(*rules)[::-1],
         "For the lower end the SMALLEST consequents take the UPPER firing, other than the paper "
-        "misprints it.": lambda *rules: _switched(*rules, printed=True),
-        "Sort the consequents first, and put both firings into the same order.": lambda *rules: (
-            _switched(*rules, sort=False)
+        "misprints it.": partial(_switched, printed=True),
+        "Sort the consequents first, and put both firings into the same order.": partial(
+            _switched, sort=False
         ),
     },
 )
@@ -281,10 +281,10 @@ check_width = _task(
         "y[:, None] compares each target with its own row.": lambda y, lower, upper, level: (
             lower <= y
         ),
-        "A target on a bound is covered: compare with <=.": lambda *call: _width(*call, np.less),
-        "Take the narrowest column, not the widest.": lambda y, lower, upper, level: (
-            upper - lower
-        )[:, -1].mean(),
+        "A target on a bound is covered: compare with <=.": partial(_width, covers=np.less),
+        "Take the narrowest column, not the widest.": lambda y, lower, upper, level: np.mean(
+            (upper - lower)[:, -1]
+        ),
         "A width is upper - lower, not half of it.": lambda *call: _width(*call) / 2,
     },
 )

@@ -187,8 +187,8 @@ def pair(
     """Return both systems on the test rows: `baseline` trained for 99%, `direct` for the level."""
     data, found = protocol.split(dataset, seed), baseline.records
     (alpha,) = found.alpha[(found.method == "search") & (found.level == level)]
-    planes = (Planes(one.params, data.X_test) for one in (baseline, direct))
-    return Pair(level, data, *planes, float(alpha))
+    calibrated, trained = (Planes(one.params, data.X_test) for one in (baseline, direct))
+    return Pair(level, data, calibrated, trained, float(alpha))
 
 
 def compare_pair(one: Pair) -> dict[str, float]:
