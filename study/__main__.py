@@ -27,10 +27,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from study import execution, paper, results
+from study import aligned, execution, margins, paper, results, sqr
 from study import protocol as paper_protocol
 from study.cells import shown_within, together, verdicts, winners
 from study.claims import check_claims, load_evidence
+from study.comparison import runs
+from study.comparison.methods import IN_STUDY
 from study.protocol import ALL_SEEDS, all_records, trainings
 
 Run = Callable[..., list[Any]]  # `execution.run_all` with what the command line sets
@@ -88,8 +90,8 @@ def perturbed(run: Run) -> Files:
     held = all(os.environ.get(k) == v for k, v in execution.OLDER_PROCESSOR.items())
     processor, frames = "sse4" if held else "", []
     for n in PERTURBATIONS[processor]:
-        runs = run(paper_protocol.run, trainings(perturbation=n), label=f"perturbed by {n}")
-        frames.append(all_records(runs).assign(nudge=n, processor=processor))
+        found = run(paper_protocol.run, trainings(perturbation=n), label=f"perturbed by {n}")
+        frames.append(all_records(found).assign(nudge=n, processor=processor))
     columns = [*results.RECORD, "nudge", "processor", *results.METRICS]
     return {"nudged_sse4" if held else "nudged": pd.concat(frames)[columns]}
 
@@ -102,20 +104,9 @@ def ablation(run: Run) -> Files:
 
 def comparison(run: Run, methods: Sequence[str] = ()) -> Files:
     """Run the method comparison, or some of its methods; it stores its files itself."""
-    from study.comparison.methods import IN_STUDY
-    from study.comparison.runs import run as compare
-
-    moved = compare(methods or IN_STUDY, **run.keywords)  # type: ignore[attr-defined]
+    moved = runs.run(methods or IN_STUDY, **run.keywords)  # type: ignore[attr-defined]
     _report("The comparison", moved)
     return {}
-
-
-def others(name: str, run: Run) -> Files:
-    """Run `study.widths`, `study.aligned` or `study.sqr`."""
-    from importlib import import_module
-
-    found: Files = import_module(f"study.{name}").run(run)
-    return found
 
 
 CHECKS = {"reproduce": reproduce, "check": check}
@@ -123,25 +114,20 @@ STUDIES: dict[str, Callable[..., Files]] = {
     "protocol": protocol,
     "ablation": ablation,
     "comparison": comparison,
-    **{name: functools.partial(others, name) for name in ("widths", "aligned", "sqr")},
+    "widths": margins.run,
+    "aligned": aligned.run,
+    "sqr": sqr.run,
 }
 
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run a command; the exit code is 1 if a recomputed number is beyond tolerance."""
-    parser = argparse.ArgumentParser(
-        prog="python -m study",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    plain = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser("python -m study", None, __doc__, formatter_class=plain)
     parser.add_argument("command", choices=[*CHECKS, "perturbed", *STUDIES, "study"])
     parser.add_argument("--jobs", type=int, default=-1, help="processes; -1 for one per core")
-    parser.add_argument(
-        "--dask", help='address of a Dask scheduler to run on, or "local" for a cluster here'
-    )
-    parser.add_argument(
-        "--methods", nargs="+", help="of `comparison`: run these, keep stored rows of the others"
-    )
+    parser.add_argument("--dask", help='address of a Dask scheduler, or "local" for a cluster here')
+    parser.add_argument("--methods", nargs="+", help="of `comparison`: run these, keep other rows")
     parser.add_argument("--fresh", action="store_true", help="delete cached runs first")
     given = parser.parse_args(words)
     if given.fresh:
@@ -150,13 +136,13 @@ def main(words: Sequence[str] | None = None) -> int:
         parser.error("--methods is for the command comparison")
     run = functools.partial(execution.run_all, n_jobs=given.jobs, dask=given.dask)
     more = {"methods": given.methods} if given.methods else {}
+    studies = STUDIES if given.command == "study" else [given.command]
     try:
         if given.command in CHECKS:
             return int(not CHECKS[given.command](run))
-        for name in STUDIES if given.command == "study" else [given.command]:
-            study = perturbed if name == "perturbed" else STUDIES[name]
-            for file, rows in study(run, **more).items():
-                store(file, rows, "protocol" if name == "perturbed" else name)
+        for name in studies:
+            for file, rows in (STUDIES | {"perturbed": perturbed})[name](run, **more).items():
+                store(file, rows, name)
     except KeyboardInterrupt:
         print("stopped; finished runs are kept, and the same command continues", file=sys.stderr)
         return 130

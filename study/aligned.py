@@ -1,22 +1,19 @@
-r"""Planes that learn their own levels, compared with the paper's and with one system per level.
+r"""Planes that learn their own levels, planes with many inputs, and the level as an input.
 
-Three studies. The first runs the methods "paper", "aligned", "direct" and "direct_85" of
-`study.comparison` on all splits of the protocol (`data/results/aligned.csv`), and measures the
-planes of trained systems (`planes.csv`) and the effect of small shares at the start of training
-(`small_shares.csv`); `python -m study aligned` writes these files.
+`run` compares the methods "paper", "aligned", "direct" and "direct_85" of `study.comparison` on all
+splits of the protocol (`data/results/aligned.csv`), and measures the planes of trained systems
+(`planes.csv`) and the effect of small shares at the start of training (`small_shares.csv`).
 
-The second asks why planes with many inputs run together. All lower firings of a plane carry the
-factor ``prod_m(1 - kappa s_l)``, which falls geometrically with the number of inputs. A bound stays
-away from the outermost consequent by that factor times a number between two limits that do not
-depend on the plane (Theorem of chapter 9).
+Planes with many inputs run together, because all lower firings of a plane carry the factor
+``prod_m(1 - kappa s_l)`` (Theorem of chapter 9); `shortfall` measures it.
 
-The third is one system for all levels: the level is an input, drawn at random in training. A level
-as an input is the idea of Tagasovska and Lopez-Paz (2019); teaching it to both bounds of a plane is
-ours. The inputs get one more column, which holds the level :math:`\phi` of each row. In training it
-is drawn anew for every row and epoch from U(0.01, 0.99), and the bounds of the plane alpha_0 learn
-the quantiles ``(1 - phi)/2`` and ``(1 + phi)/2``; the output learns as always. Afterwards the
-interval at a level is that of the plane alpha_0 with the level in the column. Intervals of
-different levels need not be nested, and their coverage is not guaranteed.
+`train_levels` trains one system for all levels. A level as an input is the idea of Tagasovska and
+Lopez-Paz (2019); teaching it to both bounds of a plane is ours. The inputs get one more column,
+which holds the level :math:`\phi` of each row. In training it is drawn anew for every row and epoch
+from U(0.01, 0.99), and the bounds of the plane alpha_0 learn the quantiles ``(1 - phi)/2`` and
+``(1 + phi)/2``; the output learns as always. Afterwards the interval at a level is that of plane
+alpha_0 with the level in the column. Intervals of different levels need not be nested, and their
+coverage is not guaranteed.
 
 The column holds :math:`\operatorname{artanh} \phi`, half the logistic quantile of ``(1 + phi)/2``,
 scaled like any other input: for noise of about that shape the bounds are linear in it, while in phi
@@ -38,7 +35,7 @@ import pandas as pd
 from gt2lite._threads import one_blas_thread
 from gt2lite._validation import Array, between, matrix, vector
 from gt2lite.calibration import ConformalCalibrator
-from gt2lite.datasets import DATASETS, Prepared, load_dataset, prepare, split
+from gt2lite.datasets import DATASETS, load_dataset, prepare, split
 from gt2lite.losses import CompiledLoss, make_objective
 from gt2lite.memberships import kappa_of, log_firing
 from gt2lite.metrics import interval_score, picp, rmse
@@ -46,45 +43,35 @@ from gt2lite.reduction import type_reduce
 from gt2lite.system import Params, Planes, constrain
 from gt2lite.training import Recipe, Trained, init_params, train
 from study.comparison import run_method
+from study.margins import beside_margin
 from study.protocol import LEVELS, SEEDS
-from study.widths import beside_margin
 
 METHODS = ("paper", "aligned", "direct", "direct_85")
 OBJECTIVES = {"paper": "dual", "aligned": "aligned"}
 
-# --------------------------------------------------------------------- planes of trained systems
-
 
 def measure_planes(dataset: str, seed: int, method: str, *, epochs: int = 100) -> dict[str, Any]:
-    """Train "paper" or "aligned" on one split of the protocol; return a row of `planes.csv`."""
-    recipe = Recipe(objective=OBJECTIVES[method], epochs=epochs)
-    data = prepare(load_dataset(dataset), seed)
-    with one_blas_thread():
-        params = train(data.X_train, data.y_train, recipe, seed=seed, progress=False).params
-        found = measure(params, data, recipe.planes.alphas)
-    return {"dataset": dataset, "seed": seed, "method": method} | found
-
-
-def measure(params: Params, data: Prepared, alphas: Sequence[float] | Array) -> dict[str, Any]:
-    """Return measures of the planes of a trained system on the test set.
+    """Train "paper" or "aligned" on one split of the protocol; return a row of `planes.csv`.
 
     `covered_<level>`: coverage of the planes that learn 99%, 95%, 90% and 50% in the aligned
     objective, before calibration. `relative_<level>`: their mean width over that of the envelope.
-    For 90% and 95% the columns of `study.widths.beside_margin`. And those of
-    `summary`, on 200 test rows.
+    For 90% and 95% the columns of `beside_margin`. And those of `summary`, on 200 test rows.
     """
-    objective = make_objective("aligned")
-    learned = objective.alphas[: objective.levels.size]  # the planes that learn a level
-    lower, upper = Planes(params, data.X_test).ends(learned)  # (K, N) each
-    widths = (upper - lower).mean(axis=1)
-    row: dict[str, Any] = {}
-    for k, level in enumerate(objective.levels):
-        row[f"covered_{100 * level:.0f}"] = picp(data.y_test, lower[k], upper[k])
-        row[f"relative_{100 * level:.0f}"] = float(widths[k] / widths[0])
-    for level in LEVELS:
-        found = beside_margin(params, data, alphas, level)
-        row |= {f"{name}_{100 * level:.0f}": value for name, value in found.items()}
-    return row | summary(params, data.X_test[:200])
+    recipe = Recipe(objective=OBJECTIVES[method], epochs=epochs)
+    data, objective = prepare(load_dataset(dataset), seed), make_objective("aligned")
+    row: dict[str, Any] = {"dataset": dataset, "seed": seed, "method": method}
+    with one_blas_thread():
+        params = train(data.X_train, data.y_train, recipe, seed=seed, progress=False).params
+        learned = objective.alphas[: objective.levels.size]  # the planes that learn a level
+        lower, upper = Planes(params, data.X_test).ends(learned)  # (K, N) each
+        widths = (upper - lower).mean(axis=1)
+        for k, level in enumerate(objective.levels):
+            row[f"covered_{100 * level:.0f}"] = picp(data.y_test, lower[k], upper[k])
+            row[f"relative_{100 * level:.0f}"] = float(widths[k] / widths[0])
+        for level in LEVELS:
+            found = beside_margin(params, data, recipe.planes.alphas, level)
+            row |= {f"{name}_{100 * level:.0f}": value for name, value in found.items()}
+        return row | summary(params, data.X_test[:200])
 
 
 def run(run_all: Callable[..., list[Any]]) -> dict[str, pd.DataFrame]:
@@ -109,34 +96,19 @@ def run(run_all: Callable[..., list[Any]]) -> dict[str, pd.DataFrame]:
 # --------------------------------------------------------------------- planes with many inputs
 
 
-def lower_factor(params: Params, kappa: float) -> float:
-    """Return the common factor of the lower firings of a plane: ``prod_m(1 - kappa s_l)``."""
-    return float(np.prod(1 - kappa * constrain(params).s_l))
+def shortfall(params: Params, X: Array, kappa: float) -> Array:
+    """Return how far the bounds of a plane stay from the outermost consequents (2, N).
 
-
-def shortfall(params: Params, X: Array, kappa: float) -> tuple[Array, Array, Array]:
-    """Return how far the bounds of a plane stay from the smallest and the largest consequent.
-
-    Computed from differences of consequents, so that even 1e-15 of the range is resolved. Returned
-    are the lower limit of the theorem, the distances, and the upper limit, (2, N) each.
+    The first row is of the lower bound and the smallest consequent, the second of the upper and the
+    largest. Computed from differences of consequents, so that even 1e-15 of the range is resolved.
     """
     theta = constrain(params)
     y = X @ theta.a.T + theta.a0  # (N, P)
     lower, upper = log_firing(X, theta.c, theta.sigma, theta.s_l, theta.s_r, kappa)
     top = upper.max(axis=1, keepdims=True)  # a common factor does not matter
     weights = np.exp(lower - top), np.exp(upper - top)
-    f = np.exp(log_firing(X, theta.c, theta.sigma, theta.s_l, theta.s_r, 0.0)[0])
-    factor, rows = lower_factor(params, kappa), np.arange(len(y))
-    found = []
-    for side, outermost in ((1, y.argmin(axis=1)), (-1, y.argmax(axis=1))):
-        gaps = side * (y - y[rows, outermost][:, None])  # (N, P), not negative
-        end, _ = type_reduce(*weights, gaps)
-        pull = factor * (f * gaps).sum(axis=1)
-        with np.errstate(divide="ignore", over="ignore"):  # a firing of 0 gives no limit
-            above = pull / f[rows, outermost]
-        found.append([pull / y.shape[1], end, above])
-    least, distance, most = np.array(found).transpose(1, 0, 2)
-    return least, distance, most
+    gaps = y - y.min(axis=1, keepdims=True), y.max(axis=1, keepdims=True) - y
+    return np.stack([type_reduce(*weights, gap)[0] for gap in gaps])
 
 
 def lacking(params: Params, X: Array, kappas: Sequence[float] | Array) -> Array:
@@ -145,7 +117,7 @@ def lacking(params: Params, X: Array, kappas: Sequence[float] | Array) -> Array:
     Both sides together, as a share of the mean range: 0 if a plane has all of it.
     """
     spread = np.ptp(X @ params["a"].T + params["a0"], axis=1).mean()
-    return np.array([shortfall(params, X, k)[1].sum(axis=0).mean() / spread for k in kappas])
+    return np.array([shortfall(params, X, kappa).sum(axis=0).mean() / spread for kappa in kappas])
 
 
 def summary(params: Params, X: Array, share: float = 0.01) -> dict[str, Any]:
@@ -158,25 +130,14 @@ def summary(params: Params, X: Array, share: float = 0.01) -> dict[str, Any]:
     """
     alphas = np.arange(99, 0, -1) / 100  # the narrowest first, the envelope last
     short = lacking(params, X, np.asarray(kappa_of(alphas)))
-    near = np.flatnonzero(short < share)
+    near, s_l = np.flatnonzero(short < share), constrain(params).s_l
     return {
         "inputs": X.shape[1],
-        "shares": float(constrain(params).s_l.sum()),
-        "factor": lower_factor(params, 1.0),
+        "shares": float(s_l.sum()),
+        "factor": float(np.prod(1 - s_l)),
         "lacking": float(short[-1]),
         "together": float(alphas[near[0]]) if near.size else np.nan,
     }
-
-
-def made_up(
-    n_inputs: int, n_rules: int = 10, n_rows: int = 200, seed: int = 0
-) -> tuple[Params, Array]:
-    """Return a system with random consequents and all shares one half, and normal inputs."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n_rows, n_inputs))
-    params = init_params(X, n_rules, rng)
-    params["a0"] = rng.normal(size=n_rules)
-    return params | {"raw_l": np.zeros(n_inputs), "raw_r": np.zeros(n_inputs)}, X
 
 
 def small_shares(params: Params) -> Params:

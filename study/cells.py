@@ -22,6 +22,8 @@ All values are in the paper's units: RMSE and PINAW times 100, PICP in percent.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
@@ -63,16 +65,14 @@ def by_cell(records: pd.DataFrame, mode: str = "default") -> pd.DataFrame:
     return own.pivot(index=["dataset", "model", "level", "way"], columns="seed")
 
 
-def values(runs: pd.DataFrame, name: str, *cell: object) -> Array:
-    """Return a column of a cell (seeds,): its data set, model, level and way.
-
-    Without a way it is the paper's for the model, see `study.protocol.METHODS`.
-    """
-    place = cell if len(cell) == 4 else (*cell, METHODS[str(cell[1])])
-    found = runs[name].to_numpy()[runs.index.get_loc(place)] if place in runs.index else np.nan
-    if not np.isfinite(found).all():
-        raise ValueError(f"records lack {name} of {' '.join(map(str, place))} in some run")
-    return np.asarray(found, dtype=float)
+def values(runs: pd.DataFrame, name: str, places: Sequence[tuple[object, ...]]) -> Array:
+    """Return a column of cells (cells, seeds), each given by data set, model, level and way."""
+    found = runs[name].reindex(pd.MultiIndex.from_tuples(places))
+    complete = found.notna().all(axis=1).to_numpy()
+    if not complete.all():
+        place = " ".join(map(str, places[complete.argmin()]))
+        raise ValueError(f"records lack {name} of {place} in some run")
+    return np.ascontiguousarray(found, dtype=float)
 
 
 # ---------------------------------------------------------------------------------- verdicts
@@ -211,8 +211,8 @@ def _result(cells: pd.DataFrame) -> pd.Series:
 def _ours(runs: pd.DataFrame, cells: pd.DataFrame, ways: dict[str, str] = METHODS) -> Array:
     """Return our values of each cell (cells, seeds), in the paper's units."""
     rows = cells.itertuples()
-    found = [values(runs, c.metric, c.dataset, c.model, c.level, ways[c.model]) for c in rows]
-    return 100 * np.array(found)
+    places = [(c.metric, (c.dataset, c.model, c.level, ways[c.model])) for c in rows]
+    return 100 * np.concatenate([values(runs, metric, [place]) for metric, place in places])
 
 
 def _with_ours(cells: pd.DataFrame, ours: Array) -> pd.DataFrame:
@@ -264,7 +264,7 @@ def paired_gap(runs: pd.DataFrame, metric: str, dataset: str, level: float) -> A
     """
     sides = []
     for model in ("calibrated", "trained"):
-        found = 100 * values(runs, metric, dataset, model, level)
+        found = 100 * values(runs, metric, [(dataset, model, level, METHODS[model])])[0]
         if metric == "picp":
             found = np.copysign(1, found.mean() - 100 * level) * (found - 100 * level)
         sides.append(found)

@@ -54,15 +54,10 @@ def run_all(
         dask: address of a Dask scheduler whose workers run the calls, or "local" for a cluster
             on this machine. Workers elsewhere need this folder on a shared file system.
         cache: keep results on disk, and return those that are there.
-
-    >>> run_all(divmod, [{}], n_jobs=1, cache=False)
-    Traceback (most recent call last):
-    ...
-    TypeError: divmod expected 2 arguments, got 0
     """
     call = joblib.Memory(cache_folder(), verbose=0).cache(function) if cache else function
     results: list[R] = []
-    with _backend(dask), progress_bar(len(settings), label, "run") as step:
+    with _cluster(dask), progress_bar(len(settings), label, "run") as step:
         pool = joblib.Parallel(n_jobs, return_as="generator", batch_size=1)
         for result in pool(joblib.delayed(call)(**setting) for setting in settings):
             step(" ".join(map(str, settings[len(results)].values()))[:40])
@@ -102,13 +97,12 @@ def code_hash(root: Path = ROOT) -> str:
 
 
 @contextlib.contextmanager
-def _backend(dask: str | None) -> Iterator[None]:
+def _cluster(dask: str | None) -> Iterator[None]:
     """Let joblib send its work to a Dask cluster, if there is one."""
-    if dask is None:
-        yield
-        return
-    from distributed import Client
+    with contextlib.ExitStack() as stack:
+        if dask is not None:
+            from distributed import Client
 
-    address = None if dask == "local" else dask
-    with Client(address), joblib.parallel_config(backend="dask"):  # type: ignore[no-untyped-call]
+            stack.enter_context(Client(None if dask == "local" else dask))  # type: ignore[no-untyped-call]
+            stack.enter_context(joblib.parallel_config(backend="dask"))
         yield

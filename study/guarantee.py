@@ -23,11 +23,7 @@ from gt2lite.memberships import ALPHA_0
 def redraws(
     n_pool: int, n_cal: int, n_test: int, times: int, rng: np.random.Generator
 ) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield the rows of a calibration and a test set, drawn anew from a pool each time.
-
-    >>> [(len(cal), len(test)) for cal, test in redraws(9, 4, 5, 2, np.random.default_rng(0))]
-    [(4, 5), (4, 5)]
-    """
+    """Yield the rows of a calibration and a test set, drawn anew from a pool each time."""
     for _ in range(times):
         rows = rng.permutation(n_pool)[: n_cal + n_test]
         yield rows[:n_cal], rows[n_cal:]
@@ -42,12 +38,9 @@ def redrawn_coverage(
     rng: np.random.Generator,
     methods: Sequence[str] = tuple(CALIBRATORS),
 ) -> dict[str, Array]:
-    """Return what each method covers of a test set, over many redraws with the model fixed.
+    """Return what each method covers of a test set (times,), over redraws with the model fixed.
 
-    If a level is out of reach for table or search, they end at the widest plane.
-
-    Scores are those of all rows of the pool (`gt2lite.calibration.critical_scores`). Returned are
-    the coverages (times,) of each method.
+    Scores are those of all rows of the pool (`gt2lite.calibration.critical_scores`).
     """
     found = {method: np.empty(times) for method in methods}
     for i, (cal, test) in enumerate(redraws(len(scores), n_cal, n_test, times, rng)):
@@ -60,9 +53,9 @@ def redrawn_coverage(
 
 
 def _chosen(seen: Scores, level: float, method: str) -> Cut:
-    """Return what table or search choose, which see no more of a sample than its score tells."""
+    """Return what table or search choose: the widest plane if the level is out of reach."""
 
-    def interval(alpha: float | Array) -> tuple[Array, Array]:
+    def interval(alpha: float | Array) -> tuple[Array, Array]:  # a sample is its score
         return np.zeros(len(seen)), np.where(seen.alpha >= alpha, 0.0, -1.0)
 
     with warnings.catch_warnings():
@@ -72,18 +65,3 @@ def _chosen(seen: Scores, level: float, method: str) -> Cut:
         return Cut(calibrator.alpha(level))
     except CoverageError:
         return Cut(ALPHA_0)
-
-
-def missed(
-    scores: Scores, n_cal: int, level: float, sides: str, times: int, rng: np.random.Generator
-) -> Array:
-    """Return the shares below and above their conformal intervals over redraws (times, 2).
-
-    Rows of the pool that are not drawn for calibration are test rows.
-    """
-    found = []
-    for seen, new in redraws(len(scores), n_cal, len(scores) - n_cal, times, rng):
-        low, high = find_cuts(scores.take(seen), level, "conformal", sides)
-        kept = scores.lower.take(new).covered(low), scores.upper.take(new).covered(high)
-        found.append([1 - end.mean() for end in kept])
-    return np.array(found)

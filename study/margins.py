@@ -9,9 +9,11 @@ with :math:`l = u = \hat y` and :math:`s = 1` for a constant margin (split confo
 :math:`s = 1` for conformalised quantile regression. The family is nested in t, so that the t of the
 right rank on calibration rows has the guarantee, whatever l, u and s are.
 
-Methods that miss their level cannot be compared by width. `at_coverage` and `planes_at_coverage`
-move intervals along their own family until they cover the level of the rows at hand. That takes
-the targets themselves: an oracle, to compare with and never to choose by.
+Any interval becomes narrower by missing more targets, so that methods which miss their level cannot
+be compared by width. `at_coverage` and `planes_at_coverage` move intervals along their own family
+until they cover the level of the rows at hand. That takes the targets themselves: an oracle, to
+compare with and never to choose by. `compare_pair` compares calibrated and directly trained systems
+in this way; `python -m study widths` writes its rows to `data/results/widths.csv`.
 """
 
 from __future__ import annotations
@@ -21,11 +23,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
 from gt2lite._validation import Array
 from gt2lite._validation import between as check_between
 from gt2lite.calibration import (
+    ConformalCalibrator,
     CoverageError,
     Interval,
     critical_scores,
@@ -33,14 +37,21 @@ from gt2lite.calibration import (
     find_cuts,
     rank,
 )
-from gt2lite.datasets import Prepared
+from gt2lite.datasets import DATASETS, Prepared
 from gt2lite.losses import pinball
-from study.protocol import LEVELS
+from gt2lite.memberships import ALPHA_0
+from gt2lite.metrics import interval_quality, interval_score, picp
+from gt2lite.system import Params, Planes
+from gt2lite.training import Recipe
+from study import protocol
+from study.protocol import LEVELS, SEEDS
 
 FLOOR = 0.05  # least scale, as a share of its mean over the training rows
 
 GRID = tuple(round(0.05 + 0.1 * i, 2) for i in range(10))
 """Levels whose bounds are 20 quantiles, evenly spaced from 0.025 to 0.975."""
+
+Bounds = tuple[Array, Array]
 
 
 class Family(NamedTuple):
@@ -54,7 +65,7 @@ class Family(NamedTuple):
         """Return the smallest t (N,) at which each target is covered; it may be negative."""
         return np.maximum(self.lower - y, y - self.upper) / self.scale
 
-    def at(self, t: float) -> tuple[Array, Array]:
+    def at(self, t: float) -> Bounds:
         """Return the bounds at t; an interval that a negative t empties becomes its midpoint.
 
         >>> Family(np.zeros(2), np.array([1.0, 4.0]), np.ones(2)).at(-1.0)
@@ -84,7 +95,7 @@ def floored(scale: Array, of_training: Array) -> Array:
     return np.maximum(scale, FLOOR * max(float(np.mean(of_training)), np.finfo(float).tiny))
 
 
-def calibrated(cal: Family, test: Family, y_cal: Array, level: float) -> tuple[Array, Array]:
+def calibrated(cal: Family, test: Family, y_cal: Array, level: float) -> Bounds:
     """Return guaranteed intervals for the test rows, by the rank on calibration rows."""
     k = rank(level, len(y_cal) + 1)
     if k > len(y_cal):
@@ -95,7 +106,7 @@ def calibrated(cal: Family, test: Family, y_cal: Array, level: float) -> tuple[A
 # ---------------------------------------------------------------------------------- oracle
 
 
-def at_coverage(family: Family, y: Array, level: float) -> tuple[Array, Array]:
+def at_coverage(family: Family, y: Array, level: float) -> Bounds:
     """Return the smallest intervals of the family that cover a share `level` of `y` (N,).
 
     >>> at_coverage(around(np.zeros(4)), np.array([1.0, -2.0, 3.0, -4.0]), 0.75)[1]
@@ -107,7 +118,7 @@ def at_coverage(family: Family, y: Array, level: float) -> tuple[Array, Array]:
     return family.at(t + 2.0**-40 * (abs(t) + float(np.max(np.abs(y) / family.scale))))
 
 
-def planes_at_coverage(interval: Interval, y: ArrayLike, level: float) -> tuple[Array, Array]:
+def planes_at_coverage(interval: Interval, y: ArrayLike, level: float) -> Bounds:
     """Return the bounds (N,) of the narrowest plane that covers at least the level of `y`.
 
     If no plane covers as many, the lowest one gets a margin, as in `ExactCalibrator`. The nested
@@ -116,6 +127,100 @@ def planes_at_coverage(interval: Interval, y: ArrayLike, level: float) -> tuple[
     cuts = find_cuts(critical_scores(interval, y), level, "exact")
     lower, upper = cut_ends(interval, [cuts])
     return lower[0], upper[0]
+
+
+def mean_width(bounds: Bounds) -> float:
+    """Return the mean width of intervals."""
+    lower, upper = bounds
+    return float((upper - lower).mean())
+
+
+def widths_at_equal_coverage(y: Array, families: Sequence[Interval], level: float) -> list[float]:
+    """Return the mean width of each family where all of them cover the same share of `y` (N,).
+
+    That share is the level, or the most that all can reach if one of them cannot reach it.
+    """
+    common = min(level, *(picp(y, *family(ALPHA_0)) for family in families))
+    return [mean_width(planes_at_coverage(family, y, common)) for family in families]
+
+
+def beside_margin(
+    params: Params, data: Prepared, alphas: Sequence[float] | Array, level: float
+) -> dict[str, float]:
+    """Compare planes of a system with a constant margin around its output, that of planes `alphas`.
+
+    Widths are those at which both cover the level of the test set. For the interval score both are
+    calibrated by the conformal rank on the calibration set.
+    """
+    test, cal, y = Planes(params, data.X_test), Planes(params, data.X_cal), data.y_test
+    around_output = around(test.output(alphas))
+    margin = calibrated(around(cal.output(alphas)), around_output, data.y_cal, level)
+    planes = ConformalCalibrator().fit(cal, data.y_cal).intervals(test, level)
+    return {
+        "planes_width": mean_width(planes_at_coverage(test, y, level)),
+        "margin_width": mean_width(at_coverage(around_output, y, level)),
+        "planes_score": interval_score(y, *planes, level),
+        "margin_score": interval_score(y, *margin, level),
+    }
+
+
+# ------------------------------------------------------- calibrated against directly trained
+
+
+class Pair(NamedTuple):
+    """The calibrated and the directly trained system of a data set, seed and level."""
+
+    level: float
+    data: Prepared
+    calibrated: Planes  # of the test rows
+    trained: Planes
+    alpha: float  # the plane of the calibrated system that the search found
+
+    def intervals(self) -> dict[str, Bounds]:
+        """Return the lower and upper bounds (N,) of both systems, by name."""
+        return {"trained": self.trained(ALPHA_0), "calibrated": self.calibrated(self.alpha)}
+
+
+def pair(
+    dataset: str, seed: int, level: float, baseline: protocol.Run, direct: protocol.Run
+) -> Pair:
+    """Return both systems on the test rows: `baseline` trained for 99%, `direct` for the level."""
+    data, found = protocol.split(dataset, seed), baseline.records
+    (alpha,) = found.alpha[(found.method == "search") & (found.level == level)]
+    calibrated, trained = (Planes(one.params, data.X_test) for one in (baseline, direct))
+    return Pair(level, data, calibrated, trained, float(alpha))
+
+
+def compare_pair(one: Pair) -> dict[str, float]:
+    """Return the measures of a pair, by the columns of `widths.csv`.
+
+    `picp_*`, `pinaw_*` and `score_*` are of the intervals as they are, `width_*` are mean widths
+    at equal coverage; the others are those of `beside_margin` for the calibrated system.
+    """
+    data, found = one.data, dict[str, float]()
+    for name, ends in one.intervals().items():
+        quality = interval_quality(data.y_test, *ends, one.level)
+        found |= {f"picp_{name}": quality.picp, f"pinaw_{name}": quality.pinaw}
+        found[f"score_{name}"] = quality.interval_score
+    widths = widths_at_equal_coverage(data.y_test, (one.calibrated, one.trained), one.level)
+    found |= dict(zip(("width_calibrated", "width_trained"), widths, strict=True))
+    return found | beside_margin(one.calibrated.params, data, Recipe().planes.alphas, one.level)
+
+
+def compare_widths(dataset: str, seed: int) -> pd.DataFrame:
+    """Train the three systems of a seed and return a row of `widths.csv` for each level."""
+    baseline, rows = protocol.run(dataset, seed, "baseline"), []
+    for level in LEVELS:
+        direct = protocol.run(dataset, seed, f"trained_{100 * level:.0f}")
+        found = compare_pair(pair(dataset, seed, level, baseline, direct))
+        rows.append({"dataset": dataset, "seed": seed, "level": level, **found})
+    return pd.DataFrame(rows)
+
+
+def run(run_all: Callable[..., list[Any]]) -> dict[str, pd.DataFrame]:
+    """Run all comparisons and return the rows of `widths.csv`."""
+    seeds = [{"dataset": dataset, "seed": seed} for dataset in DATASETS for seed in SEEDS]
+    return {"widths": pd.concat(run_all(compare_widths, seeds, label="widths"), ignore_index=True)}
 
 
 # ----------------------------------------------------------------------- results of methods

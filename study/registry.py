@@ -63,12 +63,7 @@ def verify(name: str, content: bytes, sha256: str) -> None:
 
 def sheet_rows(content: bytes) -> list[Row]:
     """Return the first sheet of a workbook, its numbers as the shortest exact text."""
-    try:
-        openpyxl = import_module("openpyxl")
-    except ImportError as error:
-        raise ImportError(
-            "a source is a workbook, and openpyxl is not installed: pip install openpyxl"
-        ) from error
+    openpyxl = import_module("openpyxl")  # has no types
     book = openpyxl.load_workbook(io.BytesIO(content), read_only=True)
     return [[_text(cell) for cell in row] for row in book.worksheets[0].iter_rows(values_only=True)]
 

@@ -7,18 +7,17 @@ is the middle of its bounds,
 .. math:: q_\alpha(x) = \tfrac12 \left(\underline y_\alpha(x) + \overline y_\alpha(x)\right),
 
 and it learns the alpha-quantile of the target by the pinball loss. In every step each row of the
-batch draws its own alpha. After each epoch the system is scored on validation rows by its
-*calibration error*, the mean of ``|share of targets at or below q - alpha|`` over the 99 levels
-0.01, ..., 0.99. The system with the smallest one is kept; training ends when it has not decreased
-for 200 epochs. The interval at a level phi reaches from the quantile ``(1 - phi)/2`` to
-``(1 + phi)/2``. Nothing keeps quantiles in order, and the width of a plane is not used.
+batch draws its own alpha. The epoch is kept that has the smallest *calibration error* on validation
+rows, the mean of ``|share of targets at or below q - alpha|`` over the levels 0.01, ..., 0.99;
+training ends when it has not decreased for 200 epochs. The interval at a level phi reaches from the
+quantile ``(1 - phi)/2`` to ``(1 + phi)/2``. Nothing keeps quantiles in order.
 
 Deviation: they draw alpha from U(0, 1). Below 0.01 a membership may become negative, so here it
 is drawn from U(0.01, 1).
 
 Planes that vary from row to row have no gradient in `gt2lite.training`, so it is here, in closed
-form (`loss_and_gradient`). `compare` trains SQR and aligned systems on the splits of the protocol;
-`python -m study sqr` writes its rows to `data/results/sqr.csv`.
+form. `python -m study sqr` trains SQR and aligned systems on the splits of the protocol and writes
+`data/results/sqr.csv`.
 """
 
 from __future__ import annotations
@@ -64,12 +63,7 @@ def quantiles(params: Params, X: Array, levels: Sequence[float] | Array) -> Arra
 
 
 def calibration_error(found: Array, y: Array, levels: Array = LEVELS) -> float:
-    """Return the mean distance of the share of targets at or below a quantile from its level.
-
-    Args:
-        found: quantiles (L, N).
-        y: targets (N,).
-        levels: of the quantiles (L,).
+    """Return the mean distance of the share of targets (N,) at or below a quantile from its level.
 
     >>> found = np.array([[1.0, 1.0], [3.0, 3.0]])  # a half and all of the targets
     >>> round(calibration_error(found, np.array([0.0, 2.0]), np.array([0.5, 0.9])), 6)
@@ -81,25 +75,15 @@ def calibration_error(found: Array, y: Array, levels: Array = LEVELS) -> float:
 def train_sqr(
     X: Array, y: Array, recipe: Recipe = RECIPE, *, seed: int | np.random.Generator = 0
 ) -> Trained:
-    """Train a system whose planes are the quantiles.
+    """Train a system whose planes are the quantiles on scaled inputs (N, M) and targets (N,).
 
-    Args:
-        X: scaled inputs (N, M).
-        y: scaled targets (N,).
-        recipe: rules, secondary memberships, epochs, batches, learning rate, validation share and
-            patience; its planes are not used.
-        seed: a seed or a generator; decides start values, levels and the order of the rows.
+    The recipe gives rules, secondary memberships, epochs, batches, learning rate, validation share
+    and patience; its planes are not used. The seed decides start values, levels and the order of
+    the rows.
 
     Returns:
         The system of the epoch with the smallest calibration error of the validation rows, and
         that error for each epoch.
-
-    >>> X = np.linspace(-1, 1, 200)[:, None]
-    >>> y = X[:, 0] + np.random.default_rng(0).normal(size=200)
-    >>> params, _ = train_sqr(X, y, Recipe(n_rules=3, epochs=100, learning_rate=0.05))
-    >>> low, high = quantiles(params, X, [0.1, 0.9])
-    >>> bool(np.mean(low) < np.mean(high))
-    True
     """
     X = matrix("X", X)
     y = vector("y", y, len(X))
@@ -108,9 +92,10 @@ def train_sqr(
     aside, learn = np.split(rng.permutation(len(y)), [n_aside])
     start = init_params(X[learn], recipe.n_rules, rng, smf=recipe.smf)
     flat = np.concatenate([start[name].ravel() for name in PARAM_NAMES])
-    parts = np.split(flat, np.cumsum([start[name].size for name in PARAM_NAMES])[:-1])
+    ends = np.cumsum([start[name].size for name in PARAM_NAMES])
     params = {  # views into `flat`, which Adam changes in place
-        name: part.reshape(start[name].shape) for name, part in zip(PARAM_NAMES, parts, strict=True)
+        name: flat[end - start[name].size : end].reshape(start[name].shape)
+        for name, end in zip(PARAM_NAMES, ends, strict=True)
     }
     adam, best, history = Adam(flat, recipe.learning_rate), flat.copy(), []
     size = min(recipe.batch_size, len(learn))
@@ -136,14 +121,8 @@ def train_sqr(
 def loss_and_gradient(params: Params, X: Array, y: Array, alpha: Array) -> tuple[float, Array]:
     """Return the mean pinball loss of a batch with a plane for each row, and its gradient.
 
-    Args:
-        params: the system.
-        X: scaled inputs (B, M).
-        y: scaled targets (B,).
-        alpha: plane and level of each row (B,), in [0.01, 1].
-
-    Returns:
-        The loss, and its gradient as one vector in the order of `PARAM_NAMES`.
+    Given are inputs (B, M), targets (B,), and plane and level of each row (B,), in [0.01, 1]. The
+    gradient is one vector in the order of `PARAM_NAMES`.
     """
     theta = constrain(params)
     kappa = np.asarray(kappa_of(alpha))  # (B,)
@@ -210,26 +189,20 @@ def _by_raw(g_s: Array, s: Array, raw: Array) -> Array:
 
 
 def compare(dataset: str, seed: int, model: str, recipe: Recipe | None = None) -> pd.DataFrame:
-    """Train a model on one split of the protocol; evaluate it raw and calibrated on the test set.
-
-    Raw intervals are as they were learned. Calibrated ones get one margin on both quantiles (SQR,
-    conformalised quantile regression) or a plane by `conformal` (aligned).
-
-    Args:
-        dataset: one of the paper's.
-        seed: of split, start values and batches.
-        model: "sqr" or "aligned".
-        recipe: for training; None for that of `RECIPES`.
+    """Train "sqr" or "aligned" on one split of the protocol; evaluate it raw and calibrated.
 
     Returns:
-        A row for each form, "raw" and "conformal", and level. `crps`, `calibration_error` and
-        `crossed` (the share of rows with some quantile below that of a lower level) are of the
-        quantiles 0.01, ..., 0.99. `aside_error` is the calibration error of the validation rows.
+        A row for each form, "raw" and "conformal" (see `forecasts`), and level. `crps`,
+        `calibration_error` and `crossed` (the share of rows with some quantile below that of a
+        lower level) are of the quantiles 0.01, ..., 0.99 on the test set. `aside_error` is the
+        calibration error of the validation rows.
     """
     recipe = recipe or RECIPES[one_of("model", model, RECIPES)]
+    data = prepare(load_dataset(dataset), seed)
+    y, n, own = data.y_test, len(data.y_train), {"dataset": dataset, "seed": seed, "model": model}
+    sizes = {"n_train": n, "n_cal": len(data.y_cal), "n_test": len(y)}
     with one_blas_thread():
-        data = prepare(load_dataset(dataset), seed)
-        n, clock = len(data.y_train), time.process_time()
+        clock = time.process_time()
         if model == "sqr":
             params, history = train_sqr(data.X_train, data.y_train, recipe, seed=seed)
             best_epoch, error = int(np.argmin(history)) + 1, float(history.min())
@@ -237,40 +210,37 @@ def compare(dataset: str, seed: int, model: str, recipe: Recipe | None = None) -
         else:
             params, history = train(data.X_train, data.y_train, recipe, seed=seed, progress=False)
             best_epoch, error = len(history), None
-        seconds = time.process_time() - clock
-        rows, y = [], data.y_test
+        cost = {
+            "epochs": len(history),
+            "best_epoch": best_epoch,
+            "steps": len(history) * max(n // recipe.batch_size, 1),
+            "train_cpu_seconds": time.process_time() - clock,
+            "aside_error": error,
+        }
+        rows = []
         for form, (at, median) in forecasts(model, params, data).items():
             lower, upper = zip(*(at(1 - 2 * tau) for tau in LEVELS[:49]), strict=True)
             quantile = np.stack([*lower, median, *upper[::-1]])  # (99, N)
+            scores = {
+                "crps": crps(quantile, y),
+                "calibration_error": calibration_error(quantile, y),
+                "crossed": crossed(quantile),
+            }
             for level in (0.90, 0.95):
-                rows.append(
-                    {
-                        **{"dataset": dataset, "seed": seed, "model": model, "form": form},
-                        "level": level,
-                        **{
-                            "n_train": len(data.y_train),
-                            "n_cal": len(data.y_cal),
-                            "n_test": len(y),
-                        },
-                        "rmse": rmse(y, median),
-                        **interval_quality(y, *at(level), level)._asdict(),
-                        "crps": crps(quantile, y),
-                        "calibration_error": calibration_error(quantile, y),
-                        "crossed": crossed(quantile),
-                        "epochs": len(history),
-                        "best_epoch": best_epoch,
-                        "steps": len(history) * max(n // recipe.batch_size, 1),
-                        "train_cpu_seconds": seconds,
-                        "aside_error": error,
-                    }
-                )
+                place = {**own, "form": form, "level": level, **sizes, "rmse": rmse(y, median)}
+                quality = interval_quality(y, *at(level), level)._asdict()
+                rows.append(place | quality | scores | cost)
     return pd.DataFrame(rows)
 
 
 def forecasts(
     model: str, params: Params, data: Any
 ) -> dict[str, tuple[Callable[[float], tuple[Array, Array]], Array]]:
-    """Return intervals at any level and the median (N,) of the test rows, for both forms."""
+    """Return intervals at any level and the median (N,) of the test rows, for both forms.
+
+    Raw intervals are as they were learned. Calibrated ones get one margin on both quantiles (SQR,
+    conformalised quantile regression) or a plane by `conformal` (aligned).
+    """
     if model == "sqr":
 
         def at(X: Array, coverage: float) -> margins.Family:

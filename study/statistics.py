@@ -42,11 +42,8 @@ def beyond_p(value: ArrayLike, limit: ArrayLike, error: ArrayLike, degrees: Arra
     With a margin as the value and the size of a mean as the limit it is the larger p-value of two
     one-sided tests: if it is small, the mean is shown to be nearer to 0 than the margin.
 
-    Args:
-        value: estimates.
-        limit: the largest true value under the hypothesis.
-        error: standard errors; without any the value is above the limit (0) or not (1).
-        degrees: degrees of freedom of the errors.
+    `error` is the standard error and `degrees` its degrees of freedom; without any error the value
+    is above the limit (p = 0) or not (p = 1).
 
     >>> print(beyond_p(2.0, 0.0, 3**-0.5, 2).round(4))  # of 1, 2, 3: half of the two-sided 0.0742
     0.0371
@@ -61,7 +58,7 @@ def beyond_p(value: ArrayLike, limit: ArrayLike, error: ArrayLike, degrees: Arra
 
 
 class Corrected(NamedTuple):
-    """Mean of differences over repeated splits, half of its interval, and its p-value."""
+    """Mean of differences over repeated splits, half of its 95% interval, and its p-value."""
 
     mean: float
     half: float
@@ -111,15 +108,9 @@ def exchange(
     If both sides do the same, any five of our runs are like their five. The p-value is twice the
     smaller tail, where theirs count as one more draw.
 
-    Args:
-        ours: C results of S runs each (C, S). A draw takes the same runs of all results.
-        means: what they print for each (C,).
-        stds: their standard deviations (C,).
-        n_theirs: number of their runs.
-        draws: number of draws.
-
-    Returns:
-        Two-sided p-values (C,) of the means, and of the standard deviations.
+    Given are C results of S runs of ours (C, S), and means and standard deviations (C,) of their
+    `n_theirs` runs. A draw takes the same runs of all results. Returned are two-sided p-values (C,)
+    of the means, and of the standard deviations.
 
     >>> ours = np.arange(50.0)[None]
     >>> exchange(ours, np.array([24.5]), np.array([14.0]), 5, draws=999)[0] > 0.9

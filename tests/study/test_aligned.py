@@ -6,17 +6,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from gt2lite.datasets import load_dataset, prepare
 from gt2lite.losses import loss_and_gradient, make_objective
-from gt2lite.memberships import alpha_of
+from gt2lite.memberships import alpha_of, log_firing
 from gt2lite.metrics import picp
-from gt2lite.system import Planes, sigmoid
-from gt2lite.training import Recipe, train
+from gt2lite.system import Planes, constrain, sigmoid
+from gt2lite.training import Recipe, init_params, train
 from study import aligned, results
 from study.aligned import (
     HIGHEST,
     LOWEST,
     LevelLoss,
     lacking,
-    made_up,
     shortfall,
     small_shares,
     summary,
@@ -85,42 +84,43 @@ def test_it_learns_the_levels_of_noise_that_it_can_represent():
 # --------------------------------------------------------------------- planes of trained systems
 
 
-@pytest.fixture(scope="module")
-def system():
-    """The scaled rows of the smallest data set, and a system trained for a few epochs."""
-    data = prepare(load_dataset("aids"), 0)
+def test_planes_are_measured_before_calibration():
+    row = aligned.measure_planes("aids", 0, "aligned", epochs=1)
+    assert set(row) == set(results.load("planes"))
+    data, objective = prepare(load_dataset("aids"), 0), make_objective("aligned")
     recipe = Recipe(objective="aligned", epochs=1)
-    return data, train(data.X_train, data.y_train, recipe, seed=0, progress=False).params
-
-
-def test_planes_are_measured_before_calibration(system):
-    data, params = system
-    alphas = Recipe(objective="aligned").planes.alphas
-    found = aligned.measure(params, data, alphas)
-    planes = Planes(params, data.X_test)
-    objective = make_objective("aligned")
+    planes = Planes(train(data.X_train, data.y_train, recipe, seed=0).params, data.X_test)
     widest = np.subtract(*planes(0.01)[::-1]).mean()
     for level, alpha in zip(objective.levels, objective.alphas, strict=False):
         lower, upper = planes(float(alpha))
         name = f"{100 * level:.0f}"
-        assert found[f"covered_{name}"] == picp(data.y_test, lower, upper)
-        assert found[f"relative_{name}"] == pytest.approx((upper - lower).mean() / widest)
-    row = aligned.measure_planes("aids", 0, "aligned", epochs=1)
-    assert row == {"dataset": "aids", "seed": 0, "method": "aligned"} | found
-    assert set(row) == set(results.load("planes"))
+        assert row[f"covered_{name}"] == picp(data.y_test, lower, upper)
+        assert row[f"relative_{name}"] == pytest.approx((upper - lower).mean() / widest)
 
 
 # --------------------------------------------------------------------- planes with many inputs
 
 
+def made_up(n_inputs, n_rows=200, n_rules=10):
+    """Return a system with random consequents and all shares one half, and normal inputs."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_rows, n_inputs))
+    params = init_params(X, n_rules, rng) | {"a0": rng.normal(size=n_rules)}
+    return params | {"raw_l": np.zeros(n_inputs), "raw_r": np.zeros(n_inputs)}, X
+
+
 @pytest.mark.parametrize("n_inputs", [1, 23])
 @pytest.mark.parametrize("kappa", [0.05, 1.0])
-def test_ends_stay_between_the_bounds_of_the_theorem(n_inputs, kappa):
-    least, ends, most = shortfall(*made_up(n_inputs, n_rows=50), kappa)
-    assert ends.shape == (2, 50)
-    assert (least <= ends * (1 + 1e-9)).all()
-    assert (ends <= most * (1 + 1e-9)).all()
-    assert least.max() > 0
+def test_bounds_stay_between_the_limits_of_the_theorem(n_inputs, kappa):
+    params, X = made_up(n_inputs, n_rows=50)
+    y = X @ params["a"].T + params["a0"]  # (N, P)
+    theta, rows = constrain(params), np.arange(50)
+    f = np.exp(log_firing(X, theta.c, theta.sigma, theta.s_l, theta.s_r, 0.0)[0])
+    outermost = y.argmin(axis=1), y.argmax(axis=1)
+    for found, p in zip(shortfall(params, X, kappa), outermost, strict=True):
+        pull = (1 - kappa / 2) ** n_inputs * (f * np.abs(y - y[rows, p][:, None])).sum(axis=1)
+        assert (pull / 10 > 0).all() and (pull / 10 <= found * (1 + 1e-9)).all()
+        assert (found <= pull / f[rows, p] * (1 + 1e-9)).all()
 
 
 def test_the_shortfall_is_the_distance_of_the_ends_from_the_outermost_consequents():
@@ -128,7 +128,7 @@ def test_the_shortfall_is_the_distance_of_the_ends_from_the_outermost_consequent
     y = X @ params["a"].T + params["a0"]
     lower, upper = Planes(params, X)(float(alpha_of(0.7)))
     wanted = np.stack([lower - y.min(axis=1), y.max(axis=1) - upper])
-    assert_allclose(shortfall(params, X, 0.7)[1], wanted, atol=1e-9)
+    assert_allclose(shortfall(params, X, 0.7), wanted, atol=1e-9)
 
 
 def test_what_is_lacking_falls_geometrically_with_the_inputs():

@@ -218,12 +218,13 @@ def test_other_published_trials_are_judged_by_the_same_rules(scale):
 )
 def test_incomplete_or_repeated_records_are_refused(rows, words):
     with pytest.raises(ValueError, match=words):
-        values(by_cell(records(rows)), "picp", "ww", "trained", 0.9)
+        values(by_cell(records(rows)), "picp", [("ww", "trained", 0.9, "trained")])
 
 
 def test_values_come_in_the_order_of_seeds():
     rows = records([{"seed": 2, "rmse": 3.0}, {"seed": 0, "rmse": 1.0}, {"seed": 1, "rmse": 2.0}])
-    assert values(by_cell(rows), "rmse", "ww", "trained", 0.9).tolist() == [1, 2, 3]
+    found = values(by_cell(rows), "rmse", [("ww", "trained", 0.9, "trained")])
+    assert found.tolist() == [[1, 2, 3]]
 
 
 # ------------------------------------------------------------------------- the winners

@@ -14,19 +14,11 @@ from study.statistics import (
     corrected_t,
     coverage_p_value,
     exchange,
-    holm,
     smallest_margin,
     standard_error,
     welch,
     worst_by_chance,
 )
-
-
-def test_holm_by_hand():
-    # Sorted .005 .01 .03 .04, times 4 3 2 1: .02 .03 .06 .04, and none may fall below the last.
-    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
-    assert holm([0.6, 0.9]).tolist() == [1.0, 1.0]
-    assert holm([0.03]).tolist() == [0.03]
 
 
 def test_the_corrected_test_by_hand():
