@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
+import re
 import shutil
 import zipfile
 from types import SimpleNamespace
@@ -121,21 +122,23 @@ def test_keys_move_through_the_slides(tmp_path, chromium):
 # --------------------------------------------------------------------------------- lab
 
 
-def test_copies_keep_what_a_reader_changed_and_renew_the_rest(tiny):
-    def copied():
-        return list(lab.copy_chapters(tiny, tiny / "nowhere", tiny / "lab"))
-
+def test_copies_keep_what_a_reader_changed_and_renew_the_rest(tiny, monkeypatch, capsys):
+    monkeypatch.setattr(lab, "find_spec", lambda name: True)
+    monkeypatch.setattr(lab.subprocess, "run", lambda *_, **__: SimpleNamespace(returncode=0))
     before = (tiny / "chapters" / "one.ipynb").read_bytes()
-    assert copied() == []
-    note = source.read_notebook(tiny / "lab" / "one.ipynb")["cells"][1]["source"]
+    assert book.main(["lab"], root=tiny) == 0
+    assert "as you changed it" not in capsys.readouterr().out
+    mine, other = (tiny / "_build" / "lab" / f"{name}.ipynb" for name in ("one", "two"))
+    note = source.read_notebook(mine)["cells"][1]["source"]
     assert 'make chapter NAME=one PARAMS="seed=1"' in note
-    mine = tiny / "lab" / "one.ipynb"
     mine.write_text(mine.read_text().replace("print", "repr"))
     changed = mine.read_text()
     write_chapter(tiny, "two", "print('two')", prose="Better prose.")
-    assert copied() == ["one"]
+    assert book.main(["lab"], root=tiny) == 0
+    (line,) = re.findall(r"(\w+) +is left as you changed it", capsys.readouterr().out)
+    assert line == "one"
     assert mine.read_text() == changed
-    assert "Better prose." in (tiny / "lab" / "two.ipynb").read_text()
+    assert "Better prose." in other.read_text()
     assert (tiny / "chapters" / "one.ipynb").read_bytes() == before
 
 
