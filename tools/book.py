@@ -23,6 +23,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
 from pathlib import Path
+from subprocess import CalledProcessError
 
 import yaml
 from builder import browser, pages, slides, source
@@ -32,6 +33,10 @@ from builder.offline import outside_loads
 from builder.source import BookError, Parameters
 
 ROOT = Path(__file__).resolve().parents[1]
+# Errors that take one line: of the book's sources, files, missing packages, commands that failed.
+EXPECTED = (
+    BookError, OSError, ImportError, yaml.YAMLError, BrokenProcessPool, CalledProcessError
+)  # fmt: skip
 
 
 def execute(root: Path, profile: str) -> None:
@@ -138,7 +143,7 @@ def finish(name: str, work: Callable[[], object], kept: str = "stopped") -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         work()
-    except (OSError, ImportError, yaml.YAMLError, BrokenProcessPool, BookError) as error:
+    except EXPECTED as error:
         print(f"{name}: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
