@@ -22,6 +22,7 @@ import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from subprocess import CalledProcessError
 
@@ -33,6 +34,7 @@ from builder.offline import outside_loads
 from builder.source import BookError, Parameters
 
 ROOT = Path(__file__).resolve().parents[1]
+say = partial(print, flush=True)
 # Errors that take one line: of the book's sources, files, missing packages, commands that failed.
 EXPECTED = (
     BookError, OSError, ImportError, yaml.YAMLError, BrokenProcessPool, CalledProcessError
@@ -40,11 +42,7 @@ EXPECTED = (
 
 
 def execute(root: Path, profile: str) -> None:
-    """Run the chapters whose inputs changed since their last run.
-
-    Raises:
-        BookError: if a chapter fails, once all have ended.
-    """
+    """Run the chapters whose inputs changed since their last run."""
     chapters, inputs = source.chapters(root), shared_inputs(root)
     given = source.profile_parameters(root, chapters, profile)
     jobs = []
@@ -55,38 +53,31 @@ def execute(root: Path, profile: str) -> None:
         )
         job = Job(chapter, given.get(chapter.name, {}), output, failed, inputs)
         if job.is_current():
-            _say(f"  {chapter.name:<24} unchanged, not run again")
+            say(f"  {chapter.name:<24} unchanged, not run again")
         else:
             jobs.append(job)
     _run(jobs, root)
 
 
 def _run(jobs: list[Job], root: Path) -> None:
-    """Run chapters and print a line for each; raise a `BookError` about those that failed."""
+    """Run chapters and print a line for each; once all have ended, raise if some failed."""
     failures = []
     with closing(run_all(jobs, root)) as runs:
         for count, (job, seconds, error) in enumerate(runs, 1):
             name = job.chapter.name
             verdict = f"  FAILED: {error}" if error else ""
-            _say(f"  {name:<24} {seconds:6.1f} s  {count}/{len(jobs)}{verdict}")
+            say(f"  {name:<24} {seconds:6.1f} s  {count}/{len(jobs)}{verdict}")
             if error:
-                failures.append(f"  {name}: {error}\n    with the traceback: {_shown(job.failed)}")
+                failures.append(
+                    f"  {name}: {error}\n    with the traceback: {job.failed.relative_to(root)}"
+                )
     if failures:
         raise BookError("\n".join([f"{len(failures)} of {len(jobs)} chapters failed:", *failures]))
 
 
-def _say(line: str) -> None:
-    print(line, flush=True)
-
-
-def _shown(path: Path) -> Path:
-    here = Path.cwd()
-    return path.relative_to(here) if path.is_relative_to(here) else path
-
-
 def compile_book(root: Path, profile: str, solutions: bool, builder: str) -> Path:
     """Execute what has to be executed, lay out and compile the book; return the folder of pages."""
-    _say(f"book: profile {profile}")
+    say(f"book: profile {profile}")
     execute(root, profile)
     return pages.compile_pages(pages.stage(root, profile, solutions=solutions), builder)
 
@@ -97,19 +88,19 @@ def build_book(root: Path, profile: str, solutions: bool = True) -> Path:
     outside = list(outside_loads(html))
     if outside:
         raise BookError("\n  ".join(["the pages would load from other hosts:", *outside]))
-    _say(f"book: {_shown(html / 'index.html')}")
+    say(f"book: {(html / 'index.html').relative_to(root)}")
     return html
 
 
 def print_book(root: Path, profile: str, solutions: bool = True) -> Path:
     """Build the whole book as one page, print that, and return the PDF."""
-    if browser.find_chromium() is None:
-        raise BookError(browser.NO_CHROMIUM)  # before the chapters run, not after
+    with browser.chromium():
+        pass  # an error comes before the chapters run, not after
     html = compile_book(root, profile, solutions, "singlehtml")
     target = root / "_build" / "gt2lite.pdf"
     with browser.chromium() as opened:
         browser.print_page(opened, html / "index.html", target)
-    _say(f"book: {_shown(target)}")
+    say(f"book: {target.relative_to(root)}")
     return target
 
 
@@ -118,7 +109,7 @@ def make_slides(root: Path, profile: str) -> None:
     html = build_book(root, profile)
     names = [c.name for c in source.chapters(root) if c.path.parent.name == "chapters"]
     made = slides.write_slides(html, root / "_build" / "slides", names)
-    _say(f"slides: {len(made)} files, such as {_shown(made[0])}; move with the arrow keys")
+    say(f"slides: {len(made)} files, such as {made[0].relative_to(root)}; move with the arrow keys")
 
 
 def run_chapter(root: Path, name: str, given: Parameters) -> None:
@@ -129,16 +120,13 @@ def run_chapter(root: Path, name: str, given: Parameters) -> None:
     slug = re.sub(r"[^\w.=,-]+", "", "--".join([chapter.name, *words]), flags=re.ASCII)[:120]
     output = root / "_build" / "runs" / f"{slug}.ipynb"
     _run([Job(chapter, given, output, output, "")], root)
-    _say(f"book: {_shown(output)}")
+    say(f"book: {output.relative_to(root)}")
 
 
 def finish(name: str, work: Callable[[], object], kept: str = "stopped") -> int:
     """Do the work of a command and return its exit code, with one line if it did not end well.
 
-    Args:
-        name: of the command, which begins the line.
-        work: the command.
-        kept: what to print after Ctrl-C or SIGTERM.
+    The line begins with the name of the command; `kept` is printed after Ctrl-C or SIGTERM.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

@@ -16,10 +16,6 @@ from builder.source import BookError
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 # A sandbox needs rights that a container does not give.
 _FLAGS = "--no-sandbox --disable-gpu --disable-background-networking --disable-sync --no-first-run"
-NO_CHROMIUM = (
-    "this needs Chromium or Chrome, and there is none here. "
-    "Debian, Ubuntu: apt-get install chromium; macOS: brew install --cask chromium"
-)
 
 
 def find_chromium() -> str | None:
@@ -34,7 +30,10 @@ def chromium() -> Iterator[Any]:
 
     path = find_chromium()
     if path is None:
-        raise BookError(NO_CHROMIUM)
+        raise BookError(
+            "this needs Chromium or Chrome, and there is none here. "
+            "Debian, Ubuntu: apt-get install chromium; macOS: brew install --cask chromium"
+        )
     with (
         sync_playwright() as driver,
         driver.chromium.launch(executable_path=path, args=_FLAGS.split()) as browser,

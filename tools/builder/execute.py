@@ -40,21 +40,13 @@ STAMP = "gt2lite"  # its key in the metadata of a notebook
 
 @dataclass(frozen=True)
 class Job:
-    """A chapter to run.
-
-    Args:
-        chapter: the chapter.
-        parameters: those that differ from its defaults.
-        output: the path of the executed notebook.
-        failed: the path of the notebook with the traceback, if it fails.
-        inputs: the hash of what all chapters depend on.
-    """
+    """A chapter to run."""
 
     chapter: Chapter
-    parameters: Parameters
-    output: Path
-    failed: Path
-    inputs: str
+    parameters: Parameters  # that differ from its defaults
+    output: Path  # of the executed notebook
+    failed: Path  # of the notebook with the traceback, if it fails
+    inputs: str  # the hash of what all chapters depend on
 
     def fingerprint(self) -> str:
         """Return a hash of all that can change the outputs of the chapter; its prose cannot."""
@@ -79,9 +71,6 @@ def shared_inputs(root: Path) -> str:
             digest.update(path.relative_to(root).as_posix().encode() + b"\0")
             digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
-
-
-# --------------------------------------------------------------------------- processes
 
 
 def run_all(jobs: Sequence[Job], root: Path) -> Iterator[tuple[Job, float, str | None]]:
@@ -162,9 +151,6 @@ def _run(job: Job) -> tuple[float, str | None]:
     job.failed.unlink(missing_ok=True)
     write_notebook(job.failed if error else job.output, notebook)
     return seconds, error and error.splitlines()[0]
-
-
-# --------------------------------------------------------------------------- notebooks
 
 
 def normalise(notebook: Notebook) -> None:

@@ -26,12 +26,8 @@ Run, Run All Cells. Or, in a terminal:* `{command}`"""
 def open_lab(root: Path, profile: str, words: Sequence[str] = ()) -> None:
     """Copy the chapters for the reader, with the outputs that there are, and open JupyterLab there.
 
-    Nothing is run first: a chapter that `make book` has not run yet has no outputs.
-
-    Args:
-        root: the sources.
-        profile: of the runs that the copies show.
-        words: more for the command line of JupyterLab.
+    Nothing is run first: a chapter that `make book` has not run yet has no outputs. `words` are for
+    the command line of JupyterLab.
     """
     if find_spec("jupyterlab") is None:
         raise BookError("this needs JupyterLab: make lab brings it, or pip install 'gt2lite[lab]'")

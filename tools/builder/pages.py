@@ -29,17 +29,9 @@ QUICK_BANNER = (
     "The numbers on these pages are not the reproduction."
 )
 
-# ------------------------------------------------------------------------------ staging
-
 
 def stage(root: Path, profile: str, *, solutions: bool = True) -> Path:
-    """Lay out the book, ready to be compiled, and return the folder.
-
-    Args:
-        root: the sources.
-        profile: of the executed notebooks; on the pages of "quick" a banner says so.
-        solutions: whether the pages hold the solutions of exercises.
-    """
+    """Lay out the book of a profile, with or without solutions; return the folder."""
     address, target = github_address(root), root / "_build" / "stage"
     shutil.rmtree(target, ignore_errors=True)
     ignored = shutil.ignore_patterns("*.ipynb", "profiles.yml", ".*", "__pycache__")
@@ -99,12 +91,7 @@ def with_note(notebook: Notebook, note: str) -> Notebook:
 
 
 def move_solutions(notebook: Notebook, keep: bool = True) -> Notebook:
-    """Return `notebook` with the cells tagged `solution` in a last section, or without them.
-
-    Args:
-        notebook: a chapter.
-        keep: whether the solutions are shown at all; ``SOLUTIONS=0`` leaves them out.
-    """
+    """Return `notebook` with its cells tagged `solution` in a last section, or without them."""
     solutions = [cell for cell in notebook["cells"] if "solution" in tags_of(cell)]
     questions = [cell for cell in notebook["cells"] if "solution" not in tags_of(cell)]
     if not (solutions and keep):
@@ -130,8 +117,6 @@ def study_modules(root: Path) -> str:
     return "\n".join(items)
 
 
-# ------------------------------------------------------------------- address and buttons
-
 _GITHUB = re.compile(
     r"(?:https://(?:[^@/]*@)?|(?:ssh://)?git@)github\.com[:/]([\w.-]+/[\w.-]+?)(?:\.git)?/?"
 )
@@ -142,9 +127,6 @@ def github_address(root: Path) -> str | None:
 
     No source names an address, since a page that did would have its readers run whatever is there.
     The variable ``GT2LITE_REPOSITORY`` comes before the remote `origin`.
-
-    Raises:
-        BookError: if ``GT2LITE_REPOSITORY`` is not an address on GitHub.
     """
     given = remote = os.environ.get("GT2LITE_REPOSITORY", "")
     if not given and (root / ".git").exists():  # not that of a checkout around this copy
@@ -199,15 +181,10 @@ def how_to_run(chapter: Chapter, address: str | None) -> str:
     return _HOW_TO_RUN.format(place=place, command=chapter.command, colab=colab)
 
 
-# ------------------------------------------------------------------------------ compile
-
-
 def compile_pages(stage_folder: Path, builder: str = "html") -> Path:
     """Compile the stage with warnings as errors; return the folder of pages, beside the stage.
 
-    Args:
-        stage_folder: the book as `stage` laid it out.
-        builder: "html", or "singlehtml" for one long page.
+    The `builder` is "html", or "singlehtml" for one long page.
     """
     build = stage_folder.parent
     html, log = build / builder, build / f"{builder}.log"

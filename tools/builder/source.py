@@ -27,19 +27,12 @@ class BookError(Exception):
 
 @dataclass(frozen=True)
 class Chapter:
-    """A notebook of the book, as its author wrote it.
-
-    Args:
-        path: the source.
-        document: its name in the table of contents, such as ``chapters/type2_sets``.
-        notebook: its content.
-        defaults: names and values of its parameters cell.
-    """
+    """A notebook of the book, as its author wrote it."""
 
     path: Path
-    document: str
+    document: str  # its name in the table of contents, such as chapters/type2_sets
     notebook: Notebook
-    defaults: Parameters
+    defaults: Parameters  # names and values of its parameters cell
 
     @property
     def name(self) -> str:
