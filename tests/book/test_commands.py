@@ -55,18 +55,16 @@ VALUES = [
 
 
 @pytest.mark.slow
-def test_every_value_arrives_in_the_chapter_as_it_is(tiny):
-    names = [f"p{index}" for index in range(len(VALUES))]
-    lines = "\n".join(f"{name} = None" for name in names)
-    write_chapter(tiny, "one", f"print(ascii([{', '.join(names)}]))", parameters=lines)
-    given = [f"{name}={value!r}" for name, value in zip(names, VALUES, strict=True)]
-    given[VALUES.index(float("inf"))] = f"p{VALUES.index(float('inf'))}=1e999"
-    assert book.main(["chapter", "one", "--params", shlex.join(given)], root=tiny) == 0
+def test_every_value_arrives_in_the_chapter_as_it_is_and_a_tuple_as_a_list(tiny):
+    given = {f"p{index}": repr(value) for index, value in enumerate([*VALUES, (1, (2,))])}
+    given = {name: text.replace("inf", "1e999") for name, text in given.items()}
+    lines = "\n".join(f"{name} = None" for name in given)
+    write_chapter(tiny, "one", f"print(ascii([{', '.join(given)}]))", parameters=lines)
+    params = shlex.join(f"{name}={text}" for name, text in given.items())
+    assert book.main(["chapter", "one", "--params", params], root=tiny) == 0
     (output,) = (tiny / "_build" / "runs").glob("*.ipynb")
-    ((printed,),) = [
-        c["outputs"] for c in source.read_notebook(output)["cells"] if c["id"] == "work"
-    ]
-    assert "".join(printed["text"]).strip() == ascii(VALUES)
+    (printed,) = source.read_notebook(output)["cells"][-1]["outputs"]
+    assert printed["text"].strip() == ascii([*VALUES, [1, [2]]])
     assert not list(tiny.rglob("P"))
 
 
