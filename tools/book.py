@@ -64,15 +64,13 @@ def _run(jobs: list[Job], root: Path) -> None:
     failures = []
     with closing(run_all(jobs, root)) as runs:
         for count, (job, seconds, error) in enumerate(runs, 1):
-            name = job.chapter.name
-            verdict = f"  FAILED: {error}" if error else ""
-            say(f"  {name:<24} {seconds:6.1f} s  {count}/{len(jobs)}{verdict}")
+            line = f"  {job.chapter.name:<24} {seconds:6.1f} s  {count}/{len(jobs)}"
             if error:
-                failures.append(
-                    f"  {name}: {error}\n    with the traceback: {job.failed.relative_to(root)}"
-                )
+                line += f"  FAILED: {error}\n    traceback: {job.failed.relative_to(root)}"
+                failures.append(line)
+            say(line)
     if failures:
-        raise BookError("\n".join([f"{len(failures)} of {len(jobs)} chapters failed:", *failures]))
+        raise BookError("\n".join(["a chapter failed:", *failures]))
 
 
 def compile_book(root: Path, profile: str, solutions: bool, builder: str) -> Path:

@@ -74,11 +74,9 @@ def shared_inputs(root: Path) -> str:
 
 
 def run_all(jobs: Sequence[Job], root: Path) -> Iterator[tuple[Job, float, str | None]]:
-    """Run `jobs`, one for each core at a time.
+    """Run `jobs`, one for each core at a time; closing the iterator stops what is still running.
 
-    Yields:
-        each job when it has ended, its seconds and, if it failed, the error in one line. Closing
-        the iterator stops what is still running.
+    Yields each job when it has ended, its seconds and, if it failed, the error in one line.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     spawn = multiprocessing.get_context("spawn")

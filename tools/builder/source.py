@@ -98,14 +98,12 @@ def _literals(path: Path, code: str) -> Parameters:
     here would still be computed from the old ones. Hence literals only.
     """
     found: Parameters = {}
-    for line in ast.parse(code).body:
+    lines: list[Any] = ast.parse(code).body
+    for line in lines:
         try:
-            match line:
-                case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                    found[name] = ast.literal_eval(value)
-                case _:
-                    raise ValueError
-        except ValueError:
+            [target] = line.targets
+            found[target.id] = ast.literal_eval(line.value)
+        except (AttributeError, ValueError):  # no assignment to one name, or no literal
             raise BookError(
                 f"{path}: the parameters cell may hold lines `name = literal` only, "
                 f"not `{ast.unparse(line)}`"
