@@ -12,16 +12,9 @@ import os
 import shlex
 import sys
 
-
-def main() -> None:
-    """Become the command, or say in one line why not."""
-    try:
-        words = shlex.split(os.environ.get("ARGS", ""))
-    except ValueError as error:
-        sys.exit(f"ARGS: {error}")
-    command = [*sys.argv[1:], *words]
-    os.execvp(command[0], command)
-
-
-if __name__ == "__main__":
-    main()
+try:
+    words = shlex.split(os.environ.get("ARGS", ""))
+except ValueError as error:
+    sys.exit(f"ARGS: {error}")
+command = [*sys.argv[1:], *words]
+os.execvp(command[0], command)

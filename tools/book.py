@@ -19,85 +19,65 @@ import os
 import re
 import signal
 import sys
-import time
 from collections.abc import Callable, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
+from functools import partial
 from pathlib import Path
+from subprocess import CalledProcessError
 
 import yaml
-from builder import browser, lab, pages, slides
-from builder.execute import Job, is_current, read_stamp, run_all, shared_inputs, write_stamp
+from builder import browser, pages, slides, source
+from builder.execute import Job, run_all, shared_inputs
+from builder.lab import open_lab
 from builder.offline import outside_loads
-from builder.source import (
-    BookError,
-    Parameters,
-    chapters,
-    check_parameters,
-    find_chapter,
-    parse_parameters,
-    profile_parameters,
-)
+from builder.source import BookError, Parameters
 
 ROOT = Path(__file__).resolve().parents[1]
+say = partial(print, flush=True)
+# Errors that take one line: of the book's sources, files, missing packages, commands that failed.
+EXPECTED = (
+    BookError, OSError, ImportError, yaml.YAMLError, BrokenProcessPool, CalledProcessError
+)  # fmt: skip
 
 
 def execute(root: Path, profile: str) -> None:
-    """Run the chapters whose inputs changed since their last run.
-
-    Raises:
-        BookError: if a chapter fails, once all have ended.
-    """
-    found, build = chapters(root), root / "_build"
-    given = profile_parameters(root, found, profile)
-    inputs = shared_inputs(root)
+    """Run the chapters whose inputs changed since their last run."""
+    chapters, inputs = source.chapters(root), shared_inputs(root)
+    given = source.profile_parameters(root, chapters, profile)
     jobs = []
-    for chapter in found:
-        place = Path(profile) / chapter.path.relative_to(root)
-        output, failed = build / "executed" / place, build / "failed" / place
-        job = Job(chapter, given[chapter.name], output, failed)
-        if is_current(job, inputs):
-            seconds = read_stamp(job.output)["seconds"]
-            _say(f"  {chapter.name:<24} unchanged, not run again ({seconds:.1f} s when it ran)")
+    for chapter in chapters:
+        output, failed = (
+            root / "_build" / folder / profile / f"{chapter.document}.ipynb"
+            for folder in ("executed", "failed")
+        )
+        job = Job(chapter, given.get(chapter.name, {}), output, failed, inputs)
+        if job.is_current():
+            say(f"  {chapter.name:<24} unchanged, not run again")
         else:
             jobs.append(job)
-    failures = _run(jobs, root, inputs)
-    if failures:
-        failures = [f"{len(failures)} of the chapters failed, so no pages were made:", *failures]
-        raise BookError("\n".join(failures))
+    _run(jobs, root)
 
 
-def _run(jobs: list[Job], root: Path, inputs: str) -> list[str]:
-    """Run chapters, print a line for each, and return what to print of those that failed."""
+def _run(jobs: list[Job], root: Path) -> None:
+    """Run chapters and print a line for each; once all have ended, raise if some failed."""
     failures = []
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    with closing(run_all(jobs, root, root / "_build", cores or 1)) as runs:
+    with closing(run_all(jobs, root)) as runs:
         for count, (job, seconds, error) in enumerate(runs, 1):
-            name = job.chapter.name
+            line = f"  {job.chapter.name:<24} {seconds:6.1f} s  {count}/{len(jobs)}"
             if error:
-                failures.append(f"  {name}: {error}\n    with the traceback: {_shown(job.failed)}")
-            else:
-                write_stamp(job, seconds, inputs)
-            verdict = f"  FAILED: {error}" if error else ""
-            _say(f"  {name:<24} {seconds:6.1f} s  {count}/{len(jobs)}{verdict}")
-    return failures
-
-
-def _say(line: str) -> None:
-    print(line, flush=True)
+                line += f"  FAILED: {error}\n    traceback: {job.failed.relative_to(root)}"
+                failures.append(line)
+            say(line)
+    if failures:
+        raise BookError("\n".join(["a chapter failed:", *failures]))
 
 
 def compile_book(root: Path, profile: str, solutions: bool, builder: str) -> Path:
     """Execute what has to be executed, lay out and compile the book; return the folder of pages."""
-    build = root / "_build"
-    _say(f"book: profile {profile}")
+    say(f"book: profile {profile}")
     execute(root, profile)
-    banner = pages.QUICK_BANNER if profile == "quick" else None
-    executed = build / "executed" / profile
-    pages.stage(root, executed, build / "stage", banner=banner, solutions=solutions)
-    start = time.monotonic()
-    html = pages.compile_pages(build / "stage", build, builder)
-    _say(f"  {'pages':<24} {time.monotonic() - start:6.1f} s")
-    return html
+    return pages.compile_pages(pages.stage(root, profile, solutions=solutions), builder)
 
 
 def build_book(root: Path, profile: str, solutions: bool = True) -> Path:
@@ -106,89 +86,56 @@ def build_book(root: Path, profile: str, solutions: bool = True) -> Path:
     outside = list(outside_loads(html))
     if outside:
         raise BookError("\n  ".join(["the pages would load from other hosts:", *outside]))
-    _say(f"book: {_shown(html / 'index.html')}")
+    say(f"book: {(html / 'index.html').relative_to(root)}")
     return html
 
 
 def print_book(root: Path, profile: str, solutions: bool = True) -> Path:
     """Build the whole book as one page, print that, and return the PDF."""
-    if browser.find_chromium() is None:
-        raise BookError(browser.NO_CHROMIUM)  # before the chapters run, not after
+    with browser.chromium():
+        pass  # an error comes before the chapters run, not after
     html = compile_book(root, profile, solutions, "singlehtml")
     target = root / "_build" / "gt2lite.pdf"
     with browser.chromium() as opened:
         browser.print_page(opened, html / "index.html", target)
-    _say(f"book: {_shown(target)}")
+    say(f"book: {target.relative_to(root)}")
     return target
 
 
 def make_slides(root: Path, profile: str) -> None:
     """Build the book and make slides of its chapters."""
     html = build_book(root, profile)
-    names = [chapter.name for chapter in chapters(root) if chapter.path.parent.name == "chapters"]
+    names = [c.name for c in source.chapters(root) if c.path.parent.name == "chapters"]
     made = slides.write_slides(html, root / "_build" / "slides", names)
-    _say(f"slides: {len(made)} files, such as {_shown(made[0])}; move with the arrow keys")
-
-
-def open_lab(root: Path, profile: str, words: Sequence[str] = ()) -> None:
-    """Copy the chapters for the reader, with the outputs that there are, and open JupyterLab there.
-
-    Nothing is run first: a chapter that `make book` has not run yet has no outputs.
-
-    Args:
-        root: the sources.
-        profile: of the runs that the copies show.
-        words: more for the command line of JupyterLab.
-    """
-    lab.check()
-    folder = root / "_build" / "lab"
-    for name in lab.copy_chapters(root, root / "_build" / "executed" / profile, folder):
-        _say(f"  {name:<24} is left as you changed it (delete it to have a fresh copy)")
-    _say(
-        f"lab: the copies are in {_shown(folder)}; the chapters themselves stay as they are.\n"
-        "     To run one with other parameters: change its cell of parameters and choose Run, Run\n"
-        "     All Cells; or leave this with Ctrl-C and run, for example,\n"
-        '     make chapter NAME=small_system PARAMS="seed=1 level=0.8"'
-    )
-    lab.start(folder, words)
+    say(f"slides: {len(made)} files, such as {made[0].relative_to(root)}; move with the arrow keys")
 
 
 def run_chapter(root: Path, name: str, given: Parameters) -> None:
     """Run one chapter with changed parameters and print where it is."""
-    chapter = find_chapter(root, name)
-    check_parameters(chapter, given, "--params")
+    chapter = source.find_chapter(root, name)
+    source.check_parameters(chapter, given, "--params")
     words = [f"{key}={value}" for key, value in given.items()]
     slug = re.sub(r"[^\w.=,-]+", "", "--".join([chapter.name, *words]), flags=re.ASCII)[:120]
     output = root / "_build" / "runs" / f"{slug}.ipynb"
-    failures = _run([Job(chapter, given, output, output)], root, "")
-    if failures:
-        raise BookError(failures[0].strip())
-    _say(f"book: {_shown(output)}")
+    _run([Job(chapter, given, output, output, "")], root)
+    say(f"book: {output.relative_to(root)}")
 
 
 def finish(name: str, work: Callable[[], object], kept: str = "stopped") -> int:
     """Do the work of a command and return its exit code, with one line if it did not end well.
 
-    Args:
-        name: of the command, which begins the line.
-        work: the command.
-        kept: what to print after Ctrl-C or SIGTERM.
+    The line begins with the name of the command; `kept` is printed after Ctrl-C or SIGTERM.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         work()
-    except (OSError, yaml.YAMLError, BookError) as error:
+    except EXPECTED as error:
         print(f"{name}: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print(f"{name}: {kept}", file=sys.stderr)
         return 128 + signal.SIGINT
     return 0
-
-
-def _shown(path: Path) -> Path:
-    here = Path.cwd()
-    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
@@ -199,7 +146,9 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
         "slides": lambda: make_slides(root, given.profile),
         "lab": lambda: open_lab(root, given.profile, given.words),
         "chapter": lambda: run_chapter(
-            root, "".join(given.words) or os.environ.get("NAME", ""), parse_parameters(given.params)
+            root,
+            "".join(given.words) or os.environ.get("NAME", ""),
+            source.parse_parameters(given.params),
         ),
     }
     parser = argparse.ArgumentParser(prog="book.py", description="Build the book.")

@@ -27,8 +27,7 @@ def main() -> None:
     exact = ExactCalibrator().fit(Planes(params, data.X_cal), data.y_cal)
     alpha = exact.alpha(0.9)
 
-    test = Planes(params, data.X_test[:ROWS])
-    restore = data.scaler.inverse_y
+    test, restore = Planes(params, data.X_test[:ROWS]), data.scaler.inverse_y
     bands = {
         "99%: trained once": tuple(map(restore, test(0.01))),
         f"90%: the plane $\\alpha = {alpha:.2f}$ of it": tuple(map(restore, test(alpha))),
@@ -44,7 +43,6 @@ def main() -> None:
     right.plot(alpha, 90, "o", color=plots.VERMILION)
     right.set(xlabel=r"plane $\alpha$", ylabel="coverage (%)", xlim=(0, 1.01), ylim=(0, 101))
     target = Path(__file__).resolve().parents[1] / "assets" / "headline.png"
-    target.parent.mkdir(exist_ok=True)
     figure.savefig(target, dpi=160, metadata={"Software": None})
 
 

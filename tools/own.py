@@ -22,11 +22,7 @@ CHAPTER = "own_data"
 
 
 def parameters(given: Mapping[str, str], root: Path) -> Parameters:
-    """Return the parameters of the chapter from environment variables.
-
-    Raises:
-        BookError: a variable is missing or invalid.
-    """
+    """Return the parameters of the chapter from environment variables; check those needed here."""
     for name in ("CSV", "TARGET"):
         if not given.get(name):
             raise BookError(f"{name} is missing; for example: make own CSV=houses.csv TARGET=price")
@@ -38,14 +34,9 @@ def parameters(given: Mapping[str, str], root: Path) -> Parameters:
         levels = [float(word) for word in words]
     except ValueError:
         raise BookError(f'LEVELS must be numbers such as "0.8 0.9", got {words}') from None
-    wanted = {
-        "csv": str(table),
-        "target": given["TARGET"],
-        "levels": levels,
-        "groups": given.get("GROUP"),
-        "time": given.get("TIME"),
-        "out": str(root / "_build" / "own" / table.stem),
-    }
+    out = root / "_build" / "own" / table.stem
+    wanted = {"csv": str(table), "target": given["TARGET"], "levels": levels, "out": str(out)}
+    wanted |= {"groups": given.get("GROUP"), "time": given.get("TIME")}
     return {name: value for name, value in wanted.items() if value}
 
 

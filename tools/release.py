@@ -28,16 +28,9 @@ SUMS = "SHA256SUMS"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the first date that a zip knows: the same book, the same bytes
 
 
-def check_results(root: Path) -> None:
-    """Compute a sample of the stored results again; raise a `BookError` if one has moved."""
-    done = subprocess.run([sys.executable, "-m", "study", "check"], cwd=root, check=False)
-    if done.returncode:
-        raise BookError("no release: stored results were not reproduced, see the lines above")
-
-
 def pack(folder: Path, target: Path) -> None:
     """Write all files of `folder` into the zip `target`, below a folder called like the zip."""
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(target, "w") as archive:
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
             name = f"{target.stem}/{path.relative_to(folder).as_posix()}"
             entry = zipfile.ZipInfo(name, _EPOCH)
@@ -49,7 +42,8 @@ def release(root: Path, solutions: bool) -> None:
     """Build everything into dist/ and list it."""
     from gt2lite import __version__
 
-    check_results(root)
+    if subprocess.run([sys.executable, "-m", "study", "check"], cwd=root, check=False).returncode:
+        raise BookError("no release: stored results were not reproduced, see the lines above")
     dist, name = root / "dist", f"gt2lite-{__version__}"
     try_out(root, dist)  # which empties the folder
     pages = book.build_book(root, "full", solutions)

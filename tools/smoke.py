@@ -1,4 +1,4 @@
-"""What must work where nothing but the package, NumPy and autograd is installed.
+"""Test of the installed package where nothing but NumPy and autograd is beside it.
 
 `tools/wheel.py` runs this file outside the checkout, in an environment of its own. It uses the
 package as somebody would who has just installed it, and ends at the first thing that fails.
@@ -6,7 +6,6 @@ package as somebody would who has just installed it, and ends at the first thing
 
 from __future__ import annotations
 
-import pydoc
 import subprocess
 import sys
 import tempfile
@@ -36,8 +35,6 @@ def check_install() -> None:
     check(home.is_relative_to(Path(sys.prefix).resolve()), "the package comes from the environment")
     check(not any(map(find_spec, ABSENT)), f"without {', '.join(ABSENT)}")
     check((home.parent / "py.typed").is_file(), "it has types")
-    told = pydoc.render_doc(GT2Regressor, renderer=pydoc.plaintext)
-    check("n_rules" in told and "predict_interval" in told, "help(GT2Regressor)")
     command = [sys.executable, "-I", "-m", "gt2lite"]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     check(gt2lite.__version__ in said, "python -m gt2lite")
@@ -50,10 +47,8 @@ def check_install() -> None:
 def check_intervals(folder: Path) -> None:
     """A system is trained, calibrated, asked, saved and read again."""
     data = load_dataset("pp")
-    check(len(data.y) == 9568, "the data came along")
-    (X, X_cal, X_new), (y, y_cal, y_new) = (
-        np.split(values[:2000], [300, 500]) for values in (data.X, data.y)
-    )
+    X, X_cal, X_new = np.split(data.X[:2000], [300, 500])
+    y, y_cal, y_new = np.split(data.y[:2000], [300, 500])
     reg = GT2Regressor(epochs=30, learning_rate=0.01, random_state=0).fit(X, y)
     reg.calibrate(X_cal, y_cal, "conformal")
     lower, upper = reg.predict_interval(X_new, coverage=0.9)

@@ -13,7 +13,7 @@ import sys
 import time
 
 import pytest
-from tinybook import add_commands, plain_environment, write_chapter
+from tinybook import add_commands, cell, notebook, plain_environment, write_chapter
 
 book = importlib.import_module("book")
 own = importlib.import_module("own")
@@ -24,15 +24,6 @@ HOSTILE = ["x'; touch P; echo '", "$(touch P)", "`touch P`", "$(shell touch P)",
 not_windows = pytest.mark.skipif(
     os.name == "nt" or shutil.which("make") is None, reason="needs make, a POSIX shell and signals"
 )
-
-
-def make(root, target, given):
-    """Run make with variables as words of its command line or, from a dict, in its environment."""
-    words, variables = (given, {}) if isinstance(given, list) else ([], given)
-    return subprocess.run(
-        ["make", target, *words], cwd=root, env={**plain_environment(), **variables},
-        capture_output=True, encoding="utf-8", timeout=300, check=False,
-    )  # fmt: skip
 
 
 @not_windows
@@ -46,12 +37,11 @@ def test_no_variable_of_make_runs_code(tiny, value):
         "open('got.json', 'w').write(json.dumps(got))\n"
     )
     variables = dict.fromkeys(["NAME", "PARAMS", "PROFILE", "ARGS"], value)
-    words = shlex.split(value)
-    for way in ([f"{name}={value}" for name in variables], variables):
-        done = make(tiny, "test", way)
-        assert done.returncode == 0, done.stderr
+    for words, more in (([f"{name}={value}" for name in variables], {}), ([], variables)):
+        environment = {**plain_environment(), **more}
+        subprocess.run(["make", "test", *words], cwd=tiny, env=environment, check=True)
         got = json.loads((tiny / "got.json").read_text())
-        assert got.pop("words")[-len(words) :] == words
+        assert got.pop("words")[-len(shlex.split(value)) :] == shlex.split(value)
         assert got == variables
     assert not (tiny / "P").exists()
 
@@ -65,45 +55,42 @@ VALUES = [
 
 
 @pytest.mark.slow
-def test_every_value_arrives_in_the_chapter_as_it_is(tiny):
-    names = [f"p{index}" for index in range(len(VALUES))]
-    lines = "\n".join(f"{name} = None" for name in names)
-    write_chapter(tiny, "one", f"print(ascii([{', '.join(names)}]))", parameters=lines)
-    given = [f"{name}={value!r}" for name, value in zip(names, VALUES, strict=True)]
-    given[VALUES.index(float("inf"))] = f"p{VALUES.index(float('inf'))}=1e999"
-    assert book.main(["chapter", "one", "--params", shlex.join(given)], root=tiny) == 0
+def test_every_value_arrives_in_the_chapter_as_it_is_and_a_tuple_as_a_list(tiny):
+    given = {f"p{index}": repr(value) for index, value in enumerate([*VALUES, (1, (2,))])}
+    given = {name: text.replace("inf", "1e999") for name, text in given.items()}
+    lines = "\n".join(f"{name} = None" for name in given)
+    write_chapter(tiny, "one", f"print(ascii([{', '.join(given)}]))", parameters=lines)
+    params = shlex.join(f"{name}={text}" for name, text in given.items())
+    assert book.main(["chapter", "one", "--params", params], root=tiny) == 0
     (output,) = (tiny / "_build" / "runs").glob("*.ipynb")
-    ((printed,),) = [
-        c["outputs"] for c in source.read_notebook(output)["cells"] if c["id"] == "work"
-    ]
-    assert "".join(printed["text"]).strip() == ascii(VALUES)
+    (printed,) = source.read_notebook(output)["cells"][-1]["outputs"]
+    assert printed["text"].strip() == ascii([*VALUES, [1, [2]]])
     assert not list(tiny.rglob("P"))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (["chapter"], "which chapter?"),
-        (["chapter", "three"], "there is no chapter 'three', only 'one', 'two'"),
-        (["build", "--profile", "fast"], "there is no profile 'fast', only 'full', 'quick'"),
-        (["chapter", "one", "--params", "seed='3"], "cannot be read"),
-        (["chapter", "one", "--params", "seed"], "name=value"),
-        (["chapter", "one", "--params", "se-ed=3"], "name=value"),
-        (["chapter", "one", "--params", "sead=3"], "no parameter 'sead', only 'seed', 'rate'"),
-        (["chapter", "one", "--params", "seed=1e-5"], "of type int (default 1), got 1e-05"),
-        (["chapter", "one", "--params", "seed=True"], "of type int (default 1), got True"),
-        (["chapter", "one", "--params", "rate=1/3"], "of type float (default 0.5), got '1/3'"),
-        (["chapter", "one", "--params", "steps=3"], "of type list (default [0.1]), got 3"),
-    ],
-)
-def test_a_slip_on_the_command_line_gets_one_line(tiny, capsys, monkeypatch, arguments, expected):
+SLIPS = {
+    "chapter": "which chapter?",
+    "chapter three": "there is no chapter 'three', only 'one', 'two'",
+    "build --profile fast": "there is no profile 'fast', only 'full', 'quick'",
+    'chapter one --params "seed=\'3"': "cannot be read",
+    "chapter one --params seed": "name=value",
+    "chapter one --params se-ed=3": "name=value",
+    "chapter one --params sead=3": "no parameter 'sead', only 'seed', 'rate'",
+    "chapter one --params seed=1e-5": "of type int (default 1), got 1e-05",
+    "chapter one --params seed=True": "of type int (default 1), got True",
+    "chapter one --params rate=1/3": "of type float (default 0.5), got '1/3'",
+    "chapter one --params steps=3": "of type list (default [0.1]), got 3",
+}
+
+
+@pytest.mark.parametrize("command", SLIPS)
+def test_a_slip_on_the_command_line_gets_one_line(tiny, capsys, monkeypatch, command):
     for name in ("NAME", "PARAMS", "PROFILE", "SOLUTIONS"):  # as make may have set them
         monkeypatch.delenv(name, raising=False)
-    lines = "seed = 1\nrate = 0.5\nsteps = [0.1]"
-    write_chapter(tiny, "one", "pass", parameters=lines)
-    assert book.main(arguments, root=tiny) == 1
+    write_chapter(tiny, "one", "pass", parameters="seed = 1\nrate = 0.5\nsteps = [0.1]")
+    assert book.main(shlex.split(command), root=tiny) == 1
     message = capsys.readouterr().err
-    assert expected in message
+    assert SLIPS[command] in message
     assert message.count("\n") == 1
 
 
@@ -114,16 +101,19 @@ def test_solutions_are_in_or_out(tiny, capsys, monkeypatch):
     assert "SOLUTIONS must be 1 (with) or 0 (without), got 'no'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "expected"),
-    [
-        ("profiles.yml", "full: {", "profiles.yml"),
-        ("profiles.yml", "full: {one: {rate: 1e-5}}", "of type float (default 0.5), got '1e-5'"),
-        ("profiles.yml", "full: {three: {}}", "names the chapter 'three'"),
-        ("one.ipynb", "{", "one.ipynb is not a notebook"),
-        ("one.ipynb", None, "_toc.yml names 'chapters/one'"),
-    ],
-)
+ONE = notebook(cell("code", "a", "a = 1", "parameters"), cell("code", "b", "b = 1", "parameters"))
+BAD_SOURCES = [
+    ("profiles.yml", "full: {", "profiles.yml"),
+    ("profiles.yml", "full: {one: {rate: 1e-5}}", "of type float (default 0.5), got '1e-5'"),
+    ("profiles.yml", "full: {three: {}}", "names the chapter 'three'"),
+    ("one.ipynb", "{", "one.ipynb is not a notebook"),
+    ("one.ipynb", None, "_toc.yml names 'chapters/one'"),
+    ("one.ipynb", json.dumps(notebook()), "it has 0"),
+    ("one.ipynb", json.dumps(ONE), "it has 2"),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "expected"), BAD_SOURCES)
 def test_a_bad_source_is_named(tiny, capsys, name, text, expected):
     path = tiny / "chapters" / name
     path.unlink()
@@ -139,19 +129,6 @@ def test_a_bad_source_is_named(tiny, capsys, name, text, expected):
 def test_a_parameters_cell_holds_literals_only(tiny, code):
     write_chapter(tiny, "one", "pass", parameters=code)
     with pytest.raises(source.BookError, match="name = literal"):
-        source.find_chapter(tiny, "one")
-
-
-@pytest.mark.parametrize("count", [0, 2])
-def test_there_is_one_parameters_cell(tiny, count):
-    path = tiny / "chapters" / "one.ipynb"
-    text = path.read_text().replace(
-        '"parameters"]', f'"{"other" if count == 0 else "parameters"}"]'
-    )
-    path.write_text(
-        text.replace('"metadata": {}', '"metadata": {"tags": ["parameters"]}', count // 2)
-    )
-    with pytest.raises(source.BookError, match=f"it has {count}"):
         source.find_chapter(tiny, "one")
 
 
@@ -182,7 +159,6 @@ while True:
     except KeyboardInterrupt:
         pass
 """
-BUILD = ("tools/book.py", "build")
 
 
 def start(root, command):
@@ -202,14 +178,6 @@ def start(root, command):
     return build, psutil.Process(build.pid).children(recursive=True)
 
 
-def have_ended(processes):
-    _, left = psutil.wait_procs(processes, timeout=20)
-    left = [p for p in left if p.is_running() and p.status() != psutil.STATUS_ZOMBIE]
-    for process in left:
-        process.kill()  # a test that fails leaves nothing running either
-    return not left
-
-
 @pytest.mark.slow
 @not_windows
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=["Ctrl-C", "KILL"])
@@ -217,14 +185,17 @@ def test_after_a_signal_no_process_is_left(tiny, number):
     add_commands(tiny)
     write_chapter(tiny, "one", SLEEPS)
     keyboard = number == signal.SIGINT
-    build, started = start(tiny, ["make", "book"] if keyboard else [sys.executable, *BUILD])
+    command = ["make", "book"] if keyboard else [sys.executable, "tools/book.py", "build"]
+    build, started = start(tiny, command)
     assert len(started) >= 3  # the runner, its kernel, and the worker of that
-    if keyboard:
-        os.killpg(build.pid, number)  # to the whole group, as a terminal sends it
-    else:
-        os.kill(build.pid, number)
+    # to the whole group, as a terminal sends it, or to the build alone
+    (os.killpg if keyboard else os.kill)(build.pid, number)
     _, said = build.communicate(timeout=60)
-    assert have_ended(started)
+    _, left = psutil.wait_procs(started, timeout=20)
+    left = [p for p in left if p.is_running() and p.status() != psutil.STATUS_ZOMBIE]
+    for process in left:
+        process.kill()  # a test that fails leaves nothing running either
+    assert not left
     assert build.returncode != 0
     assert "Traceback" not in said.decode()
     assert ("book: stopped; chapters that had finished are kept" in said.decode()) == keyboard

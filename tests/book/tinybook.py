@@ -21,6 +21,9 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 source = importlib.import_module("builder.source")
 
+PARAMETERS = "seed = 1  # a seed\nrate = 0.5  # a rate"
+TOC = "format: jb-book\nroot: index\nchapters:\n- file: chapters/one\n- file: chapters/two\n"
+
 
 def cell(kind, name, text, *tags):
     extra = {"outputs": [], "execution_count": None} if kind == "code" else {}
@@ -34,9 +37,6 @@ def notebook(*cells):
     return {"cells": [*cells], "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
 
 
-PARAMETERS = "seed = 1  # a seed\nrate = 0.5  # a rate"
-
-
 def write_chapter(root, name, code, prose="Prose.", parameters=PARAMETERS):
     content = notebook(
         cell("markdown", "title", f"# {name}\n\n{prose}"),
@@ -46,14 +46,12 @@ def write_chapter(root, name, code, prose="Prose.", parameters=PARAMETERS):
     (root / "chapters" / f"{name}.ipynb").write_text(json.dumps(content))
 
 
-def write_book(root, config="title: Tiny\n"):
+def write_book(root):
     """Write the sources of a book with the chapters one and two."""
     (root / "chapters").mkdir()
-    (root / "_config.yml").write_text(config)
+    (root / "_config.yml").write_text("title: Tiny\n")
     (root / "index.md").write_text("# Tiny\n")
-    (root / "_toc.yml").write_text(
-        "format: jb-book\nroot: index\nchapters:\n- file: chapters/one\n- file: chapters/two\n"
-    )
+    (root / "_toc.yml").write_text(TOC)
     (root / "chapters" / "profiles.yml").write_text("full: {}\nquick:\n  one: {seed: 7}\n")
     write_chapter(root, "one", "print('seed', seed)\nprint('rate', rate)")
     write_chapter(root, "two", "print('two')")

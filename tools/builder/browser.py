@@ -14,17 +14,8 @@ from typing import Any
 from builder.source import BookError
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-_FLAGS = [
-    "--no-sandbox",  # which needs rights that a container does not give
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-sync",
-    "--no-first-run",
-]
-NO_CHROMIUM = (
-    "this needs Chromium or Chrome, and there is none here. "
-    "Debian, Ubuntu: apt-get install chromium; macOS: brew install --cask chromium"
-)
+# A sandbox needs rights that a container does not give.
+_FLAGS = "--no-sandbox --disable-gpu --disable-background-networking --disable-sync --no-first-run"
 
 
 def find_chromium() -> str | None:
@@ -34,21 +25,18 @@ def find_chromium() -> str | None:
 
 @contextmanager
 def chromium() -> Iterator[Any]:
-    """Yield a browser without a window.
+    """Yield a browser without a window; raise a `BookError` if there is no Chromium."""
+    from playwright.sync_api import sync_playwright
 
-    Raises:
-        BookError: if there is no Chromium or no playwright.
-    """
     path = find_chromium()
     if path is None:
-        raise BookError(NO_CHROMIUM)
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError as error:
-        raise BookError("this needs playwright: pip install 'gt2lite[dev]'") from error
+        raise BookError(
+            "this needs Chromium or Chrome, and there is none here. "
+            "Debian, Ubuntu: apt-get install chromium; macOS: brew install --cask chromium"
+        )
     with (
         sync_playwright() as driver,
-        driver.chromium.launch(executable_path=path, args=_FLAGS) as browser,
+        driver.chromium.launch(executable_path=path, args=_FLAGS.split()) as browser,
     ):
         yield browser
 

@@ -7,14 +7,14 @@ differs from the second copy that is kept in a hidden folder.
 from __future__ import annotations
 
 import filecmp
-import os
 import shutil
+import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from builder.execute import run_to_end, write_notebook
+from builder.execute import write_notebook
 from builder.pages import merge, with_note
 from builder.source import BookError, chapters, read_notebook
 
@@ -23,43 +23,28 @@ stays as it is. To run it with other parameters, change the cell below that hold
 Run, Run All Cells. Or, in a terminal:* `{command}`"""
 
 
-def check() -> None:
-    """Raise a `BookError` unless JupyterLab is installed."""
+def open_lab(root: Path, profile: str, words: Sequence[str] = ()) -> None:
+    """Copy the chapters for the reader, with the outputs that there are, and open JupyterLab there.
+
+    Nothing is run first: a chapter that `make book` has not run yet has no outputs. `words` are for
+    the command line of JupyterLab.
+    """
     if find_spec("jupyterlab") is None:
         raise BookError("this needs JupyterLab: make lab brings it, or pip install 'gt2lite[lab]'")
-
-
-def copy_chapters(root: Path, executed: Path, folder: Path) -> Iterator[str]:
-    """Copy the chapters into `folder`, and yield the names of those that a reader has changed.
-
-    Args:
-        root: the sources.
-        executed: the folder of the executed notebooks; a chapter that is not there has no outputs.
-        folder: for the copies.
-    """
+    folder = root / "_build" / "lab"
     for chapter in chapters(root):
-        name = chapter.path.name
-        target, second = folder / name, folder / ".as_copied" / name
+        target, second = (path / chapter.path.name for path in (folder, folder / ".as_copied"))
         if target.exists() and not (second.exists() and filecmp.cmp(target, second, shallow=False)):
-            yield chapter.name
+            print(f"  {chapter.name:<24} is left as you changed it (delete it for a fresh copy)")
             continue
-        notebook, done = chapter.notebook, executed / chapter.path.relative_to(root)
-        if done.is_file():
-            notebook = merge(notebook, read_notebook(done))
-        notebook = with_note(notebook, _NOTE.format(command=chapter.command))
-        write_notebook(second, notebook)
+        notebook = chapter.notebook
+        executed = root / "_build" / "executed" / profile / f"{chapter.document}.ipynb"
+        if executed.is_file():
+            notebook = merge(notebook, read_notebook(executed))
+        write_notebook(second, with_note(notebook, _NOTE.format(command=chapter.command)))
         shutil.copy(second, target)
-
-
-def start(folder: Path, words: Sequence[str]) -> None:
-    """Open JupyterLab in `folder` and stay until it ends.
-
-    Raises:
-        BookError: if it ends with an error.
-    """
+    print(f"lab: the copies are in {folder}; Ctrl-C ends JupyterLab", flush=True)
     command = [sys.executable, "-m", "jupyterlab", "--ServerApp.root_dir", str(folder), *words]
-    code = run_to_end(command)
+    code = subprocess.run(command, stdin=subprocess.DEVNULL, check=False).returncode
     if code:
-        root = hasattr(os, "geteuid") and os.geteuid() == 0 and "--allow-root" not in words
-        hint = "; as root it requires: make lab ARGS=--allow-root" if root else ""
-        raise BookError(f"JupyterLab ended with code {code}{hint}")
+        raise BookError(f"JupyterLab ended with code {code}; ARGS=... passes options to it")

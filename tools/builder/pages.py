@@ -7,6 +7,7 @@ prose needs no run.
 
 from __future__ import annotations
 
+import ast
 import copy
 import itertools
 import os
@@ -19,17 +20,44 @@ from typing import Any
 
 import yaml
 
-from builder.execute import read_stamp, run_to_end, write_notebook
+from builder.execute import STAMP, write_notebook
 from builder.source import BookError, Chapter, Notebook, chapters, read_notebook, tags_of
 
-RUN_TIMES = "run_times.txt"  # included by two pages; not a page of its own
 TOOLS = Path(__file__).resolve().parents[1]
 QUICK_BANNER = (
     "Quick profile: small runs that check the book. "
     "The numbers on these pages are not the reproduction."
 )
 
-# ------------------------------------------------------------------------------ staging
+
+def stage(root: Path, profile: str, *, solutions: bool = True) -> Path:
+    """Lay out the book of a profile, with or without solutions; return the folder."""
+    address, target = github_address(root), root / "_build" / "stage"
+    shutil.rmtree(target, ignore_errors=True)
+    ignored = shutil.ignore_patterns("*.ipynb", "profiles.yml", ".*", "__pycache__")
+    for folder in ("chapters", "assets"):
+        if (root / folder).is_dir():
+            shutil.copytree(root / folder, target / folder, ignore=ignored)
+    for path in itertools.chain(*map(root.glob, ("_toc.yml", "index.md", "*.bib"))):
+        shutil.copy(path, target)
+    times = ["| chapter | seconds |", "|---|---:|"]
+    for chapter in chapters(root):
+        ran = root / "_build" / "executed" / profile / f"{chapter.document}.ipynb"
+        executed = read_notebook(ran)
+        done = with_note(merge(chapter.notebook, executed), how_to_run(chapter, address))
+        write_notebook(target / f"{chapter.document}.ipynb", move_solutions(done, solutions))
+        seconds = executed["metadata"][STAMP]["seconds"]
+        times.append(f"| {{doc}}`/{chapter.document}` | {seconds:.0f} |")
+    # Two texts that pages include.
+    (target / "chapters" / "run_times.txt").write_text("\n".join(times) + "\n", encoding="utf-8")
+    (target / "chapters" / "modules.txt").write_text(study_modules(root), encoding="utf-8")
+    config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
+    configure(config, address)
+    if profile == "quick":
+        config.setdefault("html", {})["announcement"] = QUICK_BANNER
+    text = yaml.safe_dump(config, allow_unicode=True, sort_keys=False)
+    (target / "_config.yml").write_text(text, encoding="utf-8")
+    return target
 
 
 def merge(source: Notebook, executed: Notebook) -> Notebook:
@@ -45,114 +73,49 @@ def merge(source: Notebook, executed: Notebook) -> Notebook:
     for cell in copy.deepcopy(source["cells"]):
         cells.append(cell)
         if cell["cell_type"] == "code":
-            done = next(outputs)
+            done = next(outputs, cell)  # in a lab the code may be newer
             cell["outputs"], cell["execution_count"] = done["outputs"], done["execution_count"]
         if "parameters" in tags_of(cell):
             cell["metadata"]["tags"] = sorted({*tags_of(cell), "hide-input"})
             prompts = {"show": "Show the parameters", "hide": "Hide the parameters"}
             cell["metadata"]["mystnb"] = {f"code_prompt_{k}": v for k, v in prompts.items()}
             cells += injected
-    return {**source, "metadata": executed["metadata"], "cells": cells}
-
-
-def stage(
-    root: Path, executed: Path, target: Path, *, banner: str | None = None, solutions: bool = True
-) -> None:
-    """Lay out the book in `target`, ready to be compiled.
-
-    Args:
-        root: the sources.
-        executed: the folder of the executed notebooks.
-        target: the stage; its former content is replaced.
-        banner: a line to show on every page, if any.
-        solutions: whether the pages hold the solutions of exercises.
-    """
-    address = github_address(root)
-    shutil.rmtree(target, ignore_errors=True)
-    ignored = shutil.ignore_patterns("*.ipynb", "profiles.yml", ".*", "__pycache__")
-    for folder in ("chapters", "assets"):
-        if (root / folder).is_dir():
-            shutil.copytree(root / folder, target / folder, ignore=ignored)
-    for path in itertools.chain(*map(root.glob, ("_toc.yml", "index.md", "*.bib"))):
-        shutil.copy(path, target)
-    times = ["| chapter | seconds |", "|---|---:|"]
-    for chapter in chapters(root):
-        ran = executed / chapter.path.relative_to(root)
-        done = with_note(merge(chapter.notebook, read_notebook(ran)), how_to_run(chapter, address))
-        write_notebook(target / chapter.path.relative_to(root), move_solutions(done, solutions))
-        seconds = read_stamp(ran).get("seconds", float("nan"))
-        times.append(f"| {{doc}}`/{chapter.document}` | {seconds:.0f} |")
-    (target / "chapters" / RUN_TIMES).write_text("\n".join(times) + "\n", encoding="utf-8")
-    config = yaml.safe_load((root / "_config.yml").read_text(encoding="utf-8"))
-    configure(config, address)
-    if banner:
-        config.setdefault("html", {})["announcement"] = banner
-    text = yaml.safe_dump(config, allow_unicode=True, sort_keys=False)
-    (target / "_config.yml").write_text(text, encoding="utf-8")
+    metadata = {key: value for key, value in executed["metadata"].items() if key != STAMP}
+    return {**source, "metadata": metadata, "cells": cells}
 
 
 def with_note(notebook: Notebook, note: str) -> Notebook:
     """Return `notebook` with a cell of prose after its first cell, which holds the title."""
-    cell = {"cell_type": "markdown", "id": "how-to-run", "metadata": {}, "source": note}
     first, *rest = notebook["cells"]
-    return {**notebook, "cells": [first, cell, *rest]}
-
-
-# ---------------------------------------------------------------------------- solutions
-
-_SOLUTION = re.compile(
-    r"^(`{3,}|:{3,})\{(solution|solution-start|solution-end)\}.*?^\1\s*$", re.MULTILINE | re.DOTALL
-)
+    return {**notebook, "cells": [first, _prose("how-to-run", note), *rest]}
 
 
 def move_solutions(notebook: Notebook, keep: bool = True) -> Notebook:
-    """Return `notebook` with its solutions in a last section, or without them.
-
-    Authors write a solution where they like, mostly right after its exercise: a fence
-    ``{solution}`` in a cell of prose, or everything between ``{solution-start}`` and
-    ``{solution-end}``, code cells included.
-
-    Args:
-        notebook: a chapter.
-        keep: whether the solutions are shown at all; ``SOLUTIONS=0`` leaves them out.
-
-    Raises:
-        BookError: if a solution has no end.
-    """
-    questions: list[dict[str, Any]] = []
-    solutions: list[dict[str, Any]] = []
-    between = False  # whether a solution-start is open
-    for cell in notebook["cells"]:
-        if cell["cell_type"] != "markdown":
-            (solutions if between else questions).append(cell)
-            continue
-        kept: list[str] = []
-        moved: list[str] = []
-        position = 0
-        for found in _SOLUTION.finditer(cell["source"]):
-            (moved if between else kept).append(cell["source"][position : found.start()])
-            moved.append(found.group())
-            between = {"solution-start": True, "solution-end": False}.get(found[2], between)
-            position = found.end()
-        (moved if between else kept).append(cell["source"][position:])
-        rest, solution = ("\n\n".join(filter(None, (t.strip() for t in x))) for x in (kept, moved))
-        if rest:
-            questions.append({**cell, "source": rest})
-        if solution:
-            name = f"{cell['id']}-solution"[-64:] if rest else cell["id"]
-            solutions.append({**cell, "id": name, "source": solution})
-    if between:
-        raise BookError("a solution that starts in this chapter does not end")
+    """Return `notebook` with its cells tagged `solution` in a last section, or without them."""
+    solutions = [cell for cell in notebook["cells"] if "solution" in tags_of(cell)]
+    questions = [cell for cell in notebook["cells"] if "solution" not in tags_of(cell)]
     if not (solutions and keep):
         return {**notebook, "cells": questions}
-    heading = {"cell_type": "markdown", "id": "solutions", "metadata": {}, "source": "## Solutions"}
     last = len(questions)
-    while last and "remove-cell" in tags_of(questions[last - 1]):
+    while "remove-cell" in tags_of(questions[last - 1]):
         last -= 1  # a hidden last cell may use what a solution computes
-    return {**notebook, "cells": [*questions[:last], heading, *solutions, *questions[last:]]}
+    solutions = [_prose("solutions", "## Solutions"), *solutions]
+    return {**notebook, "cells": [*questions[:last], *solutions, *questions[last:]]}
 
 
-# ------------------------------------------------------------------- address and buttons
+def _prose(name: str, text: str) -> dict[str, Any]:
+    return {"cell_type": "markdown", "id": name, "metadata": {}, "source": text}
+
+
+def study_modules(root: Path) -> str:
+    """Return a Markdown list of the public modules in ``study/`` by their first lines."""
+    items = []
+    for path in sorted((root / "study").rglob("[!_]*.py")):
+        doc = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        name = ".".join(path.relative_to(root).with_suffix("").parts)
+        items.append(f"**{name}**\n: {doc.partition(chr(10))[0]}\n")
+    return "\n".join(items)
+
 
 _GITHUB = re.compile(
     r"(?:https://(?:[^@/]*@)?|(?:ssh://)?git@)github\.com[:/]([\w.-]+/[\w.-]+?)(?:\.git)?/?"
@@ -164,9 +127,6 @@ def github_address(root: Path) -> str | None:
 
     No source names an address, since a page that did would have its readers run whatever is there.
     The variable ``GT2LITE_REPOSITORY`` comes before the remote `origin`.
-
-    Raises:
-        BookError: if ``GT2LITE_REPOSITORY`` is not an address on GitHub.
     """
     given = remote = os.environ.get("GT2LITE_REPOSITORY", "")
     if not given and (root / ".git").exists():  # not that of a checkout around this copy
@@ -193,10 +153,14 @@ def configure(config: dict[str, Any], address: str | None) -> None:
         config.setdefault("html", {}).update(use_repository_button=True, use_issues_button=True)
 
 
-def how_to_run(chapter: Chapter, address: str | None) -> str:
-    """Return the Markdown box that says how to run `chapter`."""
-    place = f"a clone of <{address}>" if address else "the folder of the project"
-    colab = """
+_HOW_TO_RUN = """::::{{dropdown}} Run this chapter
+In {place}, with your own parameters:
+
+```sh
+{command}
+```
+{colab}::::"""
+_COLAB = """
 Or press the rocket at the top of this page. Binder installs what the chapter needs; in Colab run
 this first:
 
@@ -206,26 +170,23 @@ this first:
 %cd {folder}
 ```
 """
-    return f"""::::{{dropdown}} Run this chapter
-In {place}, with your own parameters:
-
-```sh
-{chapter.command}
-```
-{colab.format(address=address, folder=address.rpartition("/")[2]) if address else ""}::::"""
 
 
-# ------------------------------------------------------------------------------ compile
+def how_to_run(chapter: Chapter, address: str | None) -> str:
+    """Return the Markdown box that says how to run `chapter`."""
+    place, colab = "the folder of the project", ""
+    if address:
+        place = f"a clone of <{address}>"
+        colab = _COLAB.format(address=address, folder=address.rpartition("/")[2])
+    return _HOW_TO_RUN.format(place=place, command=chapter.command, colab=colab)
 
 
-def compile_pages(stage_folder: Path, build: Path, builder: str = "html") -> Path:
-    """Compile the stage with warnings as errors into the folder that is returned.
+def compile_pages(stage_folder: Path, builder: str = "html") -> Path:
+    """Compile the stage with warnings as errors; return the folder of pages, beside the stage.
 
-    Args:
-        stage_folder: the book as `stage` laid it out.
-        build: the parent of the result, such as ``build/html``.
-        builder: "html", or "singlehtml" for one long page.
+    The `builder` is "html", or "singlehtml" for one long page.
     """
+    build = stage_folder.parent
     html, log = build / builder, build / f"{builder}.log"
     shutil.rmtree(html, ignore_errors=True)
     # There is no `python -m jupyter_book`, and its script need not be on the PATH.
@@ -237,8 +198,8 @@ def compile_pages(stage_folder: Path, build: Path, builder: str = "html") -> Pat
     paths = [str(TOOLS), str(TOOLS.parent), os.environ.get("PYTHONPATH")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     with log.open("wb") as sink:
-        code = run_to_end(command, stdout=sink, stderr=subprocess.STDOUT, env=environment)
-    if code:
+        done = subprocess.run(command, stdout=sink, stderr=sink, env=environment, check=False)
+    if done.returncode:
         text = log.read_text(encoding="utf-8", errors="replace")
         lines = re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines()  # coloured even in a file
         complaints = [line for line in lines if re.search(r"WARNING|ERROR|Error", line)]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import shlex
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,19 +27,12 @@ class BookError(Exception):
 
 @dataclass(frozen=True)
 class Chapter:
-    """A notebook of the book, as its author wrote it.
-
-    Args:
-        path: the source.
-        document: its name in the table of contents, such as ``chapters/type2_sets``.
-        notebook: its content.
-        defaults: names and values of its parameters cell.
-    """
+    """A notebook of the book, as its author wrote it."""
 
     path: Path
-    document: str
+    document: str  # its name in the table of contents, such as chapters/type2_sets
     notebook: Notebook
-    defaults: Parameters
+    defaults: Parameters  # names and values of its parameters cell
 
     @property
     def name(self) -> str:
@@ -75,23 +67,22 @@ def read_notebook(path: Path) -> Notebook:
 
 def documents(root: Path) -> list[Path]:
     """Return the files of the table of contents, in reading order."""
-    return [_find(root, name) for name in parse_toc_yaml(root / "_toc.yml")]
-
-
-def _find(root: Path, name: str) -> Path:
-    for suffix in (".md", ".ipynb"):
-        if (root / f"{name}{suffix}").is_file():
-            return root / f"{name}{suffix}"
-    raise BookError(f"_toc.yml names {name!r}, but there is no {name}.md and no {name}.ipynb")
+    found = []
+    for name in parse_toc_yaml(root / "_toc.yml"):
+        both = [root / f"{name}.md", root / f"{name}.ipynb"]
+        present = [path for path in both if path.is_file()]
+        if not present:
+            raise BookError(f"_toc.yml names {name!r}: there is no {name}.md and no {name}.ipynb")
+        found.append(present[0])
+    return found
 
 
 def chapters(root: Path) -> list[Chapter]:
     """Return the notebooks of the book, in reading order."""
-    return [read_chapter(root, path) for path in documents(root) if path.suffix == ".ipynb"]
+    return [_read_chapter(root, path) for path in documents(root) if path.suffix == ".ipynb"]
 
 
-def read_chapter(root: Path, path: Path) -> Chapter:
-    """Return the notebook at `path` with the defaults of its parameters."""
+def _read_chapter(root: Path, path: Path) -> Chapter:
     notebook = read_notebook(path)
     cells = [cell for cell in notebook["cells"] if "parameters" in tags_of(cell)]
     if len(cells) != 1:
@@ -107,14 +98,12 @@ def _literals(path: Path, code: str) -> Parameters:
     here would still be computed from the old ones. Hence literals only.
     """
     found: Parameters = {}
-    for line in ast.parse(code).body:
+    lines: list[Any] = ast.parse(code).body
+    for line in lines:
         try:
-            match line:
-                case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                    found[name] = ast.literal_eval(value)
-                case _:
-                    raise ValueError
-        except ValueError:
+            [target] = line.targets
+            found[target.id] = ast.literal_eval(line.value)
+        except (AttributeError, ValueError):  # no assignment to one name, or no literal
             raise BookError(
                 f"{path}: the parameters cell may hold lines `name = literal` only, "
                 f"not `{ast.unparse(line)}`"
@@ -122,28 +111,30 @@ def _literals(path: Path, code: str) -> Parameters:
     return found
 
 
-def profiles(root: Path) -> dict[str, dict[str, Parameters]]:
-    """Return what each profile changes: profile -> chapter -> parameters."""
-    with (root / "chapters" / "profiles.yml").open(encoding="utf-8") as file:
-        known: dict[str, dict[str, Parameters]] = yaml.safe_load(file)
-    return known
+def find_chapter(root: Path, name: str) -> Chapter:
+    """Return the chapter called `name`, with or without folder and ending."""
+    found = {chapter.name: chapter for chapter in chapters(root)}
+    if not name:
+        raise BookError(f"which chapter? For example: make chapter NAME={next(iter(found), '...')}")
+    if Path(name).stem not in found:
+        raise BookError(f"there is no chapter {name!r}, only {_listed(found)}")
+    return found[Path(name).stem]
 
 
 def profile_parameters(root: Path, found: list[Chapter], profile: str) -> dict[str, Parameters]:
-    """Return the parameters that `profile` gives to each chapter, checked."""
-    known = profiles(root)
+    """Return the parameters that `profile` changes, checked: chapter -> parameters."""
+    with (root / "chapters" / "profiles.yml").open(encoding="utf-8") as file:
+        known: dict[str, dict[str, Parameters]] = yaml.safe_load(file)
     if profile not in known:
         raise BookError(f"there is no profile {profile!r}, only {_listed(known)}")
     names = {chapter.name: chapter for chapter in found}
-    for name in known[profile]:
+    for name, values in known[profile].items():
         if name not in names:
             raise BookError(
                 f"profile {profile!r} names the chapter {name!r}; the book has {_listed(names)}"
             )
-    given = {name: known[profile].get(name, {}) for name in names}
-    for name, values in given.items():
         check_parameters(names[name], values, f"profile {profile!r}")
-    return given
+    return known[profile]
 
 
 def check_parameters(chapter: Chapter, given: Parameters, where: str) -> None:
@@ -165,7 +156,7 @@ def check_parameters(chapter: Chapter, given: Parameters, where: str) -> None:
 
 
 def parse_parameters(text: str) -> Parameters:
-    """Return the parameters in a line such as ``seed=3 epochs=5 alphas=[0.01,0.5]``.
+    """Return the parameters in a line of literals and of words, which need no quotes.
 
     >>> parse_parameters("seed=3 alphas=[0.01,0.5] name=ww")
     {'seed': 3, 'alphas': [0.01, 0.5], 'name': 'ww'}
@@ -179,28 +170,11 @@ def parse_parameters(text: str) -> Parameters:
         name, equals, value = item.partition("=")
         if not equals or not name.isidentifier():
             raise BookError(f"a parameter must be written name=value, got {item!r}")
-        given[name] = _value(value)
+        try:
+            given[name] = ast.literal_eval(value)
+        except (SyntaxError, ValueError, TypeError):
+            given[name] = value
     return given
-
-
-def _value(text: str) -> Any:
-    """Return the literal that `text` is; else it is a word, which needs no quotes."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the parser warns of words such as 1if
-            return ast.literal_eval(text)
-    except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
-        return text
-
-
-def find_chapter(root: Path, name: str) -> Chapter:
-    """Return the chapter called `name`, with or without folder and ending."""
-    found = {chapter.name: chapter for chapter in chapters(root)}
-    if not name:
-        raise BookError(f"which chapter? For example: make chapter NAME={next(iter(found), '...')}")
-    if Path(name).stem not in found:
-        raise BookError(f"there is no chapter {name!r}, only {_listed(found)}")
-    return found[Path(name).stem]
 
 
 def _listed(names: Iterable[str]) -> str:

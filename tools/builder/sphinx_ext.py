@@ -2,23 +2,17 @@
 
 The pages load nothing from other hosts, and the repository carries no copy of a third-party
 library: MathJax, one file that needs no fonts, is taken from the installed package at build time.
-The reference is made by autodoc and Napoleon; short names in docstrings become links, generated
-members are left out, and ``module-list`` lists the modules of a package by their first lines.
+The reference is made by autodoc and Napoleon; short names in docstrings become links, and generated
+members are left out.
 """
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import pkgutil
 import re
 from importlib.metadata import files
 from pathlib import Path
 from typing import Any
 
-from docutils import nodes
-from docutils.parsers.rst import Directive
-from docutils.statemachine import StringList
 from sphinx.util.nodes import make_refnode
 
 # A page that is opened as a file may not read others: search then lists them without excerpts.
@@ -66,29 +60,6 @@ _NAMED = {"function", "class", "exception", "data", "module"}  # what a short na
 _GENERATED = "Alias for field number"  # all that a NamedTuple says of its fields
 
 
-def public_modules(package: str) -> list[str]:
-    """Return the names of the public modules in `package`, sorted."""
-    found = importlib.import_module(package)
-    names = (module.name for module in pkgutil.walk_packages(found.__path__, f"{package}."))
-    return sorted(name for name in names if "._" not in name)
-
-
-class ModuleList(Directive):
-    """``module-list``: the public modules of a package, each with its first line."""
-
-    required_arguments = 1
-
-    def run(self) -> list[nodes.Node]:
-        """Return a module and a paragraph for each."""
-        lines = []
-        for name in public_modules(self.arguments[0]):
-            first = (inspect.getdoc(importlib.import_module(name)) or "").partition("\n")[0]
-            lines += [f"**{name}**", f"   {first}", ""]
-        inside = nodes.Element()
-        self.state.nested_parse(StringList(lines, self.arguments[0]), 0, inside)
-        return inside.children
-
-
 def skip_generated(
     app: Any, what: str, name: str, member: Any, skip: bool, options: Any
 ) -> bool | None:
@@ -100,29 +71,22 @@ def skip_generated(
 
 def find_by_short_name(app: Any, env: Any, node: Any, inside: Any) -> Any:
     """Return a link for a name that is given without its module, if only one thing has it."""
-    if node.get("refdomain") != "py":
-        return None
     wanted = node["reftarget"]
-    ends = [f".{wanted}"]
+    ends = [wanted]
     if wanted.startswith("gt2lite."):
-        ends.append("." + wanted.rpartition(".")[2])  # a name imported into a package
-    for end in ends:
-        found = [
-            (name, entry)
-            for name, entry in env.get_domain("py").objects.items()
-            if name.endswith(end) and entry.objtype in _NAMED
-        ]
+        ends.append(wanted.rpartition(".")[2])  # a name imported into a package
+    for end in ends if node.get("refdomain") == "py" else []:
+        known = env.get_domain("py").objects.items()
+        found = [(n, e) for n, e in known if n.endswith(f".{end}") and e.objtype in _NAMED]
         if len(found) == 1:
-            name, entry = found[0]
-            return make_refnode(
-                app.builder, node["refdoc"], entry.docname, entry.node_id, inside, name
-            )
+            [(name, entry)] = found
+            place = (node["refdoc"], entry.docname, entry.node_id)
+            return make_refnode(app.builder, *place, inside, name)
     return None
 
 
 def setup(app: Any) -> dict[str, Any]:
     """Register with Sphinx."""
-    app.add_directive("module-list", ModuleList)
     app.connect("config-inited", add_static_files)
     app.connect("builder-inited", share_handlers)
     app.connect("html-page-context", mend)
