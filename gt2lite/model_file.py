@@ -57,7 +57,6 @@ from gt2lite._validation import (
     Array,
     Names,
     between,
-    finite,
     matrix,
     numbers,
     one_of,
@@ -457,7 +456,7 @@ def _unpack_system(content: Any, M: int) -> System:
     recipe = Recipe(**_tuples(recipe))
     shapes = param_shapes(recipe.n_rules, M, recipe.smf)
     values = zip(shapes, pick(params, *shapes), strict=True)
-    found = {name: finite(name, numbers(name, value)) for name, value in values}
+    found = {name: numbers(name, value) for name, value in values}
     if any(value.shape != shapes[name] for name, value in found.items()):
         raise ValueError("params do not have the shapes of the recipe")
     if not (np.abs(found["raw_sigma"]) > np.finfo(float).tiny).all():
@@ -472,7 +471,7 @@ def _unpack_system(content: Any, M: int) -> System:
 
 def _unpack_calibrator(content: Any, rows: Array | None, fitted: Fitted) -> Calibration:
     state, arrays = pick(content, "state", "arrays")
-    arrays = {name: finite(name, numbers(name, v)) for name, v in arrays.items()}
+    arrays = {name: numbers(name, v) for name, v in arrays.items()}
     interval = None if rows is None else fitted.family(fitted.planes(rows))
     calibrator = restore(state, arrays, interval)
     if (calibrator.method in RANKED) != (rows is None):
