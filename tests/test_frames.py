@@ -96,19 +96,8 @@ def test_a_report_of_several_levels_is_a_dict_or_a_frame(reg):
     assert len(reg.calibration_report(0.9, as_frame=True)) == 1
 
 
-def with_intervals(part, reg):
-    """Return rows with a prediction and an interval, as the page on large data does."""
-    return part.assign(prediction=reg.predict(part), **reg.predict_interval(part, as_frame=True))
-
-
-@pytest.mark.parametrize("library", ["pandas", "dask.dataframe"])
-def test_chunks_and_partitions_give_what_all_rows_give(frame, reg, library):
-    whole = with_intervals(frame, reg)
-    if library == "pandas":
-        parts = [with_intervals(frame[start : start + 137], reg) for start in range(0, 400, 137)]
-        found = pd.concat(parts)
-    else:
-        pytest.importorskip("pyarrow")  # data frames of Dask need it
-        table = pytest.importorskip(library).from_pandas(frame, npartitions=4, sort=False)
-        found = table.map_partitions(with_intervals, reg, meta=whole.head(0)).compute()
+def test_chunks_give_what_all_rows_give(frame, reg):
+    parts = [frame[start : start + 137] for start in range(0, 400, 137)]
+    found = pd.concat([reg.predict_interval(part, as_frame=True) for part in parts])
+    whole = reg.predict_interval(frame, as_frame=True)
     pd.testing.assert_frame_equal(found, whole, rtol=0, atol=1e-9)

@@ -15,11 +15,8 @@ import numpy as np
 import pytest
 from learners import Recorder, a_table, assert_same
 
-import gt2lite.system
-import gt2lite.training
 from gt2lite import _threads
 from gt2lite._threads import one_blas_thread
-from gt2lite.system import Planes
 from gt2lite.training import InterruptedTrainingWarning, Recipe, train
 
 THREADS = """
@@ -29,7 +26,8 @@ from gt2lite import GT2Regressor
 rng = np.random.default_rng(0)
 X = rng.normal(size=(1000, 6))
 y = X[:, 0] * X[:, 1] + rng.normal(size=1000)
-reg = GT2Regressor(n_rules=50, epochs=2, batch_size=256, learning_rate=0.02).fit(X, y)
+settings = {"n_rules": 50, "epochs": 2, "batch_size": 256, "learning_rate": 0.02}
+reg = GT2Regressor(**settings, start="joint").fit(X, y)
 reg.calibrate(X, y + 1, method="conformal")
 found = [reg.predict(X), *reg.predict_interval(X, coverage=0.9)]
 print(hashlib.sha256(np.array(found).tobytes()).hexdigest())
@@ -60,28 +58,6 @@ def test_the_limit_holds_until_the_last_context_ends_also_by_the_collector(two_t
     with _threads._lock:
         del left  # as Ctrl-C may leave it; its end must not wait for the lock
         gc.collect()
-    assert blas_threads() == {2}
-
-
-def test_planes_and_start_values_are_computed_by_one_thread(two_threads, monkeypatch):
-    seen = {}
-
-    def watch(module, name):
-        original = getattr(module, name)
-
-        def watched(*args, **kwargs):
-            seen[name] = blas_threads()
-            return original(*args, **kwargs)
-
-        monkeypatch.setattr(module, name, watched)
-
-    watch(gt2lite.training, "_batches")
-    watch(gt2lite.system, "reduce_planes")
-    watch(np, "argmin")
-    X, y = a_table()
-    params = train(X, y, Recipe(n_rules=2, epochs=1, start="joint"), progress=False).params
-    Planes(params, X)(0.5)
-    assert seen == {"argmin": {1}, "_batches": {1}, "reduce_planes": {1}}
     assert blas_threads() == {2}
 
 

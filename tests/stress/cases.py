@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -177,26 +176,3 @@ def check_scale(answer: Answer, y: Any) -> None:
         for array in answer.arrays:
             assert (array / 2 >= low - 1e3 * span).all()
             assert (array / 2 <= high + 1e3 * span).all()
-
-
-# ----------------------------------------------------------------------- bad settings
-
-
-TINY = Fraction(1, 10**400)  # above 0, though the nearest float is 0
-NOT_NUMBERS = [None, "x", b"1", float("nan"), float("inf"), True, -1, 1j, [0.5], {}, object()]
-BAD_SETTINGS: dict[str, list[Any]] = {
-    "n_rules": [0, 0.5, 2.0, 10**4 + 1, 10**400, *NOT_NUMBERS],
-    "epochs": [0, 1.5, 10**6 + 1, *NOT_NUMBERS[1:]],
-    "batch_size": [0, 2.5, 10**400, *NOT_NUMBERS],
-    "learning_rate": [0, 1e3, TINY, Fraction(10**400), *NOT_NUMBERS],
-    "coverage": [0, 1, 90, 1 - 2.0**-53, TINY, 1 - TINY, *NOT_NUMBERS],
-    "alphas": [0.5, "0.01", (), (0.5, 1.0), (0.01, 1.5), (0.0, 0.01), {0.01}],
-    "sigma_scale": [0, 1e-6, 1e6, TINY, *NOT_NUMBERS],
-    "weight_decay": [1e5, 10**400, *NOT_NUMBERS],
-    "averaging": [1, 2, 1 - TINY, *NOT_NUMBERS],
-    "objective": ["Dual", "", None, 3],
-    "start": ["random", None],
-    "random_state": [1.5, 2**64 + 1, "x", [1]],
-    "n_systems": [0, 1.5, *NOT_NUMBERS],
-}
-bad_settings = st.sampled_from([(n, v) for n, values in BAD_SETTINGS.items() for v in values])

@@ -11,7 +11,6 @@ import pytest
 from cases import (
     SETTINGS,
     ask,
-    bad_settings,
     check,
     check_coverage,
     check_scale,
@@ -138,11 +137,3 @@ def test_another_type_or_layout_gives_the_same_bits_and_is_not_changed(seed, set
     for ours, theirs in zip(found.arrays, wanted.arrays, strict=True):
         np.testing.assert_array_equal(ours, theirs)
     assert repr(before) == repr((other_X, other_y))
-
-
-@given(seeds, bad_settings)
-def test_a_setting_out_of_bounds_is_named(seed, bad):
-    name, value = bad
-    X, y = draw_data(seed)
-    with pytest.raises((TypeError, ValueError), match=name):
-        GT2Regressor(**{"n_rules": 2, "epochs": 1, name: value}).fit(X, y)
