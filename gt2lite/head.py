@@ -400,35 +400,38 @@ class IntervalHead(Stateful, Regressor):
         """Return the head that the content of a model file describes, and its base as described."""
         from sklearn.base import clone
 
-        names = ("regressor", "base", "columns", "features", "probes", "probed", "rmse")
-        regressor, described, columns, features, probes, probed, rmse, *others = model_file.pick(
-            content, *names, "cv", "random_state", "correct", "corrects", "out_of_fold"
+        model_file.pick(
+            content,
+            *("regressor", "base", "columns", "features", "probes", "probed", "rmse", "cv"),
+            *("random_state", "correct", "corrects", "out_of_fold"),
         )
-        cv, seed, correct, *facts = others
+        cv, seed, correct = content["cv"], content["random_state"], content["correct"]
+        facts = content["corrects"], content["out_of_fold"]
         if correct not in (None, True, False) or not all(isinstance(f, bool) for f in facts):
             raise ValueError("correct, corrects and out_of_fold must be true or false")
-        head = model_file.unpack_regressor(GT2Regressor, regressor)
+        if not isinstance(content["base"], str):
+            raise ValueError("base must be described by text")
+        head = model_file.unpack_regressor(GT2Regressor, content["regressor"])
+        cv = 5 if cv is None else whole("cv", cv, 2)
         seed = None if seed is None else whole("random_state", seed, 0, LARGEST_SEED)
-        self = cls(base, clone(head), 5 if cv is None else whole("cv", cv, 2), seed, correct)
+        self = cls(base, clone(head), cv, seed, correct)
         self._fitted_with = self.get_params(deep=False)
         self.base_, self.head_, self.n_features_in_ = base, head, head.n_features_in_ - 1
-        if columns is not None:
-            self.columns_ = model_file.unpack_columns(columns, self.n_features_in_)
-            self.n_features_in_ = len(self.columns_.columns)
         self.corrects_, self.out_of_fold_ = facts
-        self.probes_ = unpack_probes(probes)
+        if content["columns"] is not None:
+            self.columns_ = model_file.unpack_columns(content["columns"], self.n_features_in_)
+            self.n_features_in_ = len(self.columns_.columns)
+        if content["features"] is not None:
+            names = model_file.unpack_names(content["features"], self.n_features_in_)
+            self.feature_names_in_ = names
+        self.probes_ = unpack_probes(content["probes"])
         if self.probes_.shape[1] != self.n_features_in_:
             raise ValueError(f"probes must have {self.n_features_in_} columns")
-        self.probed_ = vector("probed", probed, len(self.probes_))
-        errors = model_file.pick(rmse, "base", "corrected")
-        base_rmse, corrected = (between("rmse", e, 0, np.inf, closed=True) for e in errors)
-        self.rmse_ = {"base": base_rmse, "corrected": corrected}
-        if not isinstance(described, str):
-            raise ValueError("base must be described by text")
-        if features is not None:
-            self.feature_names_in_ = model_file.unpack_names(features, self.n_features_in_)
+        self.probed_ = vector("probed", content["probed"], len(self.probes_))
+        model_file.pick(errors := content["rmse"], "base", "corrected")
+        self.rmse_ = {n: between("rmse", e, 0, np.inf, closed=True) for n, e in errors.items()}
         head._names = self._units("y").names
-        return self, described
+        return self, content["base"]
 
     # ------------------------------------------------------------------ inside
 

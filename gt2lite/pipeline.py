@@ -82,7 +82,8 @@ class IntervalPipeline(Stateful, Pipeline):
 
         Arguments as in `GT2Regressor.calibrate`, with raw inputs `X` (Q, ...).
         """
-        return self._become(self._calibrated_on(X, y, method, **options))
+        asked = method, None, None, options
+        return self._become(self._calibrated_by(Rows(X), y, asked))
 
     def fit_calibrate(
         self,
@@ -248,15 +249,12 @@ class IntervalPipeline(Stateful, Pipeline):
         return new
 
     def _calibrated_by(self, rows: Rows, y: Any, asked: Asked) -> Self:
-        """Return a copy of this pipeline, calibrated on raw rows."""
+        """Return a copy of this pipeline whose last step is a copy, calibrated on raw rows."""
         method, sides, groups, options = asked
-        by = {} if groups is None else {"groups": groups}
-        return self._calibrated_on(rows.values, y, method, sides=sides, **by, **options)
-
-    def _calibrated_on(self, X: Any, y: Any, method: str, **options: Any) -> Self:
-        """Return a copy of this pipeline whose last step is a copy, calibrated."""
+        given = {"sides": sides, "groups": groups}
+        given = {name: value for name, value in given.items() if value is not None}
         last = copy.copy(self._last("calibrate"))
-        last.calibrate(self._inputs(X), y, method, **options)
+        last.calibrate(self._inputs(rows.values), y, method, **given, **options)
         new = self._copy(*OF_CALIBRATION)
         new.steps = [*self.steps[:-1], (self.steps[-1][0], last)]
         return new

@@ -192,7 +192,6 @@ class GT2Regressor(Stateful, Regressor):
     scaler_: Scaler
     marks_: Array
     columns_: Any  # of gt2lite.columns, which needs pandas
-    n_features_in_: int
     feature_names_in_: Names
     calibrator_: Calibration
     rule_groups_: RuleGroups
@@ -1007,28 +1006,24 @@ def split_rows(
     seed, share = read_seed(random_state), between("share", share, 0, 1)
     rng = np.random.default_rng([1, seed] if isinstance(seed, int) else seed)
     needed = fewest_samples(DEFAULT_COVERAGE, sides, options.get("tails"))
-    enough = (
-        f"at least {needed} are needed: use a larger share or at least "
-        f"{math.ceil(needed / share)} rows"
-    )
     rows_of: dict[Any, list[int]] = {}
     for i, label in enumerate(labels or [None] * n_rows):
         rows_of.setdefault(label, []).append(i)
-    chosen = []
-    for label, rows in rows_of.items():
-        n = max(round(share * len(rows)), 1)
-        if n < needed and grouped and options.get("small_groups") != "pool":
-            raise ValueError(
-                f"group {label!r} has {len(rows)} rows, of which share={share:g} leaves {n} to "
-                f'calibrate on, and {enough}, join small groups, or set small_groups="pool"'
-            )
-        chosen.append(rng.permutation(rows)[:n])
+    sizes = {label: max(round(share * len(rows)), 1) for label, rows in rows_of.items()}
+    chosen = [rng.permutation(rows)[: sizes[label]] for label, rows in rows_of.items()]
     found = np.sort(np.concatenate(chosen))
+    pools = grouped and options.get("small_groups") == "pool"
+    for label, n in ({None: found.size} if pools else sizes).items():
+        if n < needed:
+            rows = (
+                f"{n_rows} rows" if label is None else f"{len(rows_of[label])} of group {label!r}"
+            )
+            others = ', join small groups, or set small_groups="pool"' if grouped else ""
+            raise ValueError(
+                f"share={share:g} of {rows} leaves {n} to calibrate on, and at least {needed} are "
+                f"needed: use a larger share or at least {math.ceil(needed / share)} rows{others}"
+            )
     n_trained = n_rows - found.size
-    if found.size < needed:
-        raise ValueError(
-            f"share={share:g} of {n_rows} rows leaves {found.size} to calibrate on, and {enough}"
-        )
     if n_trained < FEWEST_TRAINED:
         raise ValueError(
             f"share={share:g} of {n_rows} rows leaves {n_trained} to train on, and "
