@@ -1015,13 +1015,14 @@ def split_rows(
     pools = grouped and options.get("small_groups") == "pool"
     for label, n in ({None: found.size} if pools else sizes).items():
         if n < needed:
-            rows = (
-                f"{n_rows} rows" if label is None else f"{len(rows_of[label])} of group {label!r}"
-            )
-            others = ', join small groups, or set small_groups="pool"' if grouped else ""
+            n_all, of, others = n_rows, "", ""
+            if label is not None:
+                n_all, of = len(rows_of[label]), f" of group {label!r}"
+                others = ', join small groups, or set small_groups="pool"'
             raise ValueError(
-                f"share={share:g} of {rows} leaves {n} to calibrate on, and at least {needed} are "
-                f"needed: use a larger share or at least {math.ceil(needed / share)} rows{others}"
+                f"share={share:g} of {n_all} rows{of} leaves {n} to calibrate on, and at least "
+                f"{needed} are needed: use a larger share or at least "
+                f"{math.ceil(needed / share)} rows{others}"
             )
     n_trained = n_rows - found.size
     if n_trained < FEWEST_TRAINED:

@@ -171,7 +171,7 @@ def test_each_group_gives_its_share_and_is_calibrated_on_its_own(data):
     inside = (lower <= y[rows]) & (y[rows] <= upper)
     assert all(inside[groups[rows] == name].mean() >= 0.9 for name in ("rare", "common"))
     small = [0] * 865 + [1] * 32 + [2, 2, 3]  # a quarter of 32 is one too few
-    with pytest.raises(ValueError, match=r"32 of group 1 leaves 8 .*pool"):
+    with pytest.raises(ValueError, match=r"32 rows of group 1 leaves 8 .*pool"):
         GT2Regressor(**FAST).fit_calibrate(X, y, groups=small)
     reg = GT2Regressor(**FAST).fit_calibrate(X, y, groups=small, small_groups="pool")
     assert reg.calibrator_.sizes == {0: 216, 1: 8, 2: 1, 3: 1}
