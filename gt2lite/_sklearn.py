@@ -12,46 +12,32 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+if TYPE_CHECKING:
+    from gt2lite._validation import Rows
+
 
 class PlainRegressor:
-    """Settings by name, a repr of the changed ones, and the score R^2."""
-
-    if TYPE_CHECKING:
-
-        def predict(self, X: Any) -> Any:
-            """Stand for the method of the estimator."""
-
-    @classmethod
-    def _settings(cls) -> dict[str, Any]:
-        signature = inspect.signature(cls.__init__).parameters.values()
-        return {p.name: p.default for p in signature if p.name != "self"}
+    """Settings by name, and the score R^2."""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the settings; `deep` has no meaning where no setting is an estimator."""
-        return {name: getattr(self, name) for name in self._settings()}
+        names = inspect.signature(type(self)).parameters
+        return {name: getattr(self, name) for name in names}
 
     def set_params(self, **settings: Any) -> Self:
         """Change settings by name."""
-        known = list(self._settings())
+        known = list(self.get_params())
         for name in settings:
             if name not in known:
                 raise ValueError(f"invalid parameter {name!r}; valid parameters are {known!r}")
         vars(self).update(settings)
         return self
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self: Any, X: Any, y: Any) -> float:
         """Return the coefficient of determination R^2 of the prediction."""
         y = np.asarray(y, dtype=float)
         residual, total = ((y - self.predict(X)) ** 2).sum(), ((y - y.mean()) ** 2).sum()
         return float(residual == 0) if total == 0 else float(1 - residual / total)
-
-    def __repr__(self) -> str:
-        changed = [
-            f"{name}={getattr(self, name)!r}"
-            for name, default in self._settings().items()
-            if repr(getattr(self, name)) != repr(default)
-        ]
-        return f"{type(self).__name__}({', '.join(changed)})"
 
 
 Regressor: Any
@@ -73,6 +59,7 @@ class Stateful:
     Whatever changes an estimator makes a copy, changes that, and lets the estimator `_become` it.
     """
 
+    n_features_in_: int
     _fitted_with: dict[str, Any]  # settings of the last training, whatever was set since
 
     def _copy(self, *lost: str) -> Self:
@@ -82,10 +69,14 @@ class Stateful:
             new.__dict__.pop(name, None)
         return new
 
-    def _renewed(self) -> Self:
-        """Return a copy for a new training, which keeps the settings of today."""
+    def _renewed(self, rows: Rows | None = None, columns: Any = None) -> Self:
+        """Return a copy for a new training, with the settings of today and the columns of rows."""
         new = self._copy("feature_names_in_", "columns_", "fidelity_", *OF_CALIBRATION)
         new._fitted_with = self.get_params(deep=False)  # type: ignore[attr-defined]
+        if rows is not None:
+            new.n_features_in_ = rows.values.shape[1]
+            known = {"columns_": columns, "feature_names_in_": rows.names}
+            vars(new).update({name: value for name, value in known.items() if value is not None})
         return new
 
     def _become(self, new: Self) -> Self:

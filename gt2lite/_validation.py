@@ -10,7 +10,7 @@ from collections import UserString
 from collections.abc import Iterable
 from datetime import date, timedelta
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -121,7 +121,7 @@ def matrix(name: str, value: ArrayLike) -> Array:
             raise ValueError(
                 f"{name} has 0 {what}(s) (shape={X.shape}) while a minimum of 1 is required."
             )
-    return finite(name, X)
+    return X
 
 
 def vector(name: str, value: ArrayLike, length: int | None = None) -> Array:
@@ -130,11 +130,11 @@ def vector(name: str, value: ArrayLike, length: int | None = None) -> Array:
     if y.ndim != 1 or y.size == 0 or (length is not None and y.size != length):
         wanted = "with data" if length is None else f"of length {length}"
         raise ValueError(f"{name} must be a 1-D array {wanted}, got shape {y.shape}")
-    return finite(name, y)
+    return y
 
 
 def numbers(name: str, value: Any) -> Array:
-    """Return `value` as an array of floats, in C order.
+    """Return `value` as an array of finite floats, in C order.
 
     Text, dates, time spans and masked cells are refused even if Python could convert them.
     """
@@ -142,58 +142,98 @@ def numbers(name: str, value: Any) -> Array:
         raise ValueError(f"{name} has masked cells: fill them or drop their rows")
     try:
         array = np.asarray(value)
-        kind, where = _KINDS.get(array.dtype.kind, "numbers"), ""
-        if array.dtype.kind == "O":
-            for index, item in np.ndenumerate(array):
-                if (kind := _kind(item)) in _KINDS.values():
-                    where = f" ({item!r:.40} at index {_index(index)})"
-                    break
-        if kind not in _KINDS.values():
-            with np.errstate(over="ignore"):  # a value too large for a float becomes infinity
-                # one order in memory, because sums depend on it in their last bits
-                return np.asarray(array, dtype=float, order="C")
-    except (TypeError, ValueError, OverflowError) as error:
-        sort = TypeError if isinstance(error, TypeError) else ValueError
-        raise sort(f"{name} must hold numbers only: {error}") from None
-    refused = "Complex data not supported: " if kind == "complex numbers" else ""
-    raise ValueError(f"{refused}{name} must hold real numbers only, got {kind}{where}: {_WAY_OUT}")
+    except (TypeError, ValueError) as error:  # such as rows of different lengths
+        raise ValueError(f"{name} must hold numbers only: {error}") from None
+    if (wrong := find_wrong(name, array)) is not None:
+        raise wrong
+    # one order in memory, because sums depend on it in their last bits
+    return np.asarray(array, dtype=float, order="C")
 
 
-_KINDS = {  # by the letter of a dtype
-    "M": "dates",
-    "m": "time spans",
-    "S": "text",
-    "U": "text",
-    "V": "records",
-    "c": "complex numbers",
+def find_wrong(name: str, cells: Any) -> TypeError | ValueError | None:
+    """Return an error about the first cell that is not a finite number; None if all are.
+
+    >>> find_wrong("y", [1.5, None, 2, float("nan")])
+    ValueError('y contains NaN: 2 missing values, the first in row 1. Fill them or drop those rows')
+    >>> find_wrong("y", [1, True, 2.5]) is None
+    True
+    """
+    array = np.atleast_1d(np.asarray(cells))
+    with np.errstate(over="ignore"):  # a value too large for a float becomes infinity
+        if array.dtype.kind in "biuf" and np.isfinite(array.astype(float, copy=False)).all():
+            return None
+    kinds = [_kind(cell) for cell in array.flat]
+
+    def place(i: int) -> str:
+        row, *others = np.unravel_index(i, array.shape)
+        return f"row {row}" + "".join(f", column {k}" for k in others)
+
+    for i, (kind, cell) in enumerate(zip(kinds, array.flat, strict=True)):
+        if kind in _WAYS_OUT:
+            sort = TypeError if kind == "objects" else ValueError
+            shown = repr(str(cell)) if kind == "text" else str(cell)
+            return sort(f"{name} holds {kind} ({shown:.40} in {place(i)}): {_WAYS_OUT[kind]}")
+    for kind, what in (("missing", "NaN"), ("infinite", "infinity")):
+        if n := kinds.count(kind):
+            return ValueError(
+                f"{name} contains {what}: {n} {kind} value{'s' * (n > 1)}, the first in "
+                f"{place(kinds.index(kind))}. Fill them or drop those rows"
+            )
+    return None
+
+
+_WAYS_OUT = {  # by the kind of cells; some words are those that scikit-learn requires
+    "text": "convert it to numbers first, such as 0 and 1",
+    "dates": "convert them to numbers first, such as days since a start",
+    "time spans": "convert them to numbers first, such as seconds",
+    "complex numbers": "Complex data not supported",
+    "objects": "an argument must be free of strings and objects, with real numbers only",
 }
-_WAY_OUT = "convert to numbers first, such as 0 and 1 for text, days since a start for dates"
 
 
-def _index(where: Any) -> Any:
-    """Return an index as it is written: a number, or several in brackets."""
-    plain = tuple(int(i) for i in where)
-    return plain if len(plain) != 1 else plain[0]
+def _kind(cell: Any) -> str:
+    """Return the kind of a cell: "number", "missing", "infinite" or one of `_WAYS_OUT`."""
+    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):  # those of pandas
+        return "missing"
+    if isinstance(cell, (str, bytes, bytearray, memoryview, UserString)):  # float() reads them
+        return "text"
+    if isinstance(cell, (timedelta, np.timedelta64)):
+        return "time spans"
+    if isinstance(cell, (date, np.datetime64)):
+        return "dates"
+    if isinstance(cell, (complex, np.complexfloating)):
+        return "complex numbers"
+    try:
+        value = float(cell)
+    except OverflowError:
+        return "infinite"
+    except (TypeError, ValueError):
+        return "objects"
+    if math.isfinite(value):
+        return "number"
+    return "missing" if math.isnan(value) else "infinite"
 
 
-def finite(name: str, values: Array) -> Array:
-    """Return `values` if they hold neither NaN nor infinity."""
-    bad = ~np.isfinite(values)
-    if bad.any():
-        where = tuple(np.argwhere(bad)[0])
-        what = "NaN" if np.isnan(values[where]) else "infinity"
-        raise ValueError(
-            f"{name} contains {what} at index {_index(where)} "
-            f"({int(bad.sum())} values are NaN or inf); it must hold finite numbers only"
-        )
-    return values
-
+# ----------------------------------------------------------------------- tables and targets
 
 Names = NDArray[np.object_]
 
 
-def read_table(X: Any, columns: str | None = None) -> tuple[Any, Names | None]:
-    """Return a table of numbers (N, M) and its column names, if these are text.
+class Rows(NamedTuple):
+    """Rows of a table to train or calibrate on."""
+
+    values: Any  # numbers (N, M), or a pandas frame to be encoded by `gt2lite.columns`
+    names: Names | None = None  # of the columns, if these are text
+    table: Any = None  # the same rows in the form that the base of a head takes
+
+    def take(self, rows: IntArray) -> Rows:
+        """Return some of the rows."""
+        table = None if self.table is None else take_rows(self.table, rows)
+        return Rows(take_rows(self.values, rows), self.names, table)
+
+
+def read_table(X: Any, columns: str | None = None) -> Rows:
+    """Return the rows of a table of numbers (N, M).
 
     A data frame with gaps, text or dates is refused; if `columns` is "auto", it is returned as a
     pandas frame, to be encoded by `gt2lite.columns`.
@@ -210,14 +250,25 @@ def read_table(X: Any, columns: str | None = None) -> tuple[Any, Names | None]:
         raise TypeError("X is a lazy frame, which holds no numbers yet: pass X.collect()")
     try:
         values = matrix("X", X)
-    except (TypeError, ValueError):
-        words = _column_trouble(X)
-        if words and columns == "auto":
-            return _pandas_frame(X), _column_names(X)
-        if words:
-            raise ValueError(f"X: {words}") from None
-        raise
-    return values, _column_names(X)
+    except (TypeError, ValueError) as error:
+        wrong = _wrong_column(X)
+        if wrong is None or columns is None:
+            raise wrong or error from None
+        values = _pandas_frame(X)
+    return Rows(values, _column_names(X))
+
+
+def _wrong_column(X: Any) -> TypeError | ValueError | None:
+    """Return an error about the first column of a data frame that is not numeric, if any."""
+    found = {}
+    for j, name in enumerate(getattr(X, "columns", ())):
+        column = X.iloc[:, j] if hasattr(X, "iloc") else X[name]
+        if (wrong := find_wrong(f"X: column {name!r}", column)) is not None:
+            found[repr(name)] = wrong
+    if len(found) < 2:
+        return next(iter(found.values()), None)
+    first, *others = found
+    return type(found[first])(f"{found[first]} (likewise columns {', '.join(others)})")
 
 
 def _pandas_frame(X: Any) -> Any:
@@ -235,12 +286,7 @@ def read_target(y: Any, n_rows: int, owner: str = "GT2Regressor") -> Array:
         raise ValueError(
             f"{owner} requires y to be passed, but the target y is None: one number per row"
         )
-    try:
-        values = finite("y", numbers("y", y))
-    except (TypeError, ValueError):
-        if hasattr(y, "to_list") and (words := _trouble(y)):
-            raise ValueError(f"y {words}") from None
-        raise
+    values = numbers("y", y)
     if values.ndim == 2 and values.shape[1] == 1:
         from gt2lite._sklearn import sklearn_or
 
@@ -284,7 +330,8 @@ def match_table(X: Any, estimator: Any) -> Array:
     columns = getattr(estimator, "columns_", None)
     if columns is not None and not hasattr(X, "columns"):
         raise TypeError(f"X must be a data frame, as in fit: {owner} encodes its columns")
-    values, found = (_pandas_frame(X), _column_names(X)) if columns else read_table(X)
+    values = read_table(X).values if columns is None else _pandas_frame(X)
+    found = _column_names(X)
     if (found is None) != (names is None):
         has, fitted = ("does not have valid", "with") if found is None else ("has", "without")
         warn(f"X {has} feature names, but {owner} was fitted {fitted} feature names", UserWarning)
@@ -332,62 +379,3 @@ def _name_trouble(found: list[str], wanted: list[str]) -> str:
     if not unseen and not missing:
         message += "Feature names must be in the same order as they were in fit.\n"
     return message
-
-
-def _column_trouble(X: Any) -> str | None:
-    """Return the first column of a data frame that is not numeric, and why; else None."""
-    found = {}
-    for j, name in enumerate(getattr(X, "columns", ())):
-        column = X.iloc[:, j] if hasattr(X, "iloc") else X[name]
-        if words := _trouble(column):
-            found[repr(name)] = words
-    if not found:
-        return None
-    (first, words), *others = found.items()
-    if not others:
-        return f"column {first} {words}"
-    shown = ", ".join(name for name, _ in others[:5]) + ", ..." * (len(others) > 5)
-    return f"column {first} {words} (likewise: {shown})"
-
-
-def _trouble(column: Any) -> str | None:
-    """Return why a column is not numeric, with the first such row, counted from 0; else None.
-
-    >>> _trouble([1.5, None, 2, float("nan")])
-    'has 2 missing values, the first in row 1: fill them or drop those rows'
-    >>> _trouble([1, True, 2.5]) is None
-    True
-    """
-    kinds = [_kind(item) for item in column]
-    for row, (kind, item) in enumerate(zip(kinds, column, strict=True)):
-        if kind not in ("number", "missing", "infinite"):
-            shown = repr(item) if kind == "text" else str(item)
-            return f"holds {kind} ({shown:.40} in row {row}): {_WAY_OUT}"
-    for kind in ("missing", "infinite"):
-        if n := kinds.count(kind):
-            some = f"{n} {kind} value" + "s" * (n > 1)
-            row = kinds.index(kind)
-            return f"has {some}, the first in row {row}: fill them or drop those rows"
-    return None
-
-
-def _kind(item: Any) -> str:
-    if item is None or type(item).__name__ in ("NAType", "NaTType"):  # those of pandas
-        return "missing"
-    if isinstance(item, (str, bytes, bytearray, memoryview, UserString)):  # float() reads them
-        return "text"
-    if isinstance(item, (timedelta, np.timedelta64)):
-        return "time spans"
-    if isinstance(item, (date, np.datetime64)):
-        return "dates"
-    if isinstance(item, (complex, np.complexfloating)):
-        return "complex numbers"
-    try:
-        value = float(item)
-    except OverflowError:
-        return "infinite"
-    except (TypeError, ValueError):
-        return "objects"
-    if math.isfinite(value):
-        return "number"
-    return "missing" if math.isnan(value) else "infinite"

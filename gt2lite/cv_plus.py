@@ -16,14 +16,13 @@ from gt2lite._validation import (
     LARGEST_SEED,
     Array,
     IntArray,
-    Names,
+    Rows,
     between,
     match_table,
     n_axes,
     read_seed,
     read_table,
     read_target,
-    take_rows,
     vector,
     whole,
 )
@@ -103,13 +102,13 @@ class CVPlusRegressor(Stateful, Regressor):  # type: ignore[misc]
         system = GT2Regressor.strong() if self.system is None else self.system
         if not isinstance(system, GT2Regressor):
             raise TypeError(f"system must be a GT2Regressor or None, got {self.system!r}")
-        values, names = read_table(X, system.columns)
-        target = read_target(y, len(values), type(self).__name__)
+        rows = read_table(X, system.columns)
+        target = read_target(y, len(rows.values), type(self).__name__)
         check_target(system.target_transform, target)  # here, so that errors name the row of X
         n_folds = whole("n_folds", self.n_folds, 2)
-        fold = draw_folds(len(values), n_folds, read_seed(self.random_state))
-        shared = system.get_params(), values, target, fold
-        calls = [partial(_train_fold, *shared, k, names) for k in range(n_folds)]
+        fold = draw_folds(len(target), n_folds, read_seed(self.random_state))
+        shared = system.get_params(), rows, target, fold
+        calls = [partial(_train_fold, *shared, k) for k in range(n_folds)]
         with progress_bar(n_folds, "training", "fold", show=system.verbose) as done:
             found = list(call_all(calls, self.n_jobs, done))
         new = self._renewed()
@@ -257,13 +256,13 @@ def draw_folds(n_rows: int, n_folds: int, seed: Any) -> IntArray:
 
 
 def _train_fold(
-    settings: dict[str, Any], table: Any, y: Array, fold: IntArray, k: int, names: Names | None
+    settings: dict[str, Any], rows: Rows, y: Array, fold: IntArray, k: int
 ) -> tuple[GT2Regressor, Scores]:
     """Train on the rows outside fold `k`, and score those inside."""
     used, rest = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
     system = GT2Regressor(**settings | {"verbose": False})
-    system = system._trained(take_rows(table, used), names, y[used], None)
-    values = _encode(system, take_rows(table, rest))
+    system = system._trained(rows.take(used), y[used])
+    values = _encode(system, rows.take(rest).values)
     return system, critical_scores(_family(system, values), system.scaler_.transform_y(y[rest]))
 
 

@@ -30,7 +30,7 @@ from gt2lite._validation import (
     LARGEST_SEED,
     Array,
     IntArray,
-    Names,
+    Rows,
     between,
     match_table,
     matrix,
@@ -41,17 +41,18 @@ from gt2lite._validation import (
     vector,
     whole,
 )
-from gt2lite.calibration import DEFAULT_COVERAGE, Calibration, make_calibrator
+from gt2lite.calibration import DEFAULT_COVERAGE, Calibration
 from gt2lite.distribution import Distribution
 from gt2lite.explanations import Explanation
 from gt2lite.memberships import ALPHA_0
 from gt2lite.metrics import rmse
 from gt2lite.regressor import (
+    Asked,
     ClippedInputsWarning,
     GT2Regressor,
     encode_training,
+    fit_parts,
     interval_frame,
-    split_rows,
 )
 from gt2lite.rules import (
     Printed,
@@ -60,7 +61,6 @@ from gt2lite.rules import (
     frame_of,
     input_names,
     one_row,
-    pop_min_rows,
     wrap,
 )
 from gt2lite.selection import GRID, HeldOut, best_family
@@ -155,9 +155,8 @@ class IntervalHead(Stateful, Regressor):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Train base and system on inputs `X` (N, M), an array or data frame, and `y` (N,)."""
-        values, names = read_table(X, self.columns)
-        target = read_target(y, len(values), type(self).__name__)
-        return self._become(self._trained(values if names is None else X, values, names, target))
+        rows, target = self._read_training(X, y)
+        return self._become(self._trained(rows, target))
 
     def calibrate(
         self,
@@ -174,12 +173,10 @@ class IntervalHead(Stateful, Regressor):
         Arguments as in `GT2Regressor.calibrate`. A `SeenRowsWarning` reports how many of the rows
         were in `fit`; rows that a frozen base was trained on cannot be detected.
         """
-        min_rows = pop_min_rows(groups, options)
-        calibrator = make_calibrator(method, sides, groups is not None, options)
-        table, values = self._read(X)
-        target = read_target(y, len(values), type(self).__name__)
-        new = self._calibrated_by(calibrator, table, values, target, groups, min_rows)
-        warn_if_seen(self.head_.marks_, values, target)
+        rows = self._read(X)
+        target = read_target(y, len(rows.values), type(self).__name__)
+        new = self._calibrated_by(rows, target, (method, sides, groups, options))
+        warn_if_seen(self.head_.marks_, rows.values, target)
         return self._become(new)
 
     def fit_calibrate(
@@ -198,20 +195,9 @@ class IntervalHead(Stateful, Regressor):
         Arguments as in `GT2Regressor.fit_calibrate`, which draws the same rows with the same
         seed. With a frozen base all rows must be new to it.
         """
-        min_rows = pop_min_rows(groups, options)
-        calibrator = make_calibrator(method, sides, groups is not None, options)
-        values, names = read_table(X, self.columns)
-        table = values if names is None else X
-        target = read_target(y, len(values), type(self).__name__)
-        split = split_rows(len(values), share, self.random_state, groups, sides, options)
-        use, rest = split.trained, split.calibrated
-        new = self._trained(take_rows(table, use), take_rows(values, use), names, target[use])
-        held = take_rows(values, rest)
-        if hasattr(new, "columns_"):
-            held = new.columns_.encode(held).inputs.to_numpy()
-        rows = take_rows(table, rest), held, target[rest]
-        new = new._calibrated_by(calibrator, *rows, split.groups, min_rows)
-        new.calibration_rows_, new.split_ = rest, split.words
+        rows, target = self._read_training(X, y)
+        asked = method, sides, groups, options
+        new = fit_parts(self, rows, target, share, self.random_state, asked)
         if not new.out_of_fold_:
             new.split_ += "; the base is frozen: all of them must be new to it"
         return self._become(new)
@@ -220,7 +206,7 @@ class IntervalHead(Stateful, Regressor):
 
     def predict(self, X: Any) -> Array:
         """Return the prediction (N,): the base's, plus the system's output if `corrects_`."""
-        predicted, inputs = self._inputs(*self._read(X))
+        predicted, inputs = self._inputs(self._read(X))
         return predicted + self.head_.predict(inputs) if self.corrects_ else predicted
 
     def predict_interval(
@@ -237,7 +223,7 @@ class IntervalHead(Stateful, Regressor):
         Arguments as in `GT2Regressor.predict_interval`. The smallest intervals, at low
         levels, lie around base + system, even if `predict` is the base alone.
         """
-        predicted, inputs = self._inputs(*self._read(X))
+        predicted, inputs = self._inputs(self._read(X))
         lower, upper = self.head_.predict_interval(inputs, coverage, alpha=alpha, groups=groups)
         shift = predicted if lower.ndim == 1 else predicted[:, None]
         lower, upper = shift + lower, shift + upper
@@ -247,7 +233,7 @@ class IntervalHead(Stateful, Regressor):
 
     def predict_distribution(self, X: Any, *, groups: Any = None) -> Distribution:
         """Return the predictive distributions, see `GT2Regressor.predict_distribution`."""
-        predicted, inputs = self._inputs(*self._read(X))
+        predicted, inputs = self._inputs(self._read(X))
         return self.head_.predict_distribution(inputs, groups=groups).shifted(predicted)
 
     def predict_quantile(
@@ -290,22 +276,17 @@ class IntervalHead(Stateful, Regressor):
         """
         check_fitted(self)
         name, units, head = base_name(self.base_), self._units(target), self.head_
+        if X is None:  # widths are not known
+            return head._rules(units, None, top=top, system=system)
+        if top is not None:
+            whole("top", top)
         legend = (
             f"'width': the mean width of intervals, each row weighted by the rule. 'then': how far "
             f"{name} is off there; the column 'base' is what it predicts. Rules with less "
             f"than {LEAST_SHARE:.0%} of the weight are left out. Ranges as in "
             "GT2Regressor.rules."
         )
-        if top is not None:
-            whole("top", top)
-        if X is None:
-            rules = head._rules(units, None, system=system)
-            title = (
-                f"Where {name} is off: {len(rules[:top])} of {len(rules)} rules (the widths of "
-                "intervals are not known without rows: rules(X))"
-            )
-            return Rules(rules[:top], title, legend)
-        predicted, inputs = self._inputs(*self._read(X))
+        predicted, inputs = self._inputs(self._read(X))
         errors = None if y is None else read_target(y, len(inputs)) - predicted
         bounds, kind = self._error_intervals(inputs, coverage, groups)
         rules = head._rules(units, inputs, errors, system=system, bounds=bounds)
@@ -340,9 +321,9 @@ class IntervalHead(Stateful, Regressor):
         if hasattr(self, "columns_"):
             table = table.astype(self.probes_.dtypes.to_dict())
             raw = {name: next(iter(table[name])) for name in table.columns}
-        predicted, inputs = self._inputs(table, values)
+        predicted, inputs = self._inputs(Rows(values, table=table))
         if background is not None:
-            _, background = self._inputs(*self._read(background))
+            _, background = self._inputs(self._read(background))
         why = self.head_._explain(
             self._units(target),
             inputs,
@@ -418,71 +399,65 @@ class IntervalHead(Stateful, Regressor):
         """Return the head that the content of a model file describes, and its base as described."""
         from sklearn.base import clone
 
-        names = ("regressor", "base", "columns", "features", "probes", "probed", "rmse")
-        regressor, described, columns, features, probes, probed, rmse, *others = model_file.pick(
-            content, *names, "cv", "random_state", "correct", "corrects", "out_of_fold"
+        model_file.pick(
+            content,
+            *("regressor", "base", "columns", "features", "probes", "probed", "rmse", "cv"),
+            *("random_state", "correct", "corrects", "out_of_fold"),
         )
-        cv, seed, correct, *facts = others
+        cv, seed, correct = content["cv"], content["random_state"], content["correct"]
+        facts = content["corrects"], content["out_of_fold"]
         if correct not in (None, True, False) or not all(isinstance(f, bool) for f in facts):
             raise ValueError("correct, corrects and out_of_fold must be true or false")
-        head = model_file.unpack_regressor(GT2Regressor, regressor)
+        if not isinstance(content["base"], str):
+            raise ValueError("base must be described by text")
+        head = model_file.unpack_regressor(GT2Regressor, content["regressor"])
+        cv = 5 if cv is None else whole("cv", cv, 2)
         seed = None if seed is None else whole("random_state", seed, 0, LARGEST_SEED)
-        self = cls(base, clone(head), 5 if cv is None else whole("cv", cv, 2), seed, correct)
+        self = cls(base, clone(head), cv, seed, correct)
         self._fitted_with = self.get_params(deep=False)
         self.base_, self.head_, self.n_features_in_ = base, head, head.n_features_in_ - 1
-        if columns is not None:
-            self.columns_ = model_file.unpack_columns(columns, self.n_features_in_)
-            self.n_features_in_ = len(self.columns_.columns)
         self.corrects_, self.out_of_fold_ = facts
-        self.probes_ = unpack_probes(probes)
+        if content["columns"] is not None:
+            self.columns_ = model_file.unpack_columns(content["columns"], self.n_features_in_)
+            self.n_features_in_ = len(self.columns_.columns)
+        if content["features"] is not None:
+            names = model_file.unpack_names(content["features"], self.n_features_in_)
+            self.feature_names_in_ = names
+        self.probes_ = unpack_probes(content["probes"])
         if self.probes_.shape[1] != self.n_features_in_:
             raise ValueError(f"probes must have {self.n_features_in_} columns")
-        self.probed_ = vector("probed", probed, len(self.probes_))
-        errors = model_file.pick(rmse, "base", "corrected")
-        base_rmse, corrected = (between("rmse", e, 0, np.inf, closed=True) for e in errors)
-        self.rmse_ = {"base": base_rmse, "corrected": corrected}
-        if not isinstance(described, str):
-            raise ValueError("base must be described by text")
-        if features is not None:
-            self.feature_names_in_ = model_file.unpack_names(features, self.n_features_in_)
+        self.probed_ = vector("probed", content["probed"], len(self.probes_))
+        model_file.pick(errors := content["rmse"], "base", "corrected")
+        self.rmse_ = {n: between("rmse", e, 0, np.inf, closed=True) for n, e in errors.items()}
         head._names = self._units("y").names
-        return self, described
+        return self, content["base"]
 
     # ------------------------------------------------------------------ inside
 
-    def _trained(self, table: Any, rows: Any, names: Names | None, target: Array) -> Self:
+    def _trained(self, rows: Rows, target: Array) -> Self:
         """Return a copy of this head, trained anew and not calibrated."""
         check_base(self.base)
         if self.correct not in (None, True, False):
             raise ValueError(f"correct must be True, False or None, got {self.correct!r}")
-        values, columns = encode_training(rows)
+        values, columns = encode_training(rows.values)
         rng = np.random.default_rng(read_seed(self.random_state))
         fold_seed, head_seed, probe_seed = rng.integers(2**31, size=3).tolist()
         system = self._system(head_seed)
-        base, held, predicted = hold_out(self.base, table, target, self.cv, fold_seed)
+        base, held, predicted = hold_out(self.base, rows.table, target, self.cv, fold_seed)
         errors = target[held] - predicted
         inputs = np.column_stack([values[held], predicted])  # (N, M + 1)
         seen = cross_fit(system, inputs, errors, rng)
         head = system.fit(inputs, errors)
         if self.system is None and (best := best_family(seen).margins):
-            head._use_margins(best.power, inputs)
+            head._keep(head._fitted().with_margins(best.power, head._scaled(inputs)))
         head.marks_ = mark_rows(values, target)  # of rows as the user knows them
-        new = self._renewed()
+        new = self._renewed(rows, columns)
         new.base_, new.head_, new.out_of_fold_ = base, head, not is_frozen(base)
-        new.rmse_ = {
-            "base": rmse(target[held], predicted),
-            "corrected": rmse(seen.y, seen.output),
-        }
+        new.rmse_ = {"base": rmse(target[held], predicted), "corrected": rmse(seen.y, seen.output)}
         new.corrects_ = new.out_of_fold_ and new.rmse_["corrected"] <= new.rmse_["base"]
         if self.correct is not None:
             new.corrects_ = self.correct
-        new.n_features_in_ = rows.shape[1]
-        if columns is not None:
-            new.columns_ = columns
-        if names is not None:
-            new.feature_names_in_ = names
-        draws = np.random.default_rng(probe_seed).integers(len(rows), size=(PROBES, rows.shape[1]))
-        new.probes_ = draw_probes(table, draws)
+        new.probes_ = draw_probes(rows.table, probe_seed)
         new.probed_ = predict_base(base, new.probes_)
         head._names = new._units("y").names
         return new
@@ -506,21 +481,11 @@ class IntervalHead(Stateful, Regressor):
             )
         return clone(self.system)
 
-    def _calibrated_by(
-        self,
-        calibrator: Calibration,
-        table: Any,
-        values: Array,
-        target: Array,
-        groups: Any,
-        min_rows: int,
-    ) -> Self:
+    def _calibrated_by(self, rows: Rows, target: Array, asked: Asked) -> Self:
         """Return a copy of this head with another calibration."""
-        predicted, inputs = self._inputs(table, values)
-        scaled = self.head_.scaler_.transform_X(inputs)
+        predicted, inputs = self._inputs(rows)
         new = self._copy(*OF_CALIBRATION)
-        errors = target - predicted
-        new.head_ = self.head_._calibrated_by(calibrator, scaled, errors, groups, min_rows)
+        new.head_ = self.head_._calibrated_by(Rows(inputs), target - predicted, asked)
         return new
 
     def _changes(self, described: str) -> str:
@@ -534,18 +499,24 @@ class IntervalHead(Stateful, Regressor):
             f"{wrong} of {len(off)} rows, by up to {off.max():.3g}"
         )
 
-    def _read(self, X: Any) -> tuple[Any, Array]:
-        """Return rows in the form that the base was trained on, and as checked numbers (N, M)."""
+    def _read_training(self, X: Any, y: Any) -> tuple[Rows, Array]:
+        """Return training rows and targets, checked; the base gets a frame as it is."""
+        rows = read_table(X, self.columns)
+        target = read_target(y, len(rows.values), type(self).__name__)
+        return rows._replace(table=rows.values if rows.names is None else X), target
+
+    def _read(self, X: Any) -> Rows:
+        """Return rows as checked numbers (N, M), and in the form that the base was trained on."""
         values = match_table(X, self)
         named = hasattr(self, "feature_names_in_") and hasattr(X, "columns")
         # the array itself, since a base may sum in another order if rows are copied
         same = type(X) is np.ndarray and X.dtype == values.dtype
-        return X if named or same else values, values
+        return Rows(values, table=X if named or same else values)
 
-    def _inputs(self, table: Any, values: Array) -> tuple[Array, Array]:
+    def _inputs(self, rows: Rows) -> tuple[Array, Array]:
         """Return the base's prediction (N,) and with it the inputs (N, M + 1) of the system."""
-        predicted = predict_base(self.base_, table)
-        return predicted, np.column_stack([values, predicted])
+        predicted = predict_base(self.base_, rows.table)
+        return predicted, np.column_stack([rows.values, predicted])
 
     def _units(self, target: str) -> Units:
         names = input_names(self)
@@ -686,19 +657,17 @@ def predict_base(base: Any, table: Any) -> Array:
 # A saved head describes its base by its repr and by its predictions for probe rows.
 
 
-def draw_probes(table: Any, draws: IntArray) -> Any:
-    """Return rows in the form of the training rows `table` (N, M), each column drawn on its own.
-
-    The whole numbers `draws` (PROBES, M) choose among the values that are present.
-    """
+def draw_probes(table: Any, seed: int) -> Any:
+    """Return rows in the form of the training rows `table` (N, M), each column drawn on its own."""
+    rng = np.random.default_rng(seed)
     if isinstance(table, np.ndarray):
-        return np.take_along_axis(table, draws, 0)
+        return rng.permuted(rng.choice(table, PROBES), axis=0)
     table = table.to_pandas() if hasattr(table, "to_pandas") else table
     columns = {}
-    for name, places in zip(table.columns, draws.T, strict=True):
+    for name in table.columns:
         present = table[name].dropna()
         present = present if len(present) else table[name]
-        columns[name] = present.iloc[places % len(present)].reset_index(drop=True)
+        columns[name] = present.sample(PROBES, replace=True, random_state=rng, ignore_index=True)
     return unpack_probes(pack_probes(frame_of(columns)))  # as a loaded head will have them
 
 
@@ -719,10 +688,5 @@ def unpack_probes(content: Any) -> Any:
 
 
 def describe_base(base: Any) -> str:
-    """Return the `repr` of a base in one line.
-
-    >>> from sklearn.linear_model import Ridge
-    >>> describe_base(Ridge(alpha=2.0))
-    'Ridge(alpha=2.0)'
-    """
+    """Return the `repr` of a base in one line."""
     return " ".join(repr(base.estimator if is_frozen(base) else base).split())

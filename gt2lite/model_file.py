@@ -56,7 +56,6 @@ from gt2lite._validation import (
     Array,
     Names,
     between,
-    finite,
     matrix,
     numbers,
     one_of,
@@ -361,7 +360,7 @@ def unpack_regressor(cls: Any, content: Any) -> Any:
         reg._seen = _rising("seen", parts["seen"], M, n_rows=2)
     if parts["calibration"] is not None:
         state, arrays = pick(parts["calibration"], "state", "arrays")
-        arrays = {name: finite(name, numbers(name, v)) for name, v in arrays.items()}
+        arrays = {name: numbers(name, v) for name, v in arrays.items()}
         reg.calibrator_ = restore(state, arrays)
     if (groups := parts["rule_groups"]) is not None:
         if not isinstance(getattr(reg, "calibrator_", None), GroupCalibrator):
@@ -431,7 +430,7 @@ def _unpack_system(content: Any, M: int) -> System:
     params, recipe, history, inputs, leads = pick(content, *System._fields)
     pick(recipe, *(field.name for field in fields(Recipe)))
     recipe = Recipe(**_tuples(recipe))
-    params = {name: finite(name, numbers(name, value)) for name, value in params.items()}
+    params = {name: numbers(name, value) for name, value in params.items()}
     if {n: v.shape for n, v in params.items()} != param_shapes(recipe.n_rules, M, recipe.smf):
         raise ValueError("params do not have the names and shapes of the recipe")
     if not (np.abs(params["raw_sigma"]) > np.finfo(float).tiny).all():

@@ -14,16 +14,25 @@ import numpy as np
 
 from gt2lite import model_file
 from gt2lite._sklearn import OF_CALIBRATION, Stateful, need_sklearn
-from gt2lite._validation import Array, between, match_table, n_rows_of, read_target, take_rows
-from gt2lite.calibration import (
-    DEFAULT_COVERAGE,
-    SmallCalibrationWarning,
-    make_calibrator,
-    read_groups,
+from gt2lite._validation import (
+    Array,
+    Rows,
+    between,
+    match_table,
+    n_rows_of,
+    read_target,
+    take_rows,
 )
+from gt2lite.calibration import DEFAULT_COVERAGE, SmallCalibrationWarning, read_groups
 from gt2lite.metrics import interval_score, picp
-from gt2lite.regressor import GT2Regressor, NarrowEnvelopeWarning, interval_frame, split_rows
-from gt2lite.rules import Units, pop_min_rows
+from gt2lite.regressor import (
+    Asked,
+    GT2Regressor,
+    NarrowEnvelopeWarning,
+    fit_parts,
+    interval_frame,
+)
+from gt2lite.rules import Units
 from gt2lite.splits import read_folds
 
 need_sklearn("IntervalPipeline")  # says what to install, in place of the error of the next line
@@ -66,14 +75,15 @@ class IntervalPipeline(Stateful, Pipeline):
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Fit copies of all steps, one after another; an earlier calibration is discarded."""
-        return self._become(self._trained(X, y, **params))
+        return self._become(self._trained(Rows(X), y, **params))
 
     def calibrate(self, X: Any, y: Any, method: str = "conformal", **options: Any) -> Self:
         """Calibrate the last step on raw rows that no step was fitted on.
 
         Arguments as in `GT2Regressor.calibrate`, with raw inputs `X` (Q, ...).
         """
-        return self._become(self._calibrated_on(X, y, method, **options))
+        asked = method, None, None, options
+        return self._become(self._calibrated_by(Rows(X), y, asked))
 
     def fit_calibrate(
         self,
@@ -93,19 +103,10 @@ class IntervalPipeline(Stateful, Pipeline):
         `GT2Regressor.fit_calibrate`, by the `random_state` of the last step. Arguments as there,
         with raw inputs `X` (N, ...).
         """
-        last, plain = self._last("calibrate"), dict(options)
-        pop_min_rows(groups, plain)
-        make_calibrator(method, sides, groups is not None, plain)  # before training
-        read_target(y, n_rows := n_rows_of(X))  # likewise
-        seed = getattr(last, "random_state", 0)
-        split = split_rows(n_rows, share, seed, groups, sides, plain)
-        new = self._trained(take_rows(X, split.trained), take_rows(y, split.trained))
-        if groups is not None:
-            options |= {"groups": split.groups}
-        rest = take_rows(X, split.calibrated), take_rows(y, split.calibrated)
-        new = new._calibrated_on(*rest, method, sides=sides, **options)
-        new.calibration_rows_, new.split_ = split.calibrated, split.words
-        return self._become(new)
+        seed = getattr(self._last("calibrate"), "random_state", 0)
+        read_target(y, n_rows_of(X))  # before training
+        asked = method, sides, groups, options
+        return self._become(fit_parts(self, Rows(X), y, share, seed, asked))
 
     def predict_interval(
         self, X: Any, coverage: float | Sequence[float] | None = None, **options: Any
@@ -178,9 +179,8 @@ class IntervalPipeline(Stateful, Pipeline):
         """
         if not isinstance(last := self.steps[-1][1], GT2Regressor):
             raise TypeError(f"the last step must be a GT2Regressor, got {type(last).__name__}")
-        content = {"steps": self._described(), "names": self.names}
-        packed = model_file.pack_regressor(last)
-        model_file.write(path, "pipeline", content | {"regressor": packed})
+        content = self._described() | {"regressor": model_file.pack_regressor(last)}
+        model_file.write(path, "pipeline", content)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], transformers: Any = None) -> Self:
@@ -198,14 +198,13 @@ class IntervalPipeline(Stateful, Pipeline):
 
         def unpack(content: Any) -> Any:
             steps, names, packed = model_file.pick(content, "steps", "names", "regressor")
-            *_, (name, _) = steps = [[str(name), str(kind)] for name, kind in steps]
-            return steps, names, (name, model_file.unpack_regressor(GT2Regressor, packed))
+            last = model_file.unpack_regressor(GT2Regressor, packed)
+            return {"steps": steps, "names": names}, (str(steps[-1][0]), last)
 
-        steps, names, last = model_file.load(path, "pipeline", unpack)
+        described, last = model_file.load(path, "pipeline", unpack)
         self = cls([*([] if transformers is None else transformers.steps), last])
-        for was, now in ((steps, self._described()), (names, self.names)):
-            if was != now:
-                raise ValueError(f"transformers must be those of {path}: {was}, got {now}")
+        if described != (found := self._described()):
+            raise ValueError(f"transformers must be those of {path}: {described}, got {found}")
         return self
 
     @property
@@ -229,8 +228,9 @@ class IntervalPipeline(Stateful, Pipeline):
 
     # ------------------------------------------------------------------- inside
 
-    def _described(self) -> list[list[str]]:
-        return [[name, type(step).__name__] for name, step in self.steps]
+    def _described(self) -> dict[str, Any]:
+        steps = [[name, type(step).__name__] for name, step in self.steps]
+        return {"steps": steps, "names": self.names}
 
     def _last(self, method: str) -> Any:
         last = self.steps[-1][1]
@@ -241,17 +241,20 @@ class IntervalPipeline(Stateful, Pipeline):
             )
         return last
 
-    def _trained(self, X: Any, y: Any, **params: Any) -> Self:
-        """Return a copy of this pipeline whose steps are copies, fitted."""
+    def _trained(self, rows: Rows, y: Any, **params: Any) -> Self:
+        """Return a copy of this pipeline whose steps are copies, fitted on raw rows."""
         new = self._copy(*OF_CALIBRATION)
         new.steps = clone(self.steps, safe=False)
-        Pipeline.fit(new, X, y, **params)
+        Pipeline.fit(new, rows.values, y, **params)
         return new
 
-    def _calibrated_on(self, X: Any, y: Any, method: str, **options: Any) -> Self:
-        """Return a copy of this pipeline whose last step is a copy, calibrated."""
+    def _calibrated_by(self, rows: Rows, y: Any, asked: Asked) -> Self:
+        """Return a copy of this pipeline whose last step is a copy, calibrated on raw rows."""
+        method, sides, groups, options = asked
+        given = {"sides": sides, "groups": groups}
+        given = {name: value for name, value in given.items() if value is not None}
         last = copy.copy(self._last("calibrate"))
-        last.calibrate(self._inputs(X), y, method, **options)
+        last.calibrate(self._inputs(rows.values), y, method, **given, **options)
         new = self._copy(*OF_CALIBRATION)
         new.steps = [*self.steps[:-1], (self.steps[-1][0], last)]
         return new
@@ -378,7 +381,8 @@ def cross_val_intervals(
     """
     target = read_target(y, N := n_rows_of(X))
     labels = None if groups is None else np.array(read_groups(groups, N), dtype=object)
-    levels = [between("coverage", level, 0, 1) for level in np.ravel(coverage)]
+    for level in np.ravel(coverage):
+        between("coverage", level, 0, 1)
     folds = read_folds(cv, X, target, seed=0)
     tested = np.concatenate([rows for _, rows in folds])
     if not np.array_equal(np.sort(tested), np.arange(N)):
@@ -386,16 +390,6 @@ def cross_val_intervals(
             f"cv must have each of the {N} rows in one test fold, got {len(tested)} rows in "
             f"{len(folds)} folds: such a splitter leaves rows without an interval"
         )
-    sides, method = options.get("sides", "both"), options.get("method", "conformal")
-    level = max(DEFAULT_COVERAGE, *levels) if method == "conformal" else DEFAULT_COVERAGE
-    for trained, rows in folds:  # what cannot be calibrated is refused before any training
-        own = None if labels is None else labels[trained]
-        split_rows(len(trained), share, 0, own, sides, options, level)
-        if labels is not None and (unseen := set(labels[rows]) - set(labels[trained])):
-            raise ValueError(
-                f"groups must each be in several folds, got all rows of {min(unseen, key=str)!r} "
-                "in one: use fewer folds or larger groups"
-            )
     ends = np.empty((2, N, *np.shape(coverage)))
     for trained, rows in folds:
         of_trained, of_rows = options | {"share": share}, {}

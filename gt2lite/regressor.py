@@ -18,6 +18,7 @@ from gt2lite._validation import (
     Array,
     IntArray,
     Names,
+    Rows,
     between,
     match_table,
     n_rows_of,
@@ -118,29 +119,19 @@ class GT2Regressor(Stateful, Regressor):
     training again. `GT2Regressor()` is the paper's recipe; for your own data start with
     `GT2Regressor.strong()`.
 
-    All settings are given by name. Those from `n_rules` to `precision` are those of
-    `gt2lite.Recipe`, which describes them in full, with the same defaults except for `epochs`.
+    All settings are given by name. Those of training, from `n_rules` to `precision`, are those of
+    `gt2lite.Recipe`, which describes them, with the same defaults except for `epochs`.
 
     Args:
         n_rules: number of fuzzy rules, P.
         coverage: what the widest plane, alpha_0, learns to cover.
-        alphas: planes that make up the output; None for the objective's own.
-        objective: "dual", the paper's loss, or "aligned": every plane learns its own coverage.
-        smf: "per_input" or "scalar" secondary memberships.
+        alphas, objective, smf: planes and loss, see `gt2lite.Recipe`.
         epochs: passes over the data; None for 100, or more on small data, until there are about
             3,000 steps.
-        batch_size: rows in a step.
-        learning_rate: Adam's.
-        keep: the parameters to keep: the "last", the "best", or the best on "validation" rows.
-        bias_correction: whether Adam's bias correction counts "steps" or "epochs".
-        schedule: "constant", "cosine" or "restarts", the course of the learning rate.
-        weight_decay: share of the consequents that is taken off in a step.
-        averaging: share that a running mean of the parameters keeps of itself; 0 for no mean.
-        start: "per_input" or "joint" k-means for the centres at the start.
-        sigma_scale: width of the memberships at the start, in standard deviations.
-        validation: share of the rows that is set aside if `keep` is "validation".
-        patience: epochs in a row without an improvement after which training stops; None for all.
-        precision: "double", or "single", which trains up to twice as fast.
+        batch_size, learning_rate, keep, bias_correction, schedule, weight_decay, averaging: the
+            course of training, see `gt2lite.Recipe`.
+        start, sigma_scale: the rules at the start, see `gt2lite.Recipe`.
+        validation, patience, precision: see `gt2lite.Recipe`.
         n_systems: number of systems, trained from different starts; planes and outputs are means
             over all of them.
         choose: whether training rows decide on the number of rules, the initial width of sets,
@@ -199,7 +190,6 @@ class GT2Regressor(Stateful, Regressor):
     scaler_: Scaler
     marks_: Array
     columns_: Any  # of gt2lite.columns, which needs pandas
-    n_features_in_: int
     feature_names_in_: Names
     calibrator_: Calibration
     rule_groups_: RuleGroups
@@ -307,9 +297,9 @@ class GT2Regressor(Stateful, Regressor):
         this size, if threadpoolctl is installed (scikit-learn requires it). Without it set
         OMP_NUM_THREADS and OPENBLAS_NUM_THREADS to 1 before Python starts.
         """
-        values, names = read_table(X, self.columns)
-        target = read_target(y, len(values))
-        return self._become(self._trained(values, names, target, callback))
+        rows = read_table(X, self.columns)
+        target = read_target(y, len(rows.values))
+        return self._become(self._trained(rows, target, callback))
 
     def calibrate(
         self,
@@ -353,12 +343,10 @@ class GT2Regressor(Stateful, Regressor):
         `NarrowEnvelopeWarning` reports a trained envelope that covers far fewer of these rows
         than it was trained for, a `SeenRowsWarning` how many of these rows were in `fit`.
         """
-        values, min_rows = match_table(X, self), pop_min_rows(groups, options)
-        calibrator = self._calibrator(method, sides, groups, options, len(values))
-        target = read_target(y, len(values))
-        scaled = self.scaler_.transform_X(values)
-        new = self._calibrated_by(calibrator, scaled, target, groups, min_rows)
-        warn_if_seen(self.marks_, values, target)
+        rows = Rows(match_table(X, self))
+        target = read_target(y, len(rows.values))
+        new = self._calibrated_by(rows, target, (method, sides, groups, options))
+        warn_if_seen(self.marks_, rows.values, target)
         return self._become(new)
 
     def fit_calibrate(
@@ -389,22 +377,13 @@ class GT2Regressor(Stateful, Regressor):
         >>> reg.fit_calibrate(data.X, data.y).split_
         '2139 rows: 1604 to train on, 535 to calibrate on (share=0.25, random_state=0)'
         """
-        min_rows = pop_min_rows(groups, options)
-        make_calibrator(method, sides or "both", groups is not None, options)  # before training
-        values, names = read_table(X, self.columns)
-        target = read_target(y, len(values))
+        rows = read_table(X, self.columns)
+        target = read_target(y, len(rows.values))
         check_target(self.target_transform, target)  # an error names the row of the whole table
-        split = split_rows(len(values), share, self.random_state, groups, sides or "both", options)
-        use, rest = (take_rows(values, rows) for rows in (split.trained, split.calibrated))
-        new = self._trained(use, names, target[split.trained], callback)
-        if hasattr(new, "columns_"):
-            rest = new.columns_.encode(rest).inputs.to_numpy()
-        scaled = new.scaler_.transform_X(rest)
-        calibrator = new._calibrator(method, sides, groups, options, len(scaled))
-        rest_y = target[split.calibrated]
-        new = new._calibrated_by(calibrator, scaled, rest_y, split.groups, min_rows)
-        new.calibration_rows_, new.split_ = split.calibrated, split.words
-        return self._become(new)
+        asked = method, sides, groups, options
+        return self._become(
+            fit_parts(self, rows, target, share, self.random_state, asked, callback=callback)
+        )
 
     # -------------------------------------------------------------------- predict
 
@@ -851,38 +830,36 @@ class GT2Regressor(Stateful, Regressor):
 
     # -------------------------------------------------------------------- private
 
-    def _trained(
-        self, table: Any, names: Names | None, target: Array, callback: Callback | None
-    ) -> Self:
+    def _trained(self, rows: Rows, target: Array, callback: Callback | None = None) -> Self:
         """Return a copy of this estimator, trained anew and not calibrated."""
-        values, columns = encode_training(table)
+        values, columns = encode_training(rows.values)
         recipe, settings = self._recipe(len(values)), self._ensemble_settings()
         scaler = Scaler.fit(values, target, self.target_transform)
         X, y = scaler.transform_X(values), scaler.transform_y(target)
         fitted = fit_systems(X, y, recipe, settings, read_seed(self.random_state), callback)
-        fitted = count_leads(fitted, X)
-        new = self._renewed()
-        new._keep(fitted)
+        new = self._renewed(rows, columns)
+        new._keep(count_leads(fitted, X))
         new.scaler_, new.marks_ = scaler, mark_rows(values, target)
         new._background, new._seen = draw_background(X, self.random_state), middle(X)
-        new.n_features_in_ = table.shape[1]
-        if columns is not None:
-            new.columns_ = columns
-        if names is not None:
-            new.feature_names_in_ = names
         return new
 
-    def _calibrated_by(
-        self, calibrator: Any, scaled: Array, target: Array, groups: Any, min_rows: int
-    ) -> Self:
-        """Return a copy of this estimator with another calibration."""
-        fitted = self._fitted()
-        intervals = fitted.family(fitted.planes(scaled))
+    def _calibrated_by(self, rows: Rows, target: Array, asked: Asked) -> Self:
+        """Return a copy of this estimator with another calibration, on rows of numbers."""
+        fitted, scaled = self._fitted(), self.scaler_.transform_X(rows.values)
+        method, sides, groups, given_options = asked
+        options = dict(given_options)
+        min_rows = pop_min_rows(groups, options)
+        if sides is None:
+            plain = groups is None and not options and method in RANKED
+            enough = len(scaled) >= fewest_samples(0.99, "each")
+            sides = self.sides_ if plain and enough else "both"
+        calibrator: Any = make_calibrator(method, sides, groups is not None, options)
         by_rule = None
         if isinstance(groups, str):
             by_rule = RuleGroups.choose(fitted, len(scaled), min_rows)
             groups = by_rule.labels(fitted, scaled)
         given = () if groups is None else (groups,)
+        intervals = fitted.family(fitted.planes(scaled))
         calibrator.fit(intervals, self.scaler_.transform_y(target), *given)
         new = self._copy(*OF_CALIBRATION)
         new.calibrator_ = calibrator
@@ -920,19 +897,6 @@ class GT2Regressor(Stateful, Regressor):
         return Fitted(
             self.systems_, self.ranks_, self.margins_, self.chosen_, self.sides_, self.limits_
         )
-
-    def _calibrator(
-        self, method: str, sides: str | None, groups: Any, options: Mapping[str, Any], n_rows: int
-    ) -> Any:
-        """Return an unfitted calibrator, of the sides asked for or those a selection found best."""
-        plain = groups is None and not options and method in RANKED
-        enough = n_rows >= fewest_samples(0.99, "each")
-        sides = sides or (self.sides_ if plain and enough else "both")
-        return make_calibrator(method, sides, groups is not None, options)
-
-    def _use_margins(self, power: float, X: Any) -> None:
-        """Calibrate margins instead of planes from now on; `X` (N, M) are the training rows."""
-        self._keep(self._fitted().with_margins(power, self._scaled(X)))
 
     def _changed(self, fitted: Fitted) -> Self:
         """Return an uncalibrated copy with other systems."""
@@ -980,13 +944,37 @@ def encode_training(table: Any) -> tuple[Array, Any]:
     return columns.encode(table).inputs.to_numpy(), columns
 
 
-class HoldOut(NamedTuple):
-    """Rows to train on and rows to calibrate on, both in rising order, and a description."""
+# ------------------------------------------------------ training and calibration rows
 
-    trained: IntArray
-    calibrated: IntArray
-    groups: list[str | int] | str | None  # of the rows to calibrate on, as `calibrate` takes them
-    words: str
+
+Asked = tuple[str, str | None, Any, Mapping[str, Any]]
+"""The arguments `method`, `sides`, `groups` and `options` of a calibration."""
+
+
+def fit_parts(
+    estimator: Any, rows: Rows, target: Any, share: float, seed: Any, asked: Asked, **training: Any
+) -> Any:
+    """Return a copy of an estimator, trained on one part of the rows and calibrated on the rest.
+
+    This is `fit_calibrate` of all estimators, see `GT2Regressor.fit_calibrate`. An estimator has
+    two methods for it, which return copies: `_trained` takes rows, targets and the options of
+    `training`; `_calibrated_by` takes rows, encoded as numbers, targets and what is `asked`.
+    """
+    method, sides, groups, options = asked
+    plain = dict(options)
+    pop_min_rows(groups, plain)
+    make_calibrator(method, sides or "both", groups is not None, plain)  # refused before training
+    N = len(target)
+    rest, labels, words = split_rows(N, share, seed, groups, sides or "both", plain)
+    use = np.delete(np.arange(N), rest)
+    new = estimator._trained(rows.take(use), take_rows(target, use), **training)
+    held = rows.take(rest)
+    if hasattr(new, "columns_"):
+        held = held._replace(values=new.columns_.encode(held.values).inputs.to_numpy())
+    asked = method, sides, groups if labels is None else labels, options
+    new = new._calibrated_by(held, take_rows(target, rest), asked)
+    new.calibration_rows_, new.split_ = rest, words
+    return new
 
 
 def split_rows(
@@ -996,42 +984,40 @@ def split_rows(
     groups: Any,
     sides: str,
     options: Mapping[str, Any],
-    level: float = DEFAULT_COVERAGE,
-) -> HoldOut:
-    """Return the split of `fit_calibrate`, refused if too few rows remain for a level.
+) -> tuple[IntArray, list[str | int] | None, str]:
+    """Return the rows to calibrate on, in rising order, their groups, and a description.
 
-    Arguments as in `fit_calibrate`; `options` are those of the calibrator.
+    Arguments as in `fit_calibrate`; `options` are those of the calibrator. A split that leaves too
+    few rows for the default level is refused.
 
-    >>> split_rows(40, 0.25, 0, None, "both", {}).words
+    >>> rows, _, words = split_rows(40, 0.25, 0, None, "both", {})
+    >>> words
     '40 rows: 30 to train on, 10 to calibrate on (share=0.25, random_state=0)'
     """
     grouped = groups is not None and not isinstance(groups, str)  # "rules" are not known yet
     labels = read_groups(groups, n_rows) if grouped else None
     seed, share = read_seed(random_state), between("share", share, 0, 1)
     rng = np.random.default_rng([1, seed] if isinstance(seed, int) else seed)
-    needed = fewest_samples(level, sides, options.get("tails"))
-    enough = (
-        f"at least {needed} are needed: use a larger share or at least "
-        f"{math.ceil(needed / share)} rows"
-    )
+    needed = fewest_samples(DEFAULT_COVERAGE, sides, options.get("tails"))
     rows_of: dict[Any, list[int]] = {}
     for i, label in enumerate(labels or [None] * n_rows):
         rows_of.setdefault(label, []).append(i)
-    chosen = []
-    for label, rows in rows_of.items():
-        n = max(round(share * len(rows)), 1)
-        if n < needed and grouped and options.get("small_groups") != "pool":
-            raise ValueError(
-                f"group {label!r} has {len(rows)} rows, of which share={share:g} leaves {n} to "
-                f'calibrate on, and {enough}, join small groups, or set small_groups="pool"'
-            )
-        chosen.append(rng.permutation(rows)[:n])
+    sizes = {label: max(round(share * len(rows)), 1) for label, rows in rows_of.items()}
+    chosen = [rng.permutation(rows)[: sizes[label]] for label, rows in rows_of.items()]
     found = np.sort(np.concatenate(chosen))
+    pools = grouped and options.get("small_groups") == "pool"
+    for label, n in ({None: found.size} if pools else sizes).items():
+        if n < needed:
+            n_all, of, others = n_rows, "", ""
+            if label is not None:
+                n_all, of = len(rows_of[label]), f" of group {label!r}"
+                others = ', join small groups, or set small_groups="pool"'
+            raise ValueError(
+                f"share={share:g} of {n_all} rows{of} leaves {n} to calibrate on, and at least "
+                f"{needed} are needed: use a larger share or at least "
+                f"{math.ceil(needed / share)} rows{others}"
+            )
     n_trained = n_rows - found.size
-    if found.size < needed:
-        raise ValueError(
-            f"share={share:g} of {n_rows} rows leaves {found.size} to calibrate on, and {enough}"
-        )
     if n_trained < FEWEST_TRAINED:
         raise ValueError(
             f"share={share:g} of {n_rows} rows leaves {n_trained} to train on, and "
@@ -1042,8 +1028,7 @@ def split_rows(
         f"{n_rows} rows: {n_trained} to train on, {found.size} to calibrate on{by} "
         f"(share={share:g}, random_state={random_state!r})"
     )
-    of_found = groups if labels is None else [labels[i] for i in found]
-    return HoldOut(np.delete(np.arange(n_rows), found), found, of_found, words)
+    return found, None if labels is None else [labels[i] for i in found], words
 
 
 # -------------------------------------------------------------------------- warnings

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import warnings
-from collections import UserString
 
 import numpy as np
 import pytest
 
 from gt2lite import GT2Regressor, IntervalHead
-from gt2lite._validation import numbers
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("sklearn")
@@ -31,7 +28,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # small data sets warn, right
 def raw():
     """A frame with a category, gaps, dates and an integer that numbers the rows."""
     rng, n = np.random.default_rng(0), 120
-    frame = pd.DataFrame(
+    return pd.DataFrame(
         {
             "size": rng.uniform(20, 200, n),
             "city": pd.Categorical(rng.choice(["Oslo", "Rome", "Bonn"], n)),
@@ -40,7 +37,6 @@ def raw():
             "number": rng.permutation(n),
         }
     )
-    return frame
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +102,7 @@ def test_text_that_cannot_be_encoded_is_dropped_by_name(raw, y):
     assert reg.n_features_in_ == 6
     with pytest.raises(ValueError, match=r"no column.*'note'"):
         reg.fit(frame[["note"]], y)
-    with pytest.raises(ValueError, match="'size' has 1 infinite"):
+    with pytest.raises(ValueError, match=r"'size' .*1 infinite"):
         reg.fit(raw.assign(size=[np.inf, *raw["size"][1:]]), y)
 
 
@@ -115,7 +111,6 @@ def test_a_saved_regressor_encodes_as_before(raw, reg, tmp_path):
     again = GT2Regressor.load(tmp_path / "model.json")
     np.testing.assert_array_equal(again.predict(raw), reg.predict(raw))
     assert again.n_features_in_ == 5 and again.columns_.columns == reg.columns_.columns
-    assert json.loads((tmp_path / "model.json").read_text())["content"]["columns"][1]["rare"] == []
 
 
 def pipeline():
@@ -139,6 +134,9 @@ def test_a_base_gets_the_raw_table(raw, y, kind, tmp_path):
     again = IntervalHead.load(tmp_path / "head.json", head.base_)
     np.testing.assert_array_equal(again.predict_interval(frame), (lower, upper))
     np.testing.assert_array_equal(again.predict(frame), head.predict(frame))
+    other = pipeline().fit(frame, -y)
+    with pytest.raises(ValueError, match="another base"):
+        IntervalHead.load(tmp_path / "head.json", other)
     with pytest.raises(ValueError, match="column 'city'"):
         IntervalHead(base, GT2Regressor(**SMALL), columns=None).fit(frame, y)
 
@@ -146,8 +144,7 @@ def test_a_base_gets_the_raw_table(raw, y, kind, tmp_path):
 @pytest.mark.parametrize("correct", [None, True, False])
 @pytest.mark.parametrize("frozen", [True, False])
 def test_a_base_is_corrected_as_asked_and_a_frozen_one_only_then(raw, y, correct, frozen, tmp_path):
-    X = raw[["size", "number"]].to_numpy()
-    base = Ridge(alpha=1e6)
+    X, base = raw[["size", "number"]].to_numpy(), Ridge(alpha=1e6)
     base = FrozenEstimator(base.fit(X, y)) if frozen else base
     head = IntervalHead(base, GT2Regressor(**SMALL), cv=2, correct=correct).fit_calibrate(X, y)
     decided = not frozen and head.rmse_["corrected"] <= head.rmse_["base"]
@@ -156,11 +153,3 @@ def test_a_base_is_corrected_as_asked_and_a_frozen_one_only_then(raw, y, correct
     head.save(tmp_path / "head.json")
     again = IntervalHead.load(tmp_path / "head.json", head.base_)
     assert (again.correct, again.corrects_) == (correct, head.corrects_)
-
-
-@pytest.mark.parametrize("odd", [1 + 2j, np.complex128(1j), bytearray(b"5"), UserString("5")])
-def test_objects_that_only_look_like_numbers_are_refused(odd):
-    table = np.empty((1, 1), dtype=object)
-    table[0, 0] = odd
-    with pytest.raises(ValueError, match="X must hold"):
-        numbers("X", table)

@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 import typing
-import warnings
 from dataclasses import asdict
 from pathlib import Path
 
@@ -37,7 +36,7 @@ def test_settings_and_defaults_are_those_of_the_recipe_and_a_few_more():
     assert {p.kind for p in parameters.values()} == {inspect.Parameter.KEYWORD_ONLY}
     types = typing.get_type_hints(GT2Regressor.__init__)
     assert types["n_rules"] is int and types["epochs"] == int | None
-    described, _ = inspect.getdoc(GT2Regressor).split("Attributes:")
+    described, _ = inspect.getdoc(GT2Regressor).split("Attributes:")  # all of them, in order
     described = re.findall(r"^    (\w[\w, ]*):", described, flags=re.MULTILINE)
     assert ", ".join(described).split(", ") == list(parameters)
 
@@ -48,25 +47,20 @@ def test_small_data_is_trained_for_about_three_thousand_steps():
     assert GT2Regressor(epochs=3)._recipe(600).epochs == 3
 
 
-@pytest.mark.parametrize(
-    ("setting", "value"),
-    [("patience", 2), ("choose", "yes"), ("target_transform", "sqrt"), ("random_state", "seed")],
-)
-def test_a_bad_setting_is_named_when_fitting(data, setting, value):
+@pytest.mark.parametrize("setting", ["patience", "n_systems", "target_transform", "random_state"])
+def test_a_bad_setting_is_named_when_fitting(data, setting):
     with pytest.raises(ValueError, match=setting):
-        GT2Regressor(**{setting: value}).fit(*data)
+        GT2Regressor(**{setting: "odd"}).fit(*data)
 
 
 def test_the_same_seed_gives_the_same_bits_and_none_other_numbers_each_time(data):
     X, y = data
-    first, again, other = (
+    first, again, other, free, freed = (
         GT2Regressor(**FAST, random_state=seed).fit(X[:200], y[:200]).predict(X)
-        for seed in (1, 1, 2)
+        for seed in (1, 1, 2, None, None)
     )
     np.testing.assert_array_equal(first, again)
-    assert not np.array_equal(first, other)
-    first, again = (GT2Regressor(**FAST, random_state=None).fit(X[:200], y[:200]) for _ in "ab")
-    assert not np.array_equal(first.predict(X), again.predict(X))
+    assert not np.array_equal(first, other) and not np.array_equal(free, freed)
 
 
 # ----------------------------------------------------------------------------- predictions
@@ -94,7 +88,7 @@ def test_the_aligned_objective_gives_its_inner_planes_a_coverage(data):
 # ------------------------------------------------------------ callbacks, progress, Ctrl-C
 
 
-def watch(epoch=10**6, answer=None, error=None):
+def watch(epoch, answer=None, error=None):
     """Return a callback that at some call returns an answer or raises an error."""
     calls = []
 
@@ -110,7 +104,7 @@ def watch(epoch=10**6, answer=None, error=None):
 @pytest.mark.parametrize("settings", [{"choose": True}, {"n_systems": 2, "n_jobs": 2}])
 def test_a_callback_that_could_not_be_called_is_refused(data, settings):
     with pytest.raises(ValueError, match="callback must be None if"):
-        GT2Regressor(**FAST, **settings).fit(*data, callback=watch())
+        GT2Regressor(**FAST, **settings).fit(*data, callback=watch(1))
 
 
 def test_ctrl_c_keeps_the_complete_epochs_with_a_warning(data):
@@ -133,11 +127,11 @@ def test_of_several_systems_ctrl_c_keeps_the_complete_ones(data):
     np.testing.assert_array_equal(reg.predict(X), whole.predict(X))
 
 
-@pytest.mark.parametrize("verbose", [None, True, 0])
-def test_progress_is_shown_on_request(data, verbose, capsys):
+def test_progress_is_shown_on_request(data, capsys):
     pytest.importorskip("tqdm")
-    GT2Regressor(**FAST, verbose=verbose).fit(*data)
-    assert ("training" in capsys.readouterr().err) == (verbose is True)
+    for verbose in (None, True, 0):
+        GT2Regressor(**FAST, verbose=verbose).fit(*data)
+        assert ("training" in capsys.readouterr().err) == (verbose is True)
 
 
 # --------------------------------------------------------------------------- fit_calibrate
@@ -155,21 +149,9 @@ def test_fit_calibrate_is_fit_on_one_part_and_calibrate_on_the_other(data):
     assert reg.calibrator_.n_samples == 225 and (np.diff(rows) > 0).all()
 
 
-def test_targets_of_calibration_rows_never_reach_training(data):
-    X, y = data
-    reg = GT2Regressor(**FAST).fit_calibrate(X, y)
-    other = y.copy()
-    other[reg.calibration_rows_] += 1e6
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        again = GT2Regressor(**FAST).fit_calibrate(X, other)
-    np.testing.assert_array_equal(again.predict(X), reg.predict(X))
-    assert (again.predict_interval(X)[1] > reg.predict_interval(X)[1] + 1e5).all()
-
-
 def test_the_split_follows_the_seed():
     def rows(seed):
-        return split_rows(900, 0.25, seed, None, "both", {}).calibrated
+        return split_rows(900, 0.25, seed, None, "both", {})[0]
 
     np.testing.assert_array_equal(rows(1), rows(1))
     assert not np.array_equal(rows(1), rows(2))
@@ -189,7 +171,7 @@ def test_each_group_gives_its_share_and_is_calibrated_on_its_own(data):
     inside = (lower <= y[rows]) & (y[rows] <= upper)
     assert all(inside[groups[rows] == name].mean() >= 0.9 for name in ("rare", "common"))
     small = [0] * 865 + [1] * 32 + [2, 2, 3]  # a quarter of 32 is one too few
-    with pytest.raises(ValueError, match=r"group 1 has 32 rows.*pool"):
+    with pytest.raises(ValueError, match=r"32 rows of group 1 leaves 8 .*pool"):
         GT2Regressor(**FAST).fit_calibrate(X, y, groups=small)
     reg = GT2Regressor(**FAST).fit_calibrate(X, y, groups=small, small_groups="pool")
     assert reg.calibrator_.sizes == {0: 216, 1: 8, 2: 1, 3: 1}
@@ -229,12 +211,12 @@ def test_bad_arguments_are_named_before_training(data, bad, named, monkeypatch):
         GT2Regressor(**FAST).fit_calibrate(*data, **bad)
 
 
-@pytest.mark.parametrize("method", ["fit", "calibrate"])
-def test_a_new_fit_or_calibration_drops_what_it_makes_obsolete(data, method):
+def test_a_new_fit_or_calibration_drops_what_it_makes_obsolete(data):
     reg = GT2Regressor(**FAST).fit_calibrate(*data)
-    getattr(reg, method)(data[0], data[1] + 1)  # other rows
-    assert not hasattr(reg, "calibration_rows_") and not hasattr(reg, "split_")
-    assert hasattr(reg, "calibrator_") == (method == "calibrate")
+    for method, calibrated in (("calibrate", True), ("fit", False)):
+        getattr(reg, method)(data[0], data[1] + 1)  # other rows
+        assert not hasattr(reg, "calibration_rows_") and not hasattr(reg, "split_")
+        assert hasattr(reg, "calibrator_") == calibrated
 
 
 # ----------------------------------------------------------------------------- log targets
@@ -267,11 +249,11 @@ def test_a_log_target_is_the_system_of_the_logarithms(prices, logs):
     assert next(parts) == next(parts)
 
 
-@pytest.mark.parametrize(("sides", "i", "bound"), [("lower", 1, np.inf), ("upper", 0, 0.0)])
-def test_an_open_bound_of_a_log_target_is_zero_or_infinite(prices, logs, sides, i, bound):
+def test_an_open_bound_of_a_log_target_is_zero_or_infinite(prices, logs):
     X, y = prices
-    ends = copy.copy(logs).calibrate(X[600:], y[600:], sides=sides).predict_interval(X)
-    assert (ends[i] == bound).all() and np.isfinite(ends[1 - i]).all()
+    for sides, i, bound in (("lower", 1, np.inf), ("upper", 0, 0.0)):
+        ends = copy.copy(logs).calibrate(X[600:], y[600:], sides=sides).predict_interval(X)
+        assert (ends[i] == bound).all() and np.isfinite(ends[1 - i]).all()
 
 
 @pytest.mark.parametrize("method", ["fit", "calibrate", "fit_calibrate"])
@@ -294,7 +276,7 @@ import numpy as np
 from gt2lite import GT2Regressor, load_dataset
 data = load_dataset("pp")
 reg = GT2Regressor(n_rules=2, learning_rate=0.05)
-assert str(reg.set_params(epochs=5)) == "GT2Regressor(n_rules=2, epochs=5, learning_rate=0.05)"
+assert reg.set_params(epochs=5).get_params()["epochs"] == 5
 reg.fit(data.X[:500], data.y[:500]).calibrate(data.X[500:900], data.y[500:900])
 lower, upper = reg.predict_interval(data.X, coverage=[0.5, 0.6])
 assert lower.shape == (9568, 2) and reg.score(data.X, data.y) < 1

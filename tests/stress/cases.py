@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
 from dataclasses import dataclass, field
-from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -179,52 +176,3 @@ def check_scale(answer: Answer, y: Any) -> None:
         for array in answer.arrays:
             assert (array / 2 >= low - 1e3 * span).all()
             assert (array / 2 <= high + 1e3 * span).all()
-
-
-# ------------------------------------------------------------------------- bad values
-
-
-def _with(values: Any, item: Any, dtype: Any = object) -> Any:
-    found = np.array(values, dtype=dtype)
-    found[(0,) * found.ndim] = item
-    return found
-
-
-_DAY = datetime.datetime(2024, 1, 1)
-BAD_ITEMS: list[Any] = [
-    *("1.5", b"1.5", "nan", None, {}, [1.0], _DAY, datetime.timedelta(1), 10**400, 1j),
-    *(float("nan"), float("-inf"), Decimal("1e400"), np.datetime64("NaT"), np.ma.masked, print),
-]
-BAD_ARRAYS: list[Any] = [
-    *((lambda v, item=item: _with(v, item)) for item in BAD_ITEMS),
-    lambda v: _with(v, np.inf, np.float32),
-    lambda v: np.ma.masked_all(v.shape),
-    lambda v: v.astype("datetime64[D]"),
-    lambda v: v.astype(str),
-    lambda v: v.astype(complex) + 1j,
-    lambda v: None,
-    lambda v: "1 2 3",
-    lambda v: {"a": v},
-    lambda v: (row for row in v),
-    lambda v: 3.0,
-    lambda v: [],
-    lambda v: [v.tolist(), [1.0]],
-]
-TINY = Fraction(1, 10**400)  # above 0, though the nearest float is 0
-NOT_NUMBERS = [None, "x", b"1", float("nan"), float("inf"), True, -1, 1j, [0.5], {}, object()]
-BAD_SETTINGS: dict[str, list[Any]] = {
-    "n_rules": [0, 0.5, 2.0, 10**4 + 1, 10**400, *NOT_NUMBERS],
-    "epochs": [0, 1.5, 10**6 + 1, *NOT_NUMBERS[1:]],
-    "batch_size": [0, 2.5, 10**400, *NOT_NUMBERS],
-    "learning_rate": [0, 1e3, TINY, Fraction(10**400), *NOT_NUMBERS],
-    "coverage": [0, 1, 90, 1 - 2.0**-53, TINY, 1 - TINY, *NOT_NUMBERS],
-    "alphas": [0.5, "0.01", (), (0.5, 1.0), (0.01, 1.5), (0.0, 0.01), {0.01}],
-    "sigma_scale": [0, 1e-6, 1e6, TINY, *NOT_NUMBERS],
-    "weight_decay": [1e5, 10**400, *NOT_NUMBERS],
-    "averaging": [1, 2, 1 - TINY, *NOT_NUMBERS],
-    "objective": ["Dual", "", None, 3],
-    "start": ["random", None],
-    "random_state": [1.5, 2**64 + 1, "x", [1]],
-    "n_systems": [0, 1.5, *NOT_NUMBERS],
-}
-bad_settings = st.sampled_from([(n, v) for n, values in BAD_SETTINGS.items() for v in values])

@@ -9,10 +9,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from cases import (
-    BAD_ARRAYS,
     SETTINGS,
     ask,
-    bad_settings,
     check,
     check_coverage,
     check_scale,
@@ -139,32 +137,3 @@ def test_another_type_or_layout_gives_the_same_bits_and_is_not_changed(seed, set
     for ours, theirs in zip(found.arrays, wanted.arrays, strict=True):
         np.testing.assert_array_equal(ours, theirs)
     assert repr(before) == repr((other_X, other_y))
-
-
-BAD_X = [*BAD_ARRAYS, lambda v: v[:0], lambda v: v[:, :0], lambda v: v[:, 0], lambda v: v[None]]
-BAD_Y = [*BAD_ARRAYS, lambda v: v[:-1], lambda v: v[:0], lambda v: np.column_stack([v, v])]
-
-
-@given(seeds, st.sampled_from(BAD_X), st.sampled_from(["fit", "predict", "calibrate"]))
-def test_inputs_that_are_not_numbers_are_refused_by_name(seed, spoil, method):
-    X, y = draw_data(seed)
-    reg = GT2Regressor(n_rules=2, epochs=1)
-    if method != "fit":
-        reg.fit(X, y)
-    with pytest.raises((TypeError, ValueError), match="X"):
-        getattr(reg, method)(*((spoil(X),) if method == "predict" else (spoil(X), y)))
-
-
-@given(seeds, st.sampled_from(BAD_Y))
-def test_targets_that_are_not_numbers_are_refused_by_name(seed, spoil):
-    X, y = draw_data(seed)
-    with pytest.raises((TypeError, ValueError), match=r"\by\b"):
-        GT2Regressor(n_rules=2, epochs=1).fit(X, spoil(y))
-
-
-@given(seeds, bad_settings)
-def test_a_setting_out_of_bounds_is_named(seed, bad):
-    name, value = bad
-    X, y = draw_data(seed)
-    with pytest.raises((TypeError, ValueError), match=name):
-        GT2Regressor(**{"n_rules": 2, "epochs": 1, name: value}).fit(X, y)
