@@ -27,7 +27,7 @@ from gt2lite._validation import Array
 from gt2lite._version import __version__
 from gt2lite.columns import Frame
 from gt2lite.metrics import covers
-from gt2lite.plots.calibration import interval_bands
+from gt2lite.plots.method import interval_bands
 from gt2lite.plots.style import BLUE, GREY, ORANGE, SKY, STYLE, VERMILION, labelled, plain_text
 from gt2lite.regressor import bound_names, percent
 from gt2lite.report.analysis import Coverage, Findings
