@@ -1235,9 +1235,7 @@ def restore(meta: Meta, arrays: Arrays) -> Calibration:
         found._groups = _rows_by_group(labels, n)
         known, same = found.get_state()
         if meta != known | {"options": meta["options"]}:
-            raise ValueError(
-                "unknown entries, or labels that do not rise or have no samples"
-            )
+            raise ValueError("unknown entries, or labels that do not rise or have no samples")
         if not all(np.array_equal(values, same[name]) for name, values in arrays.items()):
             raise ValueError("group must hold the places of groups in labels")
     except (IndexError, KeyError, TypeError, ValueError) as error:
