@@ -1234,10 +1234,10 @@ def restore(meta: Meta, arrays: Arrays) -> Calibration:
             labels = [names[int(code)] for code in vector("group", arrays["group"], n)]
         found._groups = _rows_by_group(labels, n)
         known, same = found.get_state()
-        if meta != known | {"options": meta["options"]} or arrays.keys() != same.keys():
-            raise ValueError("it has other entries or other labels than its samples")
+        if meta != known | {"options": meta["options"]}:
+            raise ValueError("unknown entries, or labels that do not rise or have no samples")
         if not all(np.array_equal(values, same[name]) for name, values in arrays.items()):
-            raise ValueError("group must hold the places of groups in labels, which rise")
+            raise ValueError("group must hold the places of groups in labels")
     except (IndexError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"not the state of a {kind} calibrator: {error}") from error
     return found

@@ -115,10 +115,12 @@ def test_rolling_recalibration_is_a_calibration_on_the_last_rows(data, fitted):
     before = fitted.predict_interval(X, 0.85)
     for window in (40, 100):
         stream = AdaptiveIntervals(fitted, 0.85, rate=0.0, window=window)
-        stream.update(X[300:500], y[300:500])
+        for end in (300, 500):  # before the first update, too
+            last = slice(end - window, end)
+            anew = copy.copy(fitted).calibrate(X[last], y[last])
+            assert_array_equal(stream.predict_interval(X), anew.predict_interval(X, 0.85))
+            stream.update(X[300:500], y[300:500])
         assert stream.level == 0.85
-        anew = copy.copy(fitted).calibrate(X[500 - window : 500], y[500 - window : 500])
-        assert_array_equal(stream.predict_interval(X), anew.predict_interval(X, 0.85))
     assert_array_equal(fitted.predict_interval(X, 0.85), before)  # the estimator is as it was
 
 
