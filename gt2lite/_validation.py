@@ -172,7 +172,10 @@ def find_wrong(name: str, cells: Any) -> TypeError | ValueError | None:
         if kind in _WAYS_OUT:
             sort = TypeError if kind == "objects" else ValueError
             shown = repr(str(cell)) if kind == "text" else str(cell)
-            return sort(f"{name} holds {kind} ({shown:.40} in {place(i)}): {_WAYS_OUT[kind]}")
+            return sort(
+                f"{name} must hold real numbers only, got {kind} ({shown:.40} in {place(i)}): "
+                f"{_WAYS_OUT[kind]}"
+            )
     for kind, what in (("missing", "NaN"), ("infinite", "infinity")):
         if n := kinds.count(kind):
             return ValueError(
@@ -187,7 +190,7 @@ _WAYS_OUT = {  # by the kind of cells; some words are those that scikit-learn re
     "dates": "convert them to numbers first, such as days since a start",
     "time spans": "convert them to numbers first, such as seconds",
     "complex numbers": "Complex data not supported",
-    "objects": "an argument must be free of strings and objects, with real numbers only",
+    "objects": "an argument must be free of strings and other objects than numbers",
 }
 
 
