@@ -153,8 +153,8 @@ def numbers(name: str, value: Any) -> Array:
 def find_wrong(name: str, cells: Any) -> TypeError | ValueError | None:
     """Return an error about the first cell that is not a finite number; None if all are.
 
-    >>> find_wrong("y", [1.5, None, 2, float("nan")])
-    ValueError('y contains NaN: 2 missing values, the first in row 1. Fill them or drop those rows')
+    >>> print(find_wrong("y", [1.5, None, 2, float("nan")]))
+    y contains NaN: 2 missing values, the first in row 1. Fill or drop them: finite numbers only
     >>> find_wrong("y", [1, True, 2.5]) is None
     True
     """
@@ -180,7 +180,7 @@ def find_wrong(name: str, cells: Any) -> TypeError | ValueError | None:
         if n := kinds.count(kind):
             return ValueError(
                 f"{name} contains {what}: {n} {kind} value{'s' * (n > 1)}, the first in "
-                f"{place(kinds.index(kind))}. Fill them or drop those rows"
+                f"{place(kinds.index(kind))}. Fill or drop them: finite numbers only"
             )
     return None
 
