@@ -153,8 +153,8 @@ def numbers(name: str, value: Any) -> Array:
 def find_wrong(name: str, cells: Any) -> TypeError | ValueError | None:
     """Return an error about the first cell that is not a finite number; None if all are.
 
-    >>> find_wrong("y", [1.5, None, 2, float("nan")])
-    ValueError('y contains NaN: 2 missing values, the first in row 1. Fill them or drop those rows')
+    >>> print(find_wrong("y", [1.5, None, 2, float("nan")]))
+    y contains NaN: 2 missing values, the first in row 1. Fill or drop them: finite numbers only
     >>> find_wrong("y", [1, True, 2.5]) is None
     True
     """
@@ -172,12 +172,15 @@ def find_wrong(name: str, cells: Any) -> TypeError | ValueError | None:
         if kind in _WAYS_OUT:
             sort = TypeError if kind == "objects" else ValueError
             shown = repr(str(cell)) if kind == "text" else str(cell)
-            return sort(f"{name} holds {kind} ({shown:.40} in {place(i)}): {_WAYS_OUT[kind]}")
+            return sort(
+                f"{name} must hold real numbers only, got {kind} ({shown:.40} in {place(i)}): "
+                f"{_WAYS_OUT[kind]}"
+            )
     for kind, what in (("missing", "NaN"), ("infinite", "infinity")):
         if n := kinds.count(kind):
             return ValueError(
                 f"{name} contains {what}: {n} {kind} value{'s' * (n > 1)}, the first in "
-                f"{place(kinds.index(kind))}. Fill them or drop those rows"
+                f"{place(kinds.index(kind))}. Fill or drop them: finite numbers only"
             )
     return None
 
@@ -187,7 +190,7 @@ _WAYS_OUT = {  # by the kind of cells; some words are those that scikit-learn re
     "dates": "convert them to numbers first, such as days since a start",
     "time spans": "convert them to numbers first, such as seconds",
     "complex numbers": "Complex data not supported",
-    "objects": "an argument must be free of strings and objects, with real numbers only",
+    "objects": "an argument must be free of strings and other objects than numbers",
 }
 
 
