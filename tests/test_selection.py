@@ -135,6 +135,8 @@ def test_ranks_are_shares_of_the_training_rows_and_repeated_values_have_their_mi
     X = np.arange(101.0)[:, None] ** 3
     np.testing.assert_allclose(ranks_of(X, X)[:, 0], np.linspace(0, 1, 101), atol=1e-12)
     np.testing.assert_allclose(ranks_of(X, np.array([[-5.0], [2e6]])).ravel(), [0, 1], atol=1e-12)
+    Z = Ranks.fit(X).transform(X)
+    assert abs(Z.mean()) < 1e-12 and Z.std() == pytest.approx(1, abs=0.02)
     X = np.round(np.random.default_rng(0).exponential(size=(400, 3)) * [1, 3, 0])
     found = ranks_of(X, np.repeat(np.linspace(-1, 9, 200)[:, None], 3, axis=1))
     assert (np.diff(found, axis=0) >= 0).all() and (found[:, 2] == 0.5).all()
