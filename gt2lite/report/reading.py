@@ -295,7 +295,10 @@ def _is_number(cell: str) -> bool:
 
 
 def _has_header(rows: list[list[str]]) -> bool:
-    """Return whether the first row names the columns: it has no numbers, and others have some."""
+    """Return whether the first row names columns: it has no number, and rows below have some.
+
+    In a table of text it does if no cell of it occurs twice.
+    """
     first, below = rows[0], rows[1:]
     if any(map(_is_number, first)):
         return False

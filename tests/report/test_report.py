@@ -93,9 +93,9 @@ def test_the_range_of_sampling_variation_holds_95_percent(level, n_cal, n_test):
 
 
 def test_coverage_and_accuracy_by_hand():
-    predictions = pd.DataFrame({"prediction": [1.0, 1], "lower_50": 1.0, "upper_50": 2.0})
+    predictions = pd.DataFrame({"prediction": [1.0, 2], "lower_50": 1.0, "upper_50": 2.0})
     found = analysis.measure_accuracy("mean", np.array([0.0, 2]), predictions, [0.5])
-    assert found[1:] == (1, 1, 0, [1], [0.5], [1 + 4 * 1 / 2])
+    assert found[1:] == (np.sqrt(0.5), 0.5, 0.5, [1], [0.5], [1 + 4 * 1 / 2])
     y, upper = np.arange(10.0), np.array([*[7.0] * 9, 17])
     row = analysis.measure_coverage(y, np.zeros(10), upper, 0.8, 99)
     assert (row.n_covered, row.share, row.width, row.median_width) == (9, 0.9, 8, 7)
