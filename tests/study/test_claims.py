@@ -148,6 +148,8 @@ def test_a_count_is_all_or_nothing():
     for n, word in {4: "holds", 3: "does not hold"}.items():
         found = counted("It rains", pd.Series([i < n for i in range(4)]))
         assert found.verdict == word and found.numbers == {"cases": 4, "as claimed": n}
+    found = counted("It rains", pd.DataFrame([[True, False], [True, True]], ["PM", "PP"]))
+    assert found.verdict == "does not hold" and "not always: PM." in found.reason
 
 
 # ------------------------------------------------------------------------- the claims
