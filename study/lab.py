@@ -202,7 +202,7 @@ check_type_reduction = _task(
     ],
     {
         "The lower end must come first.": lambda *rules: _switched(*rules)[::-1],
-        "The lower end has the paper's misprint: there the SMALLEST consequents must take the UPPER "
+        "The lower end has the paper's misprint: the SMALLEST consequents must take the UPPER "
         "firing.": partial(_switched, printed=True),
         "Sort the consequents first, and put both firings into the same order.": partial(
             _switched, sort=False
