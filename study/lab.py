@@ -202,8 +202,8 @@ check_type_reduction = _task(
     ],
     {
         "The lower end must come first.": lambda *rules: _switched(*rules)[::-1],
-        "For the lower end the SMALLEST consequents take the UPPER firing, other than the paper "
-        "misprints it.": partial(_switched, printed=True),
+        "The lower end has the paper's misprint: the SMALLEST consequents must take the UPPER "
+        "firing.": partial(_switched, printed=True),
         "Sort the consequents first, and put both firings into the same order.": partial(
             _switched, sort=False
         ),

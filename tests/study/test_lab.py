@@ -134,7 +134,7 @@ def without_ties(f_lower, f_upper, y):
 
 REDUCTIONS = {
     "The lower end must come first": lambda lo, up, y: type_reduce(lo, up, y)[::-1],
-    "paper misprints it": lambda *rules: type_reduce(*rules, printed=True),
+    "the paper's misprint": lambda *rules: type_reduce(*rules, printed=True),
     "Try ALL switch points": lambda lo, up, y: (
         type_reduce(lo, up, y)[0], np.average(y, weights=lo + up)
     ),
