@@ -55,7 +55,7 @@ def main(words: Sequence[str] | None = None) -> None:
     if ensemble is not None:
         boosted = ensemble.HistGradientBoostingRegressor(random_state=0).fit(X, y)
         cases["predict, boosting"] = lambda: boosted.predict(new)
-        tuned = competitors.boost(X, y, quantile=None, seed=0)
+        tuned = competitors.boost(X, y, competitors.held_out(args.rows, seed=0))
         cases["predict, boosting, tuned"] = lambda: tuned.model.predict(new)
         trees = tuned.settings["trees"]
     seconds = _measure.take_turns(cases, args.rounds)

@@ -40,7 +40,8 @@ PERTURBATIONS = {"": (1, 2), "sse4": (0, 1)}
 """Units in the last place by which start values are moved, by processor: with five seeds these
 are 20 perturbed runs of each system."""
 
-KEYS = (*results.RECORD, "split", "form", "start", *paper_protocol.SETTINGS, "nudge")
+OTHER_KEYS = ("split", "form", "start", "nudge", "by", "bin", "part")
+KEYS = (*results.RECORD, *paper_protocol.SETTINGS, *OTHER_KEYS)
 """Columns that identify a row of a file; the others are measured."""
 
 
@@ -100,18 +101,8 @@ def ablation(run: Run) -> Files:
     return {"ablation": pd.DataFrame(rows)}
 
 
-def comparison(run: Run, methods: Sequence[str] = ()) -> Files:
-    """Run the method comparison, or some of its methods; it stores its files itself."""
-    from study.comparison.methods import IN_STUDY
-    from study.comparison.runs import run as compare
-
-    moved = compare(methods or IN_STUDY, **run.keywords)  # type: ignore[attr-defined]
-    _report("The comparison", moved)
-    return {}
-
-
 def others(name: str, run: Run) -> Files:
-    """Run `study.widths`, `study.aligned` or `study.sqr`."""
+    """Run `study.comparison`, `study.widths`, `study.aligned` or `study.sqr`."""
     from importlib import import_module
 
     found: Files = import_module(f"study.{name}").run(run)
@@ -122,8 +113,9 @@ CHECKS = {"reproduce": reproduce, "check": check}
 STUDIES: dict[str, Callable[..., Files]] = {
     "protocol": protocol,
     "ablation": ablation,
-    "comparison": comparison,
-    **{name: functools.partial(others, name) for name in ("widths", "aligned", "sqr")},
+    **{
+        name: functools.partial(others, name) for name in ("comparison", "widths", "aligned", "sqr")
+    },
 }
 
 
@@ -139,23 +131,17 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--dask", help='address of a Dask scheduler to run on, or "local" for a cluster here'
     )
-    parser.add_argument(
-        "--methods", nargs="+", help="of `comparison`: run these, keep stored rows of the others"
-    )
     parser.add_argument("--fresh", action="store_true", help="delete cached runs first")
     given = parser.parse_args(words)
     if given.fresh:
         execution.clear_cache()
-    if given.methods and given.command != "comparison":
-        parser.error("--methods is for the command comparison")
     run = functools.partial(execution.run_all, n_jobs=given.jobs, dask=given.dask)
-    more = {"methods": given.methods} if given.methods else {}
     try:
         if given.command in CHECKS:
             return int(not CHECKS[given.command](run))
         for name in STUDIES if given.command == "study" else [given.command]:
             study = perturbed if name == "perturbed" else STUDIES[name]
-            for file, rows in study(run, **more).items():
+            for file, rows in study(run).items():
                 store(file, rows, "protocol" if name == "perturbed" else name)
     except KeyboardInterrupt:
         print("stopped; finished runs are kept, and the same command continues", file=sys.stderr)
