@@ -194,45 +194,21 @@ def summary(turns: Sequence[Turn]) -> dict[str, Any]:
     }
 
 
-def main(words: Sequence[str] | None = None) -> None:
+def main() -> None:
     """Measure, print, write."""
-    parser = _measure.options(__doc__)
-    parser.add_argument("--datasets", nargs="+", default=["ww", "pp"])
-    parser.add_argument("--seeds", type=int, default=5, help="turns")
-    parser.add_argument("--epochs", type=int, default=100)
-    parser.add_argument("--levels", type=int, default=20, help="how many are asked")
-    args = parser.parse_args(words)
-    _measure.pin()
-
-    levels = LEVELS[: args.levels]
+    args = _measure.options(__doc__, datasets=["ww", "pp"], seeds=5, epochs=100, n_levels=20)
+    levels = LEVELS[: args.n_levels]
     turn(args.datasets[0], 0, 1, levels)  # warm-up
     turns: dict[str, list[Turn]] = {dataset: [] for dataset in args.datasets}
     for seed in range(args.seeds):
         for dataset in args.datasets:
             turns[dataset].append(turn(dataset, seed, args.epochs, levels))
     results = {dataset: summary(found) for dataset, found in turns.items()}
-
     for dataset, found in results.items():
-        print(f"{dataset}: one training for 99 % takes {found['training_seconds']:.2f} s; in units")
-        print(f"of it, seconds and evaluations of 1 level and of {len(levels)}")
-        _measure.table(
-            ("", "s, 1", f"s, {len(levels)}", "ev., 1", f"ev., {len(levels)}"),
-            [
-                (way, *(line[unit][i] for unit in ("seconds", "evaluations") for i in (0, -1)))
-                for way, line in found["cost"].items()
-            ],
-        )
-        print("Intervals of the test part, mean over the seeds")
-        _measure.table(
-            ("", "level", *METRICS),
-            [
-                (way, level, *(float(np.mean(line[name], axis=0)[i]) for name in METRICS))
-                for way, line in found["quality"].items()
-                for i, level in enumerate(PAPER)
-            ],
-        )
-    settings = {name: getattr(args, name) for name in ("datasets", "seeds", "epochs")}
-    _measure.write("cost", args.out, settings | {"levels": levels, "judged": PAPER}, results)
+        seconds = {way: line["seconds"] for way, line in found["cost"].items()}
+        title = f"{dataset}: seconds of 1, 2, ... levels, in trainings of"
+        _measure.show(f"{title} {found['training_seconds']:.2f} s", seconds)
+    _measure.write(args, results, levels=levels, judged=PAPER)
 
 
 if __name__ == "__main__":
