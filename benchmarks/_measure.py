@@ -1,11 +1,10 @@
-"""How everything here is measured: one thread, one core, in turns, medians, and told where.
+"""How everything here is measured: one thread, one core, in turns, medians, with provenance.
 
 Import this module first: thread counts are read by NumPy, JAX and PyTorch when they start.
 
 Cases are timed in turns (A, B, C, A, B, C, ...), so that a machine that slows down does so
-for all of them; the first turn is a warm-up and does not count. A turn repeats a case until
-the clock can be trusted; what is reported is the median over the turns. A case that takes a
-second or more is warmed up by one call.
+for all of them. A turn repeats a case until the clock can be trusted; the median over the turns is
+reported. Before the first turn each case is called once, or twice if it takes less than a second.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ import importlib.metadata
 import json
 import os
 import platform
-import statistics
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDER = ROOT / "data" / "results" / "bench"
 
 for _name in ("OMP", "OPENBLAS", "MKL", "NUMEXPR"):
     os.environ[f"{_name}_NUM_THREADS"] = "1"
@@ -34,30 +31,36 @@ os.environ["JAX_ENABLE_X64"] = "1"
 
 LOAD_AT_START = [round(load, 2) for load in os.getloadavg()] if hasattr(os, "getloadavg") else None
 
-LONG = 1.0
-"""Seconds from which on a case is warmed up by one call alone."""
-
 LEVELS = (0.5, 0.8, 0.9, 0.95, 0.98)
-"""Levels that intervals are asked for where several are."""
+"""Levels of intervals, where several are asked for."""
 
 
-def options(doc: str | None) -> argparse.ArgumentParser:
-    """Return a parser with what all scripts understand; `doc` is the docstring of the script."""
+def options(doc: str | None, *, pinned: bool = True, **defaults: Any) -> argparse.Namespace:
+    """Return the options of a script, and stay on one core if the system allows it.
+
+    Args:
+        doc: docstring of the script.
+        pinned: whether to stay on one core.
+        defaults: value of each option; a list is one of several values.
+    """
     parser = argparse.ArgumentParser(
         description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--out", type=Path, default=FOLDER, help="folder of the JSON file")
-    return parser
-
-
-def pin() -> None:
-    """Stay on one core, where the system lets us."""
-    if hasattr(os, "sched_setaffinity"):
+    folder = ROOT / "data" / "results" / "bench"
+    parser.add_argument("--out", type=Path, default=folder, help="folder of the JSON file")
+    for name, value in defaults.items():
+        many = isinstance(value, list)
+        kind = type(value[0] if many else value)
+        nargs = "+" if many else None
+        flag = f"--{name.replace('_', '-')}"
+        parser.add_argument(flag, type=kind, nargs=nargs, default=value, help=f"default {value}")
+    if pinned and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    return parser.parse_args()
 
 
 def competitor(name: str) -> Any:
-    """Return a module, or None with a line that says so where it is not installed."""
+    """Return a module, or None after printing that it is not installed."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
@@ -71,28 +74,19 @@ def take_turns(
     """Return for each case the seconds of one call, in each of `rounds` turns.
 
     Args:
-        cases: what to call, by name.
-        rounds: turns that count; one more goes before them.
-        at_least: a case is called as often in a turn as makes it last so many seconds.
+        cases: functions to call, by name.
+        rounds: number of turns.
+        at_least: a turn calls a case as often as fits into this number of seconds.
     """
-    repeats: dict[str, int] = {}
-    long: set[str] = set()
+    repeats = {}
     for name, call in cases.items():
         took = _seconds(call)  # compiles, allocates, loads
-        if took < LONG:
-            took = _seconds(call)
+        took = _seconds(call) if took < 1 else took
         repeats[name] = max(1, round(at_least / max(took, 1e-9)))
-        if took >= LONG:
-            long.add(name)
-    seconds: dict[str, list[float]] = {name: [] for name in cases}
-    for turn in range(rounds + 1):
-        for name, call in cases.items():
-            if not turn and name in long:
-                continue
-            took = _seconds(call, repeats[name])
-            if turn:
-                seconds[name].append(took)
-    return seconds
+    turns = [
+        {name: _seconds(call, repeats[name]) for name, call in cases.items()} for _ in range(rounds)
+    ]
+    return {name: [turn[name] for turn in turns] for name in cases}
 
 
 def _seconds(call: Callable[[], object], repeats: int = 1) -> float:
@@ -104,56 +98,43 @@ def _seconds(call: Callable[[], object], repeats: int = 1) -> float:
 
 def summary(seconds: Sequence[float]) -> dict[str, float]:
     """Return median, quartiles and minimum of the turns of a case."""
-    low, middle, high = (
-        statistics.quantiles(seconds, n=4, method="inclusive")
-        if len(seconds) > 1
-        else [seconds[0]] * 3
-    )
+    import numpy as np
+
+    low, middle, high = map(float, np.quantile(seconds, [0.25, 0.5, 0.75]))
     return {"seconds": middle, "quartile_1": low, "quartile_3": high, "minimum": min(seconds)}
 
 
 def ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
     """Return ours over theirs: the median of the quotients, turn by turn."""
-    return statistics.median(a / b for a, b in zip(ours, theirs, strict=True))
+    return summary([a / b for a, b in zip(ours, theirs, strict=True)])["seconds"]
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print rows under a head; numbers with three digits that count."""
-    text = [list(head)] + [[_text(value) for value in row] for row in rows]
-    width = [max(len(line[i]) for line in text) for i in range(len(head))]
-    for line in text:
-        cells = [
-            cell.ljust(w) if i == 0 else cell.rjust(w)
-            for i, (cell, w) in enumerate(zip(line, width, strict=True))
-        ]
-        print("  " + "  ".join(cells).rstrip())
-    print()
+def show(title: str, rows: Any, columns: Sequence[str] | None = None) -> None:
+    """Print rows, or some columns of them, with three digits; a mapping has a row for each key."""
+    import pandas as pd
 
-
-def _text(value: object) -> str:
-    if value is None:
-        return "-"
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+    frame = pd.DataFrame.from_dict(rows, orient="index") if isinstance(rows, Mapping) else rows
+    frame = pd.DataFrame(frame, columns=columns)
+    print(f"{title}\n{frame.to_string(float_format='{:.3g}'.format)}\n")
 
 
 def write(
-    name: str,
-    out: Path,
-    settings: Mapping[str, Any],
+    args: argparse.Namespace,
     results: Mapping[str, Any],
     packages: Iterable[str] = (),
-) -> Path:
-    """Write what was measured, with its provenance, to `out`/`name`.json.
+    **settings: Any,
+) -> None:
+    """Write what a script measured, with its provenance, to a JSON file of its name.
 
     Args:
-        name: of the script.
-        out: folder, made where it is absent.
-        settings: sizes and counts that the numbers depend on.
+        args: as `options` returns them; all but `out` are settings.
         results: the numbers.
         packages: distributions whose versions matter, besides NumPy and autograd.
+        settings: further settings that the numbers depend on.
     """
     from study.results import environment
 
+    name = Path(sys.argv[0]).stem
     facts = environment()
     versions = facts["versions"] | {package: _version(package) for package in packages}
     facts |= {
@@ -164,14 +145,13 @@ def write(
         "load_average_at_start": LOAD_AT_START,
         "command": " ".join(["python", f"benchmarks/{name}.py", *sys.argv[1:]]),
     }
-    out.mkdir(parents=True, exist_ok=True)
-    path = out / f"{name}.json"
-    content = {"settings": dict(settings), "results": dict(results), "provenance": facts}
+    asked = {option: value for option, value in vars(args).items() if option != "out"}
+    content = {"settings": asked | settings, "results": results, "provenance": facts}
+    args.out.mkdir(parents=True, exist_ok=True)
     text = json.dumps(_rounded(content), indent=1, allow_nan=False)
-    path.write_text(text + "\n", encoding="utf-8")
+    (args.out / f"{name}.json").write_text(text + "\n", encoding="utf-8")
     if LOAD_AT_START and LOAD_AT_START[0] > 0.5:
         print(f"The machine was busy (load {LOAD_AT_START[0]}): do not trust single numbers.")
-    return path
 
 
 def _rounded(value: Any) -> Any:

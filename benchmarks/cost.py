@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 import _measure
 import numpy as np
 
-from gt2lite.calibration import CALIBRATORS, Calibration, CoverageError
+from gt2lite.calibration import CALIBRATORS, CoverageError
 from gt2lite.datasets import Prepared, load_dataset, prepare
 from gt2lite.memberships import ALPHA_0
 from gt2lite.metrics import Quality, interval_quality, pinaw
@@ -47,7 +47,8 @@ LEVELS = (*PAPER, *(n / 1000 for n in range(500, 1000, 25) if n not in (900, 950
 JUDGED = ("search", "conformal")  # the others cut the same planes
 METRICS = (*Quality._fields, "width_at_coverage")
 
-Ends = tuple[np.ndarray, np.ndarray]
+Answer = tuple[Planes, tuple[np.ndarray, np.ndarray]]
+"""The planes of a system at the test rows, and the interval that it gives at a level."""
 
 quietly = functools.partial(train, progress=False)
 
@@ -67,34 +68,16 @@ class Fit(NamedTuple):
     evaluations: int
 
 
-class Answer(NamedTuple):
-    """The planes of a system at the test rows, and the interval that it gives at a level."""
-
-    planes: Planes
-    ends: Ends
-
-
-class Turn(NamedTuple):
-    """What was found in a turn: the training for 99 %, and prices and metrics by way."""
-
-    first: Fit
-    prices: dict[str, Price]
-    quality: dict[str, dict[str, list[float]]]
-
-
 def fit(
     X: np.ndarray, y: np.ndarray, recipe: Recipe, seed: int, learn: Callable[..., Trained] = quietly
 ) -> Fit:
-    """Return a trained system with its cost."""
+    """Return a trained system with its cost; evaluations include backward passes."""
     clock = time.perf_counter()
     params = learn(X, y, recipe, seed=seed).params
-    return Fit(params, time.perf_counter() - clock, count(recipe, len(y)))
-
-
-def count(recipe: Recipe, rows: int) -> int:
-    """Return the evaluations of a training, backward passes included."""
-    steps = recipe.epochs * max(rows // recipe.batch_size, 1)
-    return 2 * steps * min(recipe.batch_size, rows) * recipe.planes.alphas.size
+    seconds = time.perf_counter() - clock
+    steps = recipe.epochs * max(len(y) // recipe.batch_size, 1)
+    rows = steps * min(recipe.batch_size, len(y))
+    return Fit(params, seconds, 2 * rows * recipe.planes.alphas.size)
 
 
 def calibrate(fitted: Fit, data: Prepared, method: str, levels: Sequence[float]) -> Price:
@@ -111,35 +94,40 @@ def calibrate(fitted: Fit, data: Prepared, method: str, levels: Sequence[float])
 
 
 def calibrated(params: Params, data: Prepared, method: str) -> list[Answer]:
-    """Return the intervals of the test part that a calibrated system has at the paper's levels."""
+    """Return planes and interval of the test set at each of the paper's levels.
+
+    If a level is out of reach, the interval is that of the widest plane.
+    """
     test = Planes(params, data.X_test)
     calibrator = CALIBRATORS[method]().fit(Planes(params, data.X_cal), data.y_cal)
-    return [Answer(test, answer(calibrator, test, level)) for level in PAPER]
-
-
-def answer(calibrator: Calibration, test: Planes, level: float) -> Ends:
-    """Return the ends at a level, or those of the widest plane where it is out of reach."""
-    try:
-        return calibrator.intervals(test, level)
-    except CoverageError:
-        return test(ALPHA_0)
-
-
-def widest(tests: Sequence[Planes]) -> list[Answer]:
-    """Return the intervals of systems, one for each of the paper's levels, as they were learnt."""
-    return [Answer(test, test(ALPHA_0)) for test in tests]
+    answers = []
+    for level in PAPER:
+        try:
+            answers.append((test, calibrator.intervals(test, level)))
+        except CoverageError:
+            answers.append((test, test(ALPHA_0)))
+    return answers
 
 
 def judge(answers: Sequence[Answer], y: np.ndarray) -> dict[str, list[float]]:
     """Return each metric at the paper's levels (2,), and the share of intervals that cross."""
     found: dict[str, list[float]] = {name: [] for name in METRICS}
     for level, (planes, ends) in zip(PAPER, answers, strict=True):
-        for name, value in interval_quality(y, *ends, level)._asdict().items():
+        values = interval_quality(y, *ends, level)._asdict()
+        values["width_at_coverage"] = pinaw(y, *planes_at_coverage(planes, y, level))
+        for name, value in values.items():
             found[name].append(value)
-        found["width_at_coverage"].append(pinaw(y, *planes_at_coverage(planes, y, level)))
     (_, inner), (_, outer) = answers
     crossed = (inner[0] < outer[0]) | (inner[1] > outer[1])
     return found | {"crossed": [float(crossed.mean())]}
+
+
+class Turn(NamedTuple):
+    """What was found in a turn: the training for 99 %, and prices and metrics by way."""
+
+    first: Fit
+    prices: dict[str, Price]
+    quality: dict[str, dict[str, list[float]]]
 
 
 def turn(dataset: str, seed: int, epochs: int, levels: Sequence[float]) -> Turn:
@@ -160,14 +148,15 @@ def turn(dataset: str, seed: int, epochs: int, levels: Sequence[float]) -> Turn:
     prices["retrain"] = Price(
         so_many * statistics.mean(f.seconds for f in each), so_many * each[0].evaluations
     )
-    answers["retrain"] = widest([Planes(f.params, data.X_test) for f in each])
+    tests = [Planes(f.params, data.X_test) for f in each]
+    answers["retrain"] = [(test, test(ALPHA_0)) for test in tests]
 
     at_once = fit(*both, recipe, seed, learn=train_levels)
     prices["all levels"] = Price(
         np.full(so_many.shape, at_once.seconds), np.full(so_many.shape, at_once.evaluations)
     )
-    columns = [with_level(data.X_test, level) for level in PAPER]
-    answers["all levels"] = widest([Planes(at_once.params, X) for X in columns])
+    tests = [Planes(at_once.params, with_level(data.X_test, level)) for level in PAPER]
+    answers["all levels"] = [(test, test(ALPHA_0)) for test in tests]
 
     quality = {way: judge(found, data.y_test) for way, found in answers.items()}
     return Turn(first, prices, quality)
@@ -194,45 +183,21 @@ def summary(turns: Sequence[Turn]) -> dict[str, Any]:
     }
 
 
-def main(words: Sequence[str] | None = None) -> None:
+def main() -> None:
     """Measure, print, write."""
-    parser = _measure.options(__doc__)
-    parser.add_argument("--datasets", nargs="+", default=["ww", "pp"])
-    parser.add_argument("--seeds", type=int, default=5, help="turns")
-    parser.add_argument("--epochs", type=int, default=100)
-    parser.add_argument("--levels", type=int, default=20, help="how many are asked")
-    args = parser.parse_args(words)
-    _measure.pin()
-
-    levels = LEVELS[: args.levels]
+    args = _measure.options(__doc__, datasets=["ww", "pp"], seeds=5, epochs=100, n_levels=20)
+    levels = LEVELS[: args.n_levels]
     turn(args.datasets[0], 0, 1, levels)  # warm-up
     turns: dict[str, list[Turn]] = {dataset: [] for dataset in args.datasets}
     for seed in range(args.seeds):
         for dataset in args.datasets:
             turns[dataset].append(turn(dataset, seed, args.epochs, levels))
     results = {dataset: summary(found) for dataset, found in turns.items()}
-
     for dataset, found in results.items():
-        print(f"{dataset}: one training for 99 % takes {found['training_seconds']:.2f} s; in units")
-        print(f"of it, seconds and evaluations of 1 level and of {len(levels)}")
-        _measure.table(
-            ("", "s, 1", f"s, {len(levels)}", "ev., 1", f"ev., {len(levels)}"),
-            [
-                (way, *(line[unit][i] for unit in ("seconds", "evaluations") for i in (0, -1)))
-                for way, line in found["cost"].items()
-            ],
-        )
-        print("Intervals of the test part, mean over the seeds")
-        _measure.table(
-            ("", "level", *METRICS),
-            [
-                (way, level, *(float(np.mean(line[name], axis=0)[i]) for name in METRICS))
-                for way, line in found["quality"].items()
-                for i, level in enumerate(PAPER)
-            ],
-        )
-    settings = {name: getattr(args, name) for name in ("datasets", "seeds", "epochs")}
-    _measure.write("cost", args.out, settings | {"levels": levels, "judged": PAPER}, results)
+        seconds = {way: line["seconds"] for way, line in found["cost"].items()}
+        title = f"{dataset}: seconds of 1, 2, ... levels, in trainings of"
+        _measure.show(f"{title} {found['training_seconds']:.2f} s", seconds)
+    _measure.write(args, results, levels=levels, judged=PAPER)
 
 
 if __name__ == "__main__":

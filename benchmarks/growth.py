@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import _measure
 import numpy as np
+import pandas as pd
 
 from gt2lite import losses, system, training
 from gt2lite._fast.gradient import BatchGradient
@@ -99,56 +100,28 @@ def fit(sizes: Sequence[int], values: Sequence[float], exponent: float | None = 
     return min(fits, key=lambda pair: pair[0])[1]
 
 
-def main(words: Sequence[str] | None = None) -> None:
+def main() -> None:
     """Measure, fit, print, write."""
-    parser = _measure.options(__doc__)
-    parser.add_argument("--rounds", type=int, default=11)
-    parser.add_argument("--smallest", type=int, help="only so many sizes, from the smallest")
-    args = parser.parse_args(words)
-    _measure.pin()
-
+    args = _measure.options(__doc__, rounds=11, most_sizes=99)
     lines: list[dict[str, Any]] = []
     for what, make, varied in (("interval", interval, INTERVAL), ("step", step, STEP)):
         for name, all_sizes in varied.items():
-            sizes = all_sizes[: args.smallest]
+            sizes = all_sizes[: args.most_sizes]
             cases = {str(size): make(BASE | {name: size}) for size in sizes}
             turns = _measure.take_turns(cases, args.rounds)
             seconds = [_measure.summary(turns[str(size)])["seconds"] for size in sizes]
             memory = [peak(make(BASE | {name: size})) for size in sizes]
-            lines.append(
-                {
-                    "what": what,
-                    "varied": name,
-                    "sizes": sizes,
-                    "seconds": seconds,
-                    "bytes": memory,
-                    "time": fit(sizes, seconds)._asdict(),
-                    "off_a_straight_line": fit(sizes, seconds, 1.0).off,
-                    "memory": fit(sizes, memory)._asdict(),
-                }
-            )
-    print("Exponents beside a fixed cost: 1 is linear, 0 does not grow")
-    _measure.table(
-        ("", "varied", "from", "to", "ms", "to", "fixed", "time", "off line", "MB", "to", "memory"),
-        [
-            (
-                line["what"],
-                line["varied"],
-                line["sizes"][0],
-                line["sizes"][-1],
-                1e3 * line["seconds"][0],
-                1e3 * line["seconds"][-1],
-                1e3 * line["time"]["fixed"],
-                line["time"]["exponent"],
-                line["off_a_straight_line"],
-                line["bytes"][0] / 1e6,
-                line["bytes"][-1] / 1e6,
-                line["memory"]["exponent"],
-            )
-            for line in lines
-        ],
+            line = {"what": what, "varied": name, "sizes": sizes}
+            line |= {"seconds": seconds, "bytes": memory, "time": fit(sizes, seconds)._asdict()}
+            line["off_a_straight_line"] = fit(sizes, seconds, 1.0).off
+            lines.append(line | {"memory": fit(sizes, memory)._asdict()})
+    names = ["what", "varied", "time.exponent", "off_a_straight_line", "memory.exponent"]
+    _measure.show(
+        "Exponents beside a fixed cost: 1 is linear, 0 does not grow",
+        pd.json_normalize(lines),
+        names,
     )
-    _measure.write("growth", args.out, {"base": BASE, "rounds": args.rounds}, {"lines": lines})
+    _measure.write(args, {"lines": lines}, base=BASE)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ planes. A calibration is also given in planes: how many kept planes could be had
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import _measure
 import numpy as np
@@ -18,16 +18,9 @@ from gt2lite.system import Planes
 from gt2lite.training import init_params
 
 
-def main(words: Sequence[str] | None = None) -> None:
+def main() -> None:
     """Time, print, write."""
-    parser = _measure.options(__doc__)
-    parser.add_argument("--rows", type=int, default=10_000)
-    parser.add_argument("--inputs", type=int, default=11)
-    parser.add_argument("--rules", type=int, default=10)
-    parser.add_argument("--rounds", type=int, default=15)
-    args = parser.parse_args(words)
-    _measure.pin()
-
+    args = _measure.options(__doc__, rows=10_000, inputs=11, rules=10, rounds=15)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(args.rows, args.inputs))
     params = init_params(X, args.rules, rng)
@@ -66,25 +59,10 @@ def main(words: Sequence[str] | None = None) -> None:
         }
         for method in CALIBRATORS
     }
-    print(f"{args.rows} rows, {args.inputs} inputs, {args.rules} rules")
-    _measure.table(
-        ("", "ms", "us per sample and plane"),
-        [
-            (name, 1e3 * row["seconds"], row["us_per_sample_and_plane"])
-            for name, row in rows.items()
-        ],
-    )
-    print(f"Calibration on the same rows, {len(_measure.LEVELS)} levels")
-    _measure.table(
-        ("", "ms", "evaluations", "price in planes"),
-        [
-            (name, 1e3 * row["seconds"], row["n_evaluations"], row["price_in_planes"])
-            for name, row in calibrations.items()
-        ],
-    )
-    settings = {name: getattr(args, name) for name in ("rows", "inputs", "rules", "rounds")}
-    settings["levels"] = _measure.LEVELS
-    _measure.write("inference", args.out, settings, {"planes": rows, "calibrations": calibrations})
+    _measure.show(f"{args.rows} rows, {args.inputs} inputs, {args.rules} rules", rows)
+    _measure.show(f"Calibration on the same rows, {len(_measure.LEVELS)} levels", calibrations)
+    results = {"planes": rows, "calibrations": calibrations}
+    _measure.write(args, results, levels=_measure.LEVELS)
 
 
 if __name__ == "__main__":

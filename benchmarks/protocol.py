@@ -10,7 +10,6 @@ import cProfile
 import os
 import pstats
 import time
-from collections.abc import Sequence
 from typing import Any
 
 import _measure
@@ -28,7 +27,7 @@ PARTS = {
 }
 
 
-def whole(recipe: Recipe, jobs: int, first: int | None) -> dict[str, Any]:
+def whole(recipe: Recipe, jobs: int, first: int) -> dict[str, Any]:
     """Return the seconds of the protocol, of its trainings and of its calibrations."""
     todo = protocol.trainings(recipe=recipe)[:first]
     clock = time.perf_counter()
@@ -47,7 +46,7 @@ def whole(recipe: Recipe, jobs: int, first: int | None) -> dict[str, Any]:
 
 
 def shares(recipe: Recipe) -> dict[str, Any]:
-    """Return the shares of a training's time, and the calls that take most of it."""
+    """Return the shares of a training's time."""
     data = protocol.split("ww", 0)
     train(data.X_cal, data.y_cal, Recipe(epochs=1), progress=False)  # warm-up
     clock = time.perf_counter()
@@ -61,16 +60,7 @@ def shares(recipe: Recipe) -> dict[str, Any]:
     total = spent["training.py", "train"][3]
     parts = {part: sum(spent[key][3] for key in keys) / total for part, keys in PARTS.items()}
     parts["the rest"] = 1 - sum(parts.values())
-    dearest = sorted(spent.items(), key=lambda item: -item[1][2])[:12]
-    return {
-        "seconds": seconds,
-        "seconds_profiled": total,
-        "shares": parts,
-        "dearest": [
-            {"call": name, "of": file, "calls": row[1], "share": row[2] / total}
-            for (file, name), row in dearest
-        ],
-    }
+    return {"seconds": seconds, "seconds_profiled": total, "shares": parts}
 
 
 def calibrated(recipe: Recipe) -> float:
@@ -80,38 +70,18 @@ def calibrated(recipe: Recipe) -> float:
     return float((time.perf_counter() - clock) / found.train_seconds[0] - 1)
 
 
-def main(words: Sequence[str] | None = None) -> None:
+def main() -> None:
     """Run, profile, print, write."""
-    parser = _measure.options(__doc__)
-    parser.add_argument("--epochs", type=int, default=100)
-    parser.add_argument("--jobs", type=int, default=-1, help="processes; -1 for one per core")
-    parser.add_argument("--first", type=int, help="only so many of the 60")
-    args = parser.parse_args(words)
-
+    args = _measure.options(__doc__, pinned=False, epochs=100, jobs=-1, first=60)
     recipe = Recipe(epochs=args.epochs)
-    results: dict[str, Any] = {
-        "protocol": whole(recipe, args.jobs, args.first),
-        "training": shares(recipe),
-        "share_after_training": calibrated(recipe),
-    }
-    found = results["protocol"]
-    print(
-        f"{found['n_trainings']} trainings of {args.epochs} epochs and all calibrations: "
-        f"{found['seconds']:.0f} s in {found['jobs']} processes "
-        f"(training {found['training_seconds']:.0f} s, calibration "
-        f"{found['calibration_seconds']:.0f} s of work)"
-    )
-    one = results["training"]
-    print(
-        f"One training of White Wine: {one['seconds']:.2f} s ({one['seconds_profiled']:.2f} s "
-        f"watched); after training a baseline spends {results['share_after_training']:.0%} more"
-    )
-    _measure.table(("", "share"), [(n, f"{s:.0%}") for n, s in one["shares"].items()])
-    _measure.table(
-        ("dearest calls", "of", "calls", "share"),
-        [(d["call"], d["of"], d["calls"], f"{d['share']:.1%}") for d in one["dearest"]],
-    )
-    _measure.write("protocol", args.out, {"epochs": args.epochs}, results, ("joblib",))
+    found = whole(recipe, args.jobs, args.first)
+    one = shares(recipe)
+    after = calibrated(recipe)
+    _measure.show("The protocol, in seconds", {"": found})
+    _measure.show("Shares of one training of White Wine", {"share": one["shares"]})
+    print(f"It takes {one['seconds']:.2f} s; a baseline spends {after:.0%} more after training")
+    results = {"protocol": found, "training": one, "share_after_training": after}
+    _measure.write(args, results, ("joblib",))
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from typing import Any
 
 import _measure
 import numpy as np
+import pandas as pd
 
 from gt2lite import reduction
 
@@ -103,18 +104,6 @@ def patience() -> Iterator[None]:
         signal.signal(signal.SIGVTALRM, before)
 
 
-def tried(row: Row) -> Row:
-    """Return the same with two NaN in place of an error."""
-
-    def call(*data: np.ndarray) -> Sequence[float]:
-        try:
-            return row(*data)
-        except Exception:
-            return np.nan, np.nan
-
-    return call
-
-
 def judge(row: Row, data: tuple[np.ndarray, ...], truth: np.ndarray) -> dict[str, float | None]:
     """Return the largest error of an end over the rows of `data`, and the share that failed."""
 
@@ -122,11 +111,19 @@ def judge(row: Row, data: tuple[np.ndarray, ...], truth: np.ndarray) -> dict[str
         with patience():
             return row(*data)
 
-    ends = [tuple(tried(patient)(*r))[:2] for r in zip(*data, strict=True)]
+    ends = [tuple(tried(patient, *one))[:2] for one in zip(*data, strict=True)]
     gap = np.abs(np.array(ends, dtype=float) - truth).max(axis=1)
     good = np.isfinite(gap)
     largest = float(gap[good].max()) if good.any() else None
     return {"error": largest, "failed": float(1 - good.mean())}
+
+
+def tried(row: Row, *data: np.ndarray) -> Sequence[float]:
+    """Return the ends of one row, or two NaN in place of an error."""
+    try:
+        return row(*data)
+    except Exception:
+        return np.nan, np.nan
 
 
 def exact_ends(data: tuple[np.ndarray, ...]) -> np.ndarray:
@@ -146,13 +143,7 @@ def compare(P: int, args: Any, others: dict[str, Row]) -> list[dict[str, Any]]:
         by_row["all 2^P choices"] = reduction.enumerate_weights
 
     def each(row: Row) -> Callable[[], object]:
-        row = tried(row)
-
-        def call() -> None:
-            for r in zip(*few, strict=True):
-                row(*r)
-
-        return call
+        return lambda: [tried(row, *one) for one in zip(*few, strict=True)]
 
     cases: dict[str, Callable[[], object]] = {
         "gt2lite": lambda: reduction.type_reduce(lower, upper, y)
@@ -182,51 +173,24 @@ def compare(P: int, args: Any, others: dict[str, Row]) -> list[dict[str, Any]]:
     return lines
 
 
-def told(found: dict[str, float | None] | None) -> str:
-    """Return error and share of failures as the table has them."""
-    if found is None:
-        return "-"
-    error = "-" if found["error"] is None else f"{found['error']:.0e}"
-    return error + (f" ({found['failed']:.1%})" if found["failed"] else "")
+def main() -> None:
+    """Time, judge, print, write.
 
-
-def main(words: Sequence[str] | None = None) -> None:
-    """Time, judge, print, write."""
-    parser = _measure.options(__doc__)
-    parser.add_argument("--rows", type=int, default=10_000)
-    parser.add_argument("--rules", type=int, nargs="+", default=[5, 10, 12, 20, 50, 100])
-    parser.add_argument("--few", type=int, default=50, help="rows on which others are timed")
-    parser.add_argument("--checked", type=int, default=500, help="rows on which errors are sought")
-    parser.add_argument("--rounds", type=int, default=7)
-    args = parser.parse_args(words)
-    _measure.pin()
-
+    Others are timed on a `few` rows; errors are looked for on the rows `checked`.
+    """
+    rules = [5, 10, 12, 20, 50, 100]
+    args = _measure.options(__doc__, rows=10_000, rules=rules, few=50, checked=500, rounds=7)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # theirs, and what they log
         logging.disable(logging.CRITICAL)
         others = rivals()
         lines = [line for P in args.rules for line in compare(P, args, others)]
-    print(
-        f"{args.rows} rows, others timed on {args.few} of them and scaled; then the largest error "
-        f"on {args.checked} rows (and the share of rows that failed)"
-    )
-    for P in args.rules:
-        _measure.table(
-            (f"{P} rules", "ms", "times ours", *KINDS),
-            [
-                (
-                    line["name"],
-                    1e3 * line["seconds"],
-                    line["over_ours"],
-                    *(told(line[kind]) for kind in KINDS),
-                )
-                for line in lines
-                if line["P"] == P
-            ],
-        )
-    settings = {name: getattr(args, name) for name in ("rows", "rules", "few", "checked", "rounds")}
-    settings["error_against"] = f"all 2^P choices up to P = {ENUMERABLE}, then Karnik-Mendel"
-    _measure.write("reduction", args.out, settings, {"lines": lines}, PACKAGES)
+    columns = ["P", "name", "seconds", "over_ours", *(f"{kind}.error" for kind in KINDS)]
+    title = f"{args.rows} rows; largest error on {args.checked}, and share of rows that failed"
+    columns += [f"{kind}.failed" for kind in KINDS]
+    _measure.show(title, pd.json_normalize(lines), columns)
+    against = f"all 2^P choices up to P = {ENUMERABLE}, then Karnik-Mendel"
+    _measure.write(args, {"lines": lines}, PACKAGES, error_against=against)
 
 
 if __name__ == "__main__":

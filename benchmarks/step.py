@@ -10,7 +10,7 @@ and "JAX scan" compiles a whole epoch, which leaves Python out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import _measure
@@ -169,17 +169,9 @@ def difference(one: Gradient, other: Gradient) -> float:
     return max(abs(one[0] - other[0]), max(gaps) / size)
 
 
-def main(words: Sequence[str] | None = None, name: str = "step") -> None:
-    """Check, time, print, write to a file of that name."""
-    parser = _measure.options(__doc__)
-    parser.add_argument("--rules", type=int, default=10)
-    parser.add_argument("--inputs", type=int, default=11)
-    parser.add_argument("--batch", type=int, default=64)
-    parser.add_argument("--steps", type=int, default=20, help="steps in a turn")
-    parser.add_argument("--rounds", type=int, default=101)
-    args = parser.parse_args(words)
-    _measure.pin()
-
+def main() -> None:
+    """Check, time, print, write."""
+    args = _measure.options(__doc__, rules=10, inputs=11, batch=64, steps=20, rounds=101)
     sizes = args.rules, args.inputs, args.batch, args.steps
     dual, aligned = Problem(*sizes, "dual"), Problem(*sizes, "aligned")
     gradients: dict[str, Gradient] = {}
@@ -212,24 +204,10 @@ def main(words: Sequence[str] | None = None, name: str = "step") -> None:
         }
         for program, turns in seconds.items()
     }
-    print(f"One step: {args.rules} rules, {args.inputs} inputs, batch {args.batch}, dual loss")
-    _measure.table(
-        ("", "us", "quartiles", "ours / this", "difference"),
-        [
-            (
-                program,
-                1e6 * row["seconds"],
-                f"{1e6 * row['quartile_1']:.0f}-{1e6 * row['quartile_3']:.0f}",
-                row["ours_over_this"],
-                row["difference"],
-            )
-            for program, row in rows.items()
-        ],
-    )
-    names = ("rules", "inputs", "batch", "steps", "rounds")
-    settings = {size: getattr(args, size) for size in names}
-    settings["simd"] = np.show_config(mode="dicts")["SIMD Extensions"]["found"]
-    _measure.write(name, args.out, settings, rows, ("jax", "jaxlib", "torch"))
+    title = f"One step: {args.rules} rules, {args.inputs} inputs, batch {args.batch}, dual loss"
+    _measure.show(title, rows)
+    simd = np.show_config(mode="dicts")["SIMD Extensions"]["found"]
+    _measure.write(args, rows, ("jax", "jaxlib", "torch"), simd=simd)
 
 
 if __name__ == "__main__":

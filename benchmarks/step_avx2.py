@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Sequence
 
 import _measure  # noqa: F401  (sets XLA_FLAGS)
 
@@ -20,11 +19,7 @@ HELD = {
 }
 
 
-def main(words: Sequence[str] | None = None) -> None:
-    """Set limits, which are read when the libraries start, then measure."""
-    os.environ.update(HELD)
-    importlib.import_module("step").main(words, name="step_avx2")
-
+os.environ.update(HELD)  # read when the libraries start
 
 if __name__ == "__main__":
-    main()
+    importlib.import_module("step").main()

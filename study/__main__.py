@@ -31,8 +31,7 @@ from study import aligned, execution, margins, paper, results, sqr
 from study import protocol as paper_protocol
 from study.cells import shown_within, together, verdicts, winners
 from study.claims import check_claims, load_evidence
-from study.comparison import runs
-from study.comparison.methods import IN_STUDY
+from study.comparison import runs as comparison
 from study.protocol import ALL_SEEDS, all_records, trainings
 
 Run = Callable[..., list[Any]]  # `execution.run_all` with what the command line sets
@@ -42,7 +41,8 @@ PERTURBATIONS = {"": (1, 2), "sse4": (0, 1)}
 """Units in the last place by which start values are moved, by processor: with five seeds these
 are 20 perturbed runs of each system."""
 
-KEYS = (*results.RECORD, "split", "form", "start", *paper_protocol.SETTINGS, "nudge")
+OTHER_KEYS = ("split", "form", "start", "nudge", "by", "bin", "part")
+KEYS = (*results.RECORD, *paper_protocol.SETTINGS, *OTHER_KEYS)
 """Columns that identify a row of a file; the others are measured."""
 
 
@@ -102,18 +102,11 @@ def ablation(run: Run) -> Files:
     return {"ablation": pd.DataFrame(rows)}
 
 
-def comparison(run: Run, methods: Sequence[str] = ()) -> Files:
-    """Run the method comparison, or some of its methods; it stores its files itself."""
-    moved = runs.run(methods or IN_STUDY, **run.keywords)  # type: ignore[attr-defined]
-    _report("The comparison", moved)
-    return {}
-
-
 CHECKS = {"reproduce": reproduce, "check": check}
 STUDIES: dict[str, Callable[..., Files]] = {
     "protocol": protocol,
     "ablation": ablation,
-    "comparison": comparison,
+    "comparison": comparison.run,
     "widths": margins.run,
     "aligned": aligned.run,
     "sqr": sqr.run,
@@ -127,22 +120,18 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("command", choices=[*CHECKS, "perturbed", *STUDIES, "study"])
     parser.add_argument("--jobs", type=int, default=-1, help="processes; -1 for one per core")
     parser.add_argument("--dask", help='address of a Dask scheduler, or "local" for a cluster here')
-    parser.add_argument("--methods", nargs="+", help="of `comparison`: run these, keep other rows")
     parser.add_argument("--fresh", action="store_true", help="delete cached runs first")
     given = parser.parse_args(words)
     if given.fresh:
         execution.clear_cache()
-    if given.methods and given.command != "comparison":
-        parser.error("--methods is for the command comparison")
     run = functools.partial(execution.run_all, n_jobs=given.jobs, dask=given.dask)
-    more = {"methods": given.methods} if given.methods else {}
     studies = STUDIES if given.command == "study" else [given.command]
     try:
         if given.command in CHECKS:
             return int(not CHECKS[given.command](run))
         for name in studies:
-            for file, rows in (STUDIES | {"perturbed": perturbed})[name](run, **more).items():
-                store(file, rows, name)
+            for file, rows in (STUDIES | {"perturbed": perturbed})[name](run).items():
+                store(file, rows, "protocol" if name == "perturbed" else name)
     except KeyboardInterrupt:
         print("stopped; finished runs are kept, and the same command continues", file=sys.stderr)
         return 130

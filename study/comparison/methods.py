@@ -23,35 +23,23 @@ import numpy as np
 
 from gt2lite import GT2Regressor, IntervalHead
 from gt2lite._validation import Array
-from gt2lite.calibration import ConformalCalibrator, SmallCalibrationWarning
+from gt2lite.calibration import ConformalCalibrator
 from gt2lite.memberships import ALPHA_0
-from gt2lite.regressor import MissedLevelWarning, NarrowEnvelopeWarning
 from gt2lite.system import Planes
 from gt2lite.training import Recipe, train
+from study import margins
 from study.comparison import competitors
 from study.comparison.competitors import N_TIMED, Fitted, boosted_mean, boosting, share, timed
-from study.comparison.data import LEVELS, Case
-from study.margins import (
-    GRID,
-    Family,
-    Intervals,
-    Prediction,
-    Result,
-    between,
-    conformal,
-    crps,
-    floored,
-    normalised,
-    planes_at_coverage,
-)
+from study.comparison.data import Case
+from study.margins import Family, Intervals, Prediction, Result
+from study.protocol import LEVELS
 
 FORMS = {
-    "": "",
     "planes": "planes",
     "constant": "constant margin",
     "normalised": "margin by width",
 }
-"""Intervals around the same estimates, with their titles: the method's own, and ablations."""
+"""Other intervals around the same estimates, with their titles."""
 
 POWERS = {"constant": 0.0, "normalised": 1.0}
 """Margins in proportion to the width of the envelope, raised to this power."""
@@ -63,7 +51,7 @@ class Method:
 
     title: str
     fit: Callable[[Case, float], Result] = field(repr=False)
-    forms: tuple[str, ...] = ("",)
+    forms: tuple[str, ...] = ()  # of `FORMS`, besides its own intervals
     is_fuzzy: bool = True
     in_study: bool = True  # whether `study.comparison.run` includes it
     n_seeds: tuple[int, int] = (5, 3)  # on data sets of few rows and of many
@@ -96,7 +84,7 @@ def head(case: Case, effort: float = 1.0) -> Result:
             objective="aligned", epochs=share(effort, 40), random_state=case.seed
         )
     found = fit_estimator(around_mean, case)
-    return replace(found, tuning_seconds=mean.tuning, chosen=(mean.chosen, *found.chosen))
+    return replace(found, tuning_seconds=mean.tuning, chosen=(dict(mean.chosen), *found.chosen))
 
 
 def it2(case: Case, effort: float = 1.0) -> Result:
@@ -120,7 +108,7 @@ def it2(case: Case, effort: float = 1.0) -> Result:
 
         def family(level: float) -> Family:
             bounds = systems[level].model.predict_interval(X, alpha=ALPHA_0)
-            return between(*(scaler.transform_y(bound) for bound in bounds))
+            return margins.between(*(scaler.transform_y(bound) for bound in bounds))
 
         return Prediction(np.array(y_hat), family)
 
@@ -151,7 +139,7 @@ def direct(case: Case, effort: float = 1.0, *, calibrate: bool = True) -> Result
             bounds.append(planes(ALPHA_0))
         seconds.append(time.process_time() - clock)
         y_hat.append(planes.output(Recipe().planes.alphas))
-        equal.append(planes_at_coverage(planes, data.y_test, level))
+        equal.append(margins.planes_at_coverage(planes, data.y_test, level))
     found = Intervals("", np.array(y_hat), np.array(bounds), np.array(equal))
     return Result((found,), seconds[0], seconds[1])
 
@@ -165,37 +153,33 @@ def fit_estimator(reg: Any, case: Case, *, planes: bool = False) -> Result:
         planes: whether planes are reported besides the intervals that the estimator chose.
     """
     table, rows = case.table, case.data.split
-    X_cal, y_cal = table.X[rows.calibration], table.y[rows.calibration]
+    calibration = table.X[rows.calibration], table.y[rows.calibration]
     X_test = table.X[rows.test]
+    many = np.resize(X_test, (N_TIMED, X_test.shape[1]))  # rows repeat if they are few
+
+    def train() -> None:
+        reg.fit(table.X[rows.train], table.y[rows.train])
+        reg.calibrate(*calibration)
+        reg.calibration_report(LEVELS[0])
+
     with warnings.catch_warnings():
-        for kind in (MissedLevelWarning, NarrowEnvelopeWarning, SmallCalibrationWarning):
-            warnings.simplefilter("ignore", kind)
-
-        def train() -> None:
-            reg.fit(table.X[rows.train], table.y[rows.train])
-            reg.calibrate(X_cal, y_cal)
-            reg.calibration_report(LEVELS[0])
-
-        seconds = timed(train)[1]
-        further = timed(lambda: reg.calibration_report(LEVELS[1]))[1]
-        many = np.resize(X_test, (N_TIMED, X_test.shape[1]))  # rows repeat if they are few
-        _, answering = timed(lambda: (reg.predict(many), reg.predict_interval(many, list(LEVELS))))
+        warnings.simplefilter("ignore", UserWarning)  # small sets, missed levels, clipped inputs
+        _, first = timed(train)
+        _, further = timed(lambda: reg.calibration_report(LEVELS[1]))
+        _, answer = timed(lambda: (reg.predict(many), reg.predict_interval(many, list(LEVELS))))
         others = _ablations(reg, case)
         if planes:
             bare = copy.copy(reg)
             bare.margins_ = None  # calibrate planes, not margins
-            bare.calibrate(X_cal, y_cal)
-            others.insert(0, _own(bare, "planes", case))
-        own = _own(reg, "", case)
-    kept = [one for one in getattr(reg, "chosen_", ()) if one.kept]
+            others.insert(0, _own(bare.calibrate(*calibration), "planes", case))
+        found = (_own(reg, "", case), *others)
     chosen = []
-    if kept:
+    if kept := [one for one in getattr(reg, "chosen_", ()) if one.kept]:
         systems = [{**one.settings, "epochs": one.epochs} for one in kept]
         power = None if reg.margins_ is None else reg.margins_.power
         settings = json.dumps({"systems": systems, "power": power}, sort_keys=True)
-        chosen = [{"part": "system", "settings": settings}]
-    times = {"first_seconds": seconds, "further_seconds": further, "predict_seconds": answering}
-    return Result((own, *others), **times, chosen=tuple(chosen))
+        chosen.append({"part": "system", "settings": settings})
+    return Result(found, first, further, predict_seconds=answer, chosen=tuple(chosen))
 
 
 def _own(reg: Any, form: str, case: Case) -> Intervals:
@@ -209,12 +193,12 @@ def _own(reg: Any, form: str, case: Case) -> Intervals:
     def scaled(bounds: tuple[Array, Array]) -> Array:
         return np.stack([data.scaler.transform_y(bound).T for bound in bounds], axis=1)
 
-    found = scaled(reg.predict_interval(X, [*LEVELS, *GRID]))
+    found = scaled(reg.predict_interval(X, [*LEVELS, *margins.GRID]))
     y_hat = np.tile(data.scaler.transform_y(reg.predict(X)), (len(LEVELS), 1))
     bounds, grid = found[: len(LEVELS)], found[len(LEVELS) :]
     reg.calibrate(X, y, method="exact")  # on the test rows: the oracle
     equal = scaled(reg.predict_interval(X, list(LEVELS)))
-    return Intervals(form, y_hat, bounds, equal, crps(list(grid), data.y_test))
+    return Intervals(form, y_hat, bounds, equal, margins.crps(list(grid), data.y_test))
 
 
 def _ablations(reg: Any, case: Case) -> list[Intervals]:
@@ -228,11 +212,12 @@ def _ablations(reg: Any, case: Case) -> list[Intervals]:
 
     usual = width(X_train)
     y_hat = [data.scaler.transform_y(reg.predict(X)) for X in others]
-    widths = [floored(width(X), usual) for X in others]
+    widths = [margins.floored(width(X), usual) for X in others]
     found = []
     for form, power in POWERS.items():
-        cal, test = (normalised(e, w**power) for e, w in zip(y_hat, widths, strict=True))
-        found.append(conformal(form, cal, test, data))
+        scaled = zip(y_hat, widths, strict=True)
+        cal, test = (margins.normalised(estimate, width**power) for estimate, width in scaled)
+        found.append(margins.conformal(form, cal, test, data))
     return found
 
 
@@ -243,10 +228,10 @@ _aligned = functools.partial(gt2, objective="aligned")
 _on_85 = functools.partial(direct, calibrate=False)
 
 METHODS = {
-    "paper": Method("GT2-FLS", gt2, ("", *POWERS)),
-    "aligned": Method("GT2-FLS, aligned", _aligned, ("", *POWERS)),
-    "strong": Method("GT2-FLS, strong", strong, ("", "planes", *POWERS), n_seeds=(2, 2)),
-    "head": Method("GT2-FLS head", head, ("", *POWERS), n_seeds=(2, 1)),
+    "paper": Method("GT2-FLS", gt2, (*POWERS,)),
+    "aligned": Method("GT2-FLS, aligned", _aligned, (*POWERS,)),
+    "strong": Method("GT2-FLS, strong", strong, ("planes", *POWERS), n_seeds=(2, 2)),
+    "head": Method("GT2-FLS head", head, (*POWERS,), n_seeds=(2, 1)),
     "it2": Method("IT2-FLS per level", it2),
     "direct": Method("GT2-FLS per level", direct, in_study=False),
     "direct_85": Method("GT2-FLS per level, 85%", _on_85, in_study=False),
@@ -268,8 +253,8 @@ COMPETITORS = tuple(name for name, method in METHODS.items() if not method.is_fu
 IN_STUDY = tuple(name for name, method in METHODS.items() if method.in_study)
 """Methods that `study.comparison.run` includes."""
 
-TITLES = {
-    f"{name}_{form}" if form else name: f"{method.title}, {FORMS[form]}" if form else method.title
+TITLES = {name: method.title for name, method in METHODS.items()} | {
+    f"{name}_{form}": f"{method.title}, {FORMS[form]}"
     for name, method in METHODS.items()
     for form in method.forms
 }

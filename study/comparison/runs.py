@@ -7,7 +7,7 @@ that were chosen inside the training set) to `data/results/`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,21 +17,17 @@ from gt2lite._threads import one_blas_thread
 from gt2lite._validation import Array, between, one_of
 from gt2lite.datasets import DATASETS
 from gt2lite.metrics import covers, interval_quality, picp, pinaw, rmse
-from study import results
 from study.comparison.conditional import coverage_by, excess_risk, rarity, regions, width_bins
-from study.comparison.data import ALL, LEVELS, Case, shape_of
-from study.comparison.methods import IN_STUDY, METHODS, TITLES
-from study.execution import run_all
+from study.comparison.data import ALL, Case, shape_of
+from study.comparison.methods import IN_STUDY, METHODS
 from study.margins import Intervals, Result
+from study.protocol import LEVELS
 
 MOST_ROWS = 5000
 """Training rows beyond this number are left out, so that the study ends within two hours."""
 
 SMALL = 2000
 """Data sets with more rows than this get fewer seeds, see `Method.n_seeds`."""
-
-FILES = ("comparison", "conditional", "comparison_settings")
-"""Files of `data/results/` that `run` writes."""
 
 
 class Run(NamedTuple):
@@ -123,69 +119,32 @@ def _bins(case: Case, lower: Array, upper: Array) -> dict[str, pd.DataFrame]:
     return {kind: coverage_by(bins, data.y_test, lower, upper) for kind, bins in labels.items()}
 
 
-def seeds_of(dataset: str, method: str = "strong") -> tuple[int, ...]:
-    """Return the seeds of a method on a data set: fewer if it has many rows or takes long.
-
-    >>> seeds_of("concrete", "paper"), seeds_of("pp", "paper"), seeds_of("pp", "strong")
-    ((0, 1, 2, 3, 4), (0, 1, 2), (0, 1))
-    """
-    return tuple(range(METHODS[method].n_seeds[shape_of(dataset)[0] > SMALL]))
-
-
-def settings(methods: Sequence[str] = IN_STUDY) -> list[dict[str, Any]]:
+def settings() -> list[dict[str, Any]]:
     """Return the arguments of all runs: every data set, and one seed of Parkinson by patient.
 
-    >>> len(settings(["paper"]))
-    89
+    A method has fewer seeds on data sets of many rows, or if it takes long (`Method.n_seeds`).
+
+    >>> [one["seed"] for one in settings() if (one["dataset"], one["method"]) == ("pp", "paper")]
+    [0, 1, 2]
     """
-    cases = [(dataset, "random") for dataset in ALL] + [("pm", "by_group")]
-    return [
-        {"dataset": d, "split": split, "seed": s, "method": m, "most_rows": MOST_ROWS}
-        for d, split in cases
-        for m in methods
-        for s in seeds_of(d, m)[: 1 if split == "by_group" else None]
-    ]
+    found = []
+    for dataset, split in [*((name, "random") for name in ALL), ("pm", "by_group")]:
+        place = int(shape_of(dataset)[0] > SMALL)
+        for seed in range(5 if split == "random" else 1):
+            case = {"dataset": dataset, "split": split, "seed": seed, "most_rows": MOST_ROWS}
+            names = [name for name in IN_STUDY if seed < METHODS[name].n_seeds[place]]
+            found += [case | {"method": name} for name in names]
+    return found
 
 
-def run(
-    methods: Sequence[str] = IN_STUDY, *, n_jobs: int = -1, dask: str | None = None
-) -> pd.DataFrame:
-    """Run the comparison, write its files, and return how far it is from the stored one.
+def run(run_all: Callable[..., list[Any]]) -> dict[str, pd.DataFrame]:
+    """Run the comparison and return its three files, by name.
 
-    Metrics are stored with eight digits. Bins are stored for the paper's data sets.
-
-    Args:
-        methods: those to run; the stored rows of other methods stay.
-        n_jobs: processes; -1 for one per core.
-        dask: address of a Dask scheduler; None for this machine.
+    Metrics are stored with eight digits, bins for the paper's data sets only.
     """
-    for name in methods:
-        one_of("methods", name, IN_STUDY)
-    runs = run_all(run_method, settings(methods), n_jobs=n_jobs, label="comparison", dask=dask)
-    stored = {name: results.load(name) for name in FILES}
+    runs = run_all(run_method, settings(), label="comparison")
     rows, bins, chosen = (pd.concat(part) for part in list(zip(*runs, strict=True))[:3])
     floats = rows.select_dtypes("float").columns
     rows[floats] = rows[floats].map(lambda value: float(f"{value:.8g}"))
-    frames = rows, bins[bins.dataset.isin(DATASETS)], chosen
-    for name, frame in zip(FILES, frames, strict=True):
-        new = merged(frame, stored[name], methods)
-        results.save(name, new, command="python -m study comparison")
-    keys = ["dataset", "split", "seed", "method", "level"]
-    metrics = ["rmse", "interval_score"]
-    return results.compare(
-        rows, stored["comparison"], dict.fromkeys(metrics, 1e-6), by=keys, metrics=metrics
-    )
-
-
-def merged(new: pd.DataFrame, stored: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
-    """Return the new rows of some methods and the stored ones of the others, in order.
-
-    Stored rows of methods and ablations that the study no longer has are left out.
-    """
-    own = {f"{m}_{form}" if form else m for m in methods for form in METHODS[m].forms}
-    kept = stored[stored.method.isin(set(TITLES) - own)]
-    found = pd.concat([kept, new], ignore_index=True)[new.columns]
-    places = {"dataset": list(ALL), "split": ["random", "by_group"], "method": list(TITLES)}
-    order = {name: found[name].map(names.index) for name, names in places.items()}
-    ranked = found.assign(**order).sort_values(["dataset", "split", "seed", "method"])
-    return found.loc[ranked.index].reset_index(drop=True)
+    bins = bins[bins.dataset.isin(DATASETS)]
+    return {"comparison": rows, "conditional": bins, "comparison_settings": chosen}

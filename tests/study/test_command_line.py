@@ -60,7 +60,8 @@ def test_the_rows_of_every_file_are_found_again(monkeypatch, capsys):
     monkeypatch.setattr(results, "save", lambda name, rows, **facts: None)
     monkeypatch.setattr(results, "rounding_tolerance", dict)
     files = ["reference", "authors", "nudged", "nudged_sse4", "ablation", "widths"]
-    for name in [*files, "aligned", "planes", "small_shares", "sqr"]:
+    files += ["comparison", "conditional", "comparison_settings", "aligned", "planes"]
+    for name in [*files, "small_shares", "sqr"]:
         rows = results.load(name)
         rows = rows.assign(processor="") if name == "nudged" else rows  # as `perturbed` has it
         command.store(name, rows, "study")

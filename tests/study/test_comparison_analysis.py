@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 
 from gt2lite.metrics import covers
 from study import comparison
-from study.comparison import FROZEN, PUBLIC, by_dataset, ratios
+from study.comparison import by_dataset, ratios
 from study.comparison.conditional import coverage_by, excess_risk, rarity, regions, width_bins
 from study.statistics import corrected_t
 
@@ -97,20 +97,13 @@ def test_the_mean_over_data_sets_is_geometric_with_a_t_interval_of_logarithms():
     assert np.isnan(comparison.overall([])).all()
 
 
-def test_summaries_are_by_use_and_by_competitor_the_strongest_first():
-    def strong(dataset, level, seed):
-        return 1.5 if dataset == FROZEN[0] else 0.8 if dataset in FROZEN else 0.5
-
-    rows = rows_of({"strong": strong, "forest": 1.0, "ngboost": 2.0}, sets=PUBLIC)
-    found = comparison.summary(rows, "strong")
-    assert list(found.n) == [8, 8, 16]
-    assert found["mean"]["development"] == pytest.approx(0.5)
-    assert (found["median"]["frozen"], found.below["frozen"]) == (pytest.approx(0.8), 7)
-    assert (found.worst["all"], found["where"]["all"]) == (pytest.approx(1.5), FROZEN[0])
-    each = comparison.against_each(rows, "strong", ["ngboost", "forest", "linear_cqr"])
-    assert list(each.index) == ["forest", "ngboost", "linear_cqr", "best"]
-    assert list(each.below) == [15, 16, 0, 15] and each.n["linear_cqr"] == 0
-    assert each["mean"]["ngboost"] == pytest.approx(each["mean"]["best"] / 2)
+def test_a_summary_counts_data_sets_and_names_the_worst():
+    found = comparison.summary(pd.Series({"airfoil": 1.5, "plastic": 0.8, "concrete": 0.5}))
+    assert list(found[["n", "below", "worst", "where"]]) == [3, 2, 1.5, "airfoil"]
+    assert found["median"] == 0.8 and found["mean"] == pytest.approx(0.6 ** (1 / 3))
+    assert found.low < found["mean"] < found.high
+    nothing = comparison.summary(pd.Series(dtype=float))
+    assert nothing.n == nothing.below == 0 and np.isnan(nothing["mean"])
 
 
 def test_costs_are_geometric_means_of_all_that_fitting_takes():

@@ -19,10 +19,11 @@ from study import results
 from study.comparison import competitors, runs
 from study.comparison import gaussian_process as gp
 from study.comparison.competitors import boost, boosted_mean, boosting, folds, greedy, held_out
-from study.comparison.data import ALL, LEVELS, Case, shape_of
+from study.comparison.data import ALL, Case, shape_of
 from study.comparison.methods import COMPETITORS, IN_STUDY, METHODS, TITLES
 from study.comparison.runs import run_method
 from study.margins import planes_at_coverage
+from study.protocol import LEVELS
 
 SHORT = 0.02  # of the effort
 EXTRA = {"catboost_cqr": "catboost", "catboost_normal": "catboost", "ngboost": "ngboost"}
@@ -74,7 +75,7 @@ def test_the_number_of_trees_has_the_smallest_held_out_loss(noisy, quantile):
     X, y = noisy
     held = held_out(len(y), seed=0)
     grid = {"learning_rate": (0.1,), "max_leaf_nodes": (8,)}
-    settings = dict(boost(X, y, quantile, seed=0, effort=0.4, grid=grid).settings)
+    settings = dict(boost(X, y, held, quantile, effort=0.4, grid=grid).settings)
     best = settings.pop("trees")
     assert 1 <= best < 100  # noise wants few
 
@@ -125,10 +126,9 @@ def test_forest_quantiles_agree_with_loops(noisy):
             weights[i, there] += 1 / (len(there) * len(model.estimators_))
     found = competitors.forest_weights(model.apply(X))(model.apply(rows))
     assert_allclose(found, weights, atol=1e-15)
-    taus = [0.05, 0.5, 0.95, 1.0]
-    quantiles = competitors.weighted_quantiles(weights, y)(taus)
-    for tau, row in zip(taus, quantiles, strict=True):
-        for w, value in zip(weights, row, strict=True):
+    quantile = competitors.weighted_quantile(weights, y)
+    for tau in (0.05, 0.5, 0.95, 1.0):
+        for w, value in zip(weights, quantile(tau), strict=True):
             assert value == next(v for v in sorted(y) if w[y <= v].sum() >= tau - 1e-9)
 
 
@@ -243,22 +243,17 @@ def test_rows_hold_what_the_intervals_are_and_levels_are_nested(found):
             assert (outer[0] <= inner[0] + 1e-9).all() and (inner[1] <= outer[1] + 1e-9).all()
 
 
-def test_the_study_replaces_the_rows_of_its_methods_and_reproduces_them(monkeypatch):
-    todo = [one for one in runs.settings(["linear_cqr"]) if one["dataset"] == "aids"][:1]
-    saved = {}
-    monkeypatch.setattr(runs, "settings", lambda methods: todo)
-    monkeypatch.setattr(runs, "run_all", lambda call, every, **_: [call(**one) for one in every])
-    monkeypatch.setattr(results, "save", lambda name, frame, **_: saved.update({name: frame}))
-    found = runs.run(["linear_cqr"]).set_index("metric")
-    assert list(found.n) == [2, 2]
-    assert found.beyond.sum() == 0, found
-    for name in runs.FILES:
-        stored = results.load(name)
-        others = stored[stored.method.isin(TITLES) & (stored.method != "linear_cqr")]
-        own = saved[name][saved[name].method == "linear_cqr"]
-        assert set(own.dataset) == {"aids"} and len(saved[name]) == len(others) + len(own)
-    rows = saved["comparison"]
-    assert list(rows.dataset.unique()) == [name for name in ALL if name in set(rows.dataset)]
+def test_the_study_reproduces_its_stored_rows(monkeypatch):
+    todo = [one for one in runs.settings() if one["method"] == "linear_cqr"]
+    monkeypatch.setattr(runs, "settings", lambda: [one for one in todo if one["dataset"] == "aids"])
+    found = runs.run(lambda call, every, **_: [call(**one) for one in every[:1]])
+    own = found["comparison"]
+    keys, metrics = ["dataset", "split", "seed", "method", "level"], ["rmse", "interval_score"]
+    moved = results.compare(own, results.load("comparison"), by=keys, metrics=metrics)
+    assert list(moved.n) == [2, 2] and (moved.largest < 1e-6).all(), moved
+    assert (
+        set(found["conditional"].dataset) == set(found["comparison_settings"].dataset) == {"aids"}
+    )
 
 
 def test_an_impossible_run_is_refused():
@@ -266,5 +261,3 @@ def test_an_impossible_run_is_refused():
     for change in ({"method": "winner"}, {"effort": 2.0}, {"split": "by_group"}):
         with pytest.raises(ValueError, match=r"method|effort|'aids'"):
             run_method(**fine | change)
-    with pytest.raises(ValueError, match="methods"):
-        runs.run(["winner"])
