@@ -1,4 +1,4 @@
-"""A progress bar on terminals, if tqdm is installed."""
+"""A progress bar on terminals: that of tqdm, or a line of text if it is not installed."""
 
 from __future__ import annotations
 
@@ -22,8 +22,11 @@ def progress_bar(
     """
     if show is None:
         show = sys.stderr is not None and sys.stderr.isatty()
-    if not show or find_spec("tqdm") is None:
+    if not show:
         yield lambda words: None
+        return
+    if find_spec("tqdm") is None:
+        yield from _text_line(total, what, unit)
         return
     from tqdm import tqdm
 
@@ -34,3 +37,21 @@ def progress_bar(
             bar.update()
 
         yield step
+
+
+def _text_line(total: int, what: str, unit: str) -> Iterator[Callable[[str], None]]:
+    """Yield a function that writes one line again and again; the line vanishes at the end."""
+    n_done = 0
+
+    def write(line: str) -> None:
+        print(f"\r{line[:79]:<79}\r", end="", file=sys.stderr, flush=True)
+
+    def step(words: str) -> None:
+        nonlocal n_done
+        n_done += 1
+        write(f"{what}: {unit} {n_done} of {total} {words}")
+
+    try:
+        yield step
+    finally:
+        write("")

@@ -22,10 +22,10 @@ def shown(monkeypatch, stream, **arguments):
     return stream is not None and "training" in stream.getvalue()
 
 
-def test_there_is_a_progress_bar_on_a_terminal_or_on_request_if_tqdm_is_installed(monkeypatch):
-    pytest.importorskip("tqdm")
+@pytest.mark.parametrize("tqdm", ["with tqdm", "without"])
+def test_there_is_a_progress_bar_on_a_terminal_or_on_request(monkeypatch, tqdm):
+    if tqdm == "without":
+        monkeypatch.setitem(sys.modules, "tqdm", None)  # import fails
     assert shown(monkeypatch, Terminal()) and shown(monkeypatch, io.StringIO(), progress=True)
     assert not shown(monkeypatch, Terminal(), progress=False)
     assert not shown(monkeypatch, io.StringIO()) and not shown(monkeypatch, None)
-    monkeypatch.setitem(sys.modules, "tqdm", None)  # import fails
-    assert not shown(monkeypatch, Terminal())

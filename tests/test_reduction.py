@@ -109,6 +109,17 @@ def test_fast_is_exact_where_rounding_holds_the_iteration_up(row):
     assert_ends(type_reduce(*row), enumerate_weights(*row), row[2])
 
 
+@pytest.mark.slow  # to import it takes seconds
+def test_an_independent_library_agrees():
+    pyit2fls = pytest.importorskip("pyit2fls")
+    f_lower, f_upper, y = random_rows(6, N=100, P=8)
+    fast = np.array(type_reduce(f_lower, f_upper, y))
+    for i in range(len(y)):
+        # its rows are [y, y, f_lower, f_upper]: a consequent may be an interval there
+        table = np.column_stack([y[i], y[i], f_lower[i], f_upper[i]])
+        assert_ends(fast[:, i], pyit2fls.EIASC_algorithm(table), y[i])
+
+
 def test_small_firings_count_beside_large_ones():
     # Rule 0 fires with 1, the others with 1e-17, and no rule has to fire at all: the upper end is
     # that of rule 2 alone. 1 + 2e-17 is 1 in floating point: total - prefix would leave nothing.
