@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class PlainRegressor:
-    """Settings by name, and the score R^2."""
+    """Settings by name, a repr of the changed ones, and the score R^2."""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the settings; `deep` has no meaning where no setting is an estimator."""
@@ -38,6 +38,14 @@ class PlainRegressor:
         y = np.asarray(y, dtype=float)
         residual, total = ((y - self.predict(X)) ** 2).sum(), ((y - y.mean()) ** 2).sum()
         return float(residual == 0) if total == 0 else float(1 - residual / total)
+
+    def __repr__(self) -> str:
+        changed = [
+            f"{name}={getattr(self, name)!r}"
+            for name, setting in inspect.signature(type(self)).parameters.items()
+            if repr(getattr(self, name)) != repr(setting.default)
+        ]
+        return f"{type(self).__name__}({', '.join(changed)})"
 
 
 Regressor: Any

@@ -257,7 +257,7 @@ def read_table(X: Any, columns: str | None = None) -> Rows:
         wrong = _wrong_column(X)
         if wrong is None or columns is None:
             raise wrong or error from None
-        values = _pandas_frame(X)
+        values = pandas_frame(X)
     return Rows(values, _column_names(X))
 
 
@@ -274,7 +274,7 @@ def _wrong_column(X: Any) -> TypeError | ValueError | None:
     return type(found[first])(f"{found[first]} (likewise columns {', '.join(others)})")
 
 
-def _pandas_frame(X: Any) -> Any:
+def pandas_frame(X: Any) -> Any:
     """Return a data frame as one of pandas, with text as names of columns."""
     frame = X.to_pandas() if hasattr(X, "to_pandas") else X
     names = [str(name) for name in frame.columns]
@@ -333,7 +333,7 @@ def match_table(X: Any, estimator: Any) -> Array:
     columns = getattr(estimator, "columns_", None)
     if columns is not None and not hasattr(X, "columns"):
         raise TypeError(f"X must be a data frame, as in fit: {owner} encodes its columns")
-    values = read_table(X).values if columns is None else _pandas_frame(X)
+    values = read_table(X).values if columns is None else pandas_frame(X)
     found = _column_names(X)
     if (found is None) != (names is None):
         has, fitted = ("does not have valid", "with") if found is None else ("has", "without")

@@ -34,6 +34,7 @@ from gt2lite._validation import (
     between,
     match_table,
     matrix,
+    pandas_frame,
     read_seed,
     read_table,
     read_target,
@@ -509,6 +510,8 @@ class IntervalHead(Stateful, Regressor):
         """Return rows as checked numbers (N, M), and in the form that the base was trained on."""
         values = match_table(X, self)
         named = hasattr(self, "feature_names_in_") and hasattr(X, "columns")
+        if hasattr(self, "columns_") and not named:  # a frame whose columns have numbers as names
+            return Rows(values, table=pandas_frame(X))
         # the array itself, since a base may sum in another order if rows are copied
         same = type(X) is np.ndarray and X.dtype == values.dtype
         return Rows(values, table=X if named or same else values)

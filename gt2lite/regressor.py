@@ -119,19 +119,29 @@ class GT2Regressor(Stateful, Regressor):
     training again. `GT2Regressor()` is the paper's recipe; for your own data start with
     `GT2Regressor.strong()`.
 
-    All settings are given by name. Those of training, from `n_rules` to `precision`, are those of
-    `gt2lite.Recipe`, which describes them, with the same defaults except for `epochs`.
+    All settings are given by name. Those from `n_rules` to `precision` are those of
+    `gt2lite.Recipe`, which describes them in full, with the same defaults except for `epochs`.
 
     Args:
         n_rules: number of fuzzy rules, P.
         coverage: what the widest plane, alpha_0, learns to cover.
-        alphas, objective, smf: planes and loss, see `gt2lite.Recipe`.
+        alphas: planes that make up the output; None for the objective's own.
+        objective: "dual", the paper's loss, or "aligned": every plane learns its own coverage.
+        smf: "per_input" or "scalar" secondary memberships.
         epochs: passes over the data; None for 100, or more on small data, until there are about
             3,000 steps.
-        batch_size, learning_rate, keep, bias_correction, schedule, weight_decay, averaging: the
-            course of training, see `gt2lite.Recipe`.
-        start, sigma_scale: the rules at the start, see `gt2lite.Recipe`.
-        validation, patience, precision: see `gt2lite.Recipe`.
+        batch_size: rows in a step.
+        learning_rate: Adam's.
+        keep: the parameters to keep: the "last", the "best", or the best on "validation" rows.
+        bias_correction: whether Adam's bias correction counts "steps" or "epochs".
+        schedule: "constant", "cosine" or "restarts", the course of the learning rate.
+        weight_decay: share of the consequents that is taken off in a step.
+        averaging: share that a running mean of the parameters keeps of itself; 0 for no mean.
+        start: "per_input" or "joint" k-means for the centres at the start.
+        sigma_scale: width of the memberships at the start, in standard deviations.
+        validation: share of the rows that is set aside if `keep` is "validation".
+        patience: epochs in a row without an improvement after which training stops; None for all.
+        precision: "double", or "single", which trains up to twice as fast.
         n_systems: number of systems, trained from different starts; planes and outputs are means
             over all of them.
         choose: whether training rows decide on the number of rules, the initial width of sets,

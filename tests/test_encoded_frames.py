@@ -153,3 +153,16 @@ def test_a_base_is_corrected_as_asked_and_a_frozen_one_only_then(raw, y, correct
     head.save(tmp_path / "head.json")
     again = IntervalHead.load(tmp_path / "head.json", head.base_)
     assert (again.correct, again.corrects_) == (correct, head.corrects_)
+
+
+def test_a_base_gets_the_same_columns_in_fit_and_predict_if_their_names_are_numbers(raw, y):
+    frame = raw.set_axis(range(5), axis=1)
+    base = HistGradientBoostingRegressor(max_iter=5, categorical_features="from_dtype")
+    head = IntervalHead(
+        make_pipeline(make_column_transformer(("passthrough", ["0", "2"])), base),
+        GT2Regressor(**SMALL),
+    )
+    head.fit_calibrate(frame, y)
+    alone = head.base_.predict(frame.set_axis(map(str, range(5)), axis=1))
+    np.testing.assert_array_equal(head.set_params(correct=False).fit(frame, y).predict(frame)[:0], [])
+    assert np.corrcoef(alone, head.predict(frame))[0, 1] > 0.9

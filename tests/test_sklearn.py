@@ -56,7 +56,7 @@ def test_without_scikit_learn_settings_are_read_and_changed_by_name():
     plain = Plain(level=2.0)
     assert plain.get_params() == {"level": 2.0, "name": "a"}
     assert plain.set_params(name="b") is plain
-    assert plain.name == "b"
+    assert repr(plain) == "Plain(level=2.0, name='b')"
     with pytest.raises(ValueError, match="'speed'"):
         plain.set_params(level=3.0, speed=1)
     assert plain.level == 2.0  # none is changed if one is wrong
