@@ -97,8 +97,8 @@ def test_coverage_and_accuracy_by_hand():
     found = analysis.measure_accuracy("mean", np.array([0.0, 2]), predictions, [0.5])
     assert found[1:] == (np.sqrt(0.5), 0.5, 0.5, [1], [0.5], [1 + 4 * 1 / 2])
     y, upper = np.arange(10.0), np.array([*[7.0] * 9, 17])
-    row = analysis.measure_coverage(y, np.zeros(10), upper, 0.8, 99)
-    assert (row.n_covered, row.share, row.width, row.median_width) == (9, 0.9, 8, 7)
+    row = analysis.measure_coverage(y, np.full(10, -1.0), upper, 0.8, 99)
+    assert (row.n_covered, row.share, row.width, row.median_width) == (9, 0.9, 9, 8)
     assert row.verdict == "within sampling variation"
     assert analysis.measure_coverage(y, np.zeros(10), np.ones(10), 0.8, 99).verdict == "too low"
 
