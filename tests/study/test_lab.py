@@ -257,6 +257,11 @@ def test_a_typical_mistake_fails_and_is_named(task, words):
     assert words in repr(verdict)
 
 
+def test_rules_that_are_not_sorted_are_found_with_three_of_them():
+    verdict = lab.check_type_reduction(REDUCTIONS["Sort the consequents first"])
+    assert "[4. 1. 2.]" in verdict.wrong
+
+
 def test_a_search_may_raise_an_error_if_no_plane_is_near_enough():
     assert lab.check_method_2(or_else(lambda: fail(ValueError("no plane")))).passed
 
