@@ -157,12 +157,8 @@ def test_a_base_is_corrected_as_asked_and_a_frozen_one_only_then(raw, y, correct
 
 def test_a_base_gets_the_same_columns_in_fit_and_predict_if_their_names_are_numbers(raw, y):
     frame = raw.set_axis(range(5), axis=1)
-    base = HistGradientBoostingRegressor(max_iter=5, categorical_features="from_dtype")
-    head = IntervalHead(
-        make_pipeline(make_column_transformer(("passthrough", ["0", "2"])), base),
-        GT2Regressor(**SMALL),
-    )
-    head.fit_calibrate(frame, y)
-    alone = head.base_.predict(frame.set_axis(map(str, range(5)), axis=1))
-    np.testing.assert_array_equal(head.set_params(correct=False).fit(frame, y).predict(frame)[:0], [])
-    assert np.corrcoef(alone, head.predict(frame))[0, 1] > 0.9
+    numbers = make_column_transformer(("passthrough", ["0", "2"]))  # the third has gaps
+    base = make_pipeline(numbers, HistGradientBoostingRegressor(max_iter=5))
+    head = IntervalHead(base, GT2Regressor(**SMALL), correct=False).fit_calibrate(frame, y)
+    named = frame.set_axis([str(name) for name in frame], axis=1)
+    np.testing.assert_array_equal(head.predict(frame), head.base_.predict(named))
