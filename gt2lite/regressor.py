@@ -33,7 +33,6 @@ from gt2lite.calibration import (
     DEFAULT_COVERAGE,
     RANKED,
     Calibration,
-    Cut,
     fewest_samples,
     make_calibrator,
     plain_fraction,
@@ -48,7 +47,6 @@ from gt2lite.rules import (
     RuleGroups,
     Rules,
     Units,
-    compare_intervals,
     count_leads,
     drop_rule,
     edit_rule,
@@ -590,8 +588,7 @@ class GT2Regressor(Stateful, Regressor):
     ) -> Self:
         """Return an uncalibrated copy with one rule changed, in the units of the data.
 
-        `calibrate` the copy for intervals with the guarantee, whatever the change was; `compare`
-        reports what it cost.
+        `calibrate` the copy for intervals with the guarantee, whatever the change was.
 
         Args:
             k: number of the rule, counted from 1, as `rules` prints it.
@@ -634,37 +631,6 @@ class GT2Regressor(Stateful, Regressor):
         """
         check_fitted(self)
         return self._changed(one_plane(self._fitted(), alpha, self.__dict__.get("_background")))
-
-    def compare(
-        self,
-        other: GT2Regressor,
-        X: Any,
-        y: Any,
-        *,
-        coverage: float = DEFAULT_COVERAGE,
-        system: int = 0,
-    ) -> list[dict[str, Any]]:
-        """Return width, interval score and coverage of another estimator's intervals beside ours.
-
-        For an edited copy this is what the edit cost.
-
-        Args:
-            other: a calibrated estimator, such as an edited copy.
-            X: rows (N, M) that neither was trained or calibrated on.
-            y: their targets (N,).
-            coverage: the level.
-            system: index of the system whose rules lead.
-
-        Returns:
-            A dict for all rows, then one for the rows on which each rule of this estimator leads;
-            `pandas.DataFrame` prints them. Keys that begin with "new" are about `other`.
-        """
-        target = read_target(y, n_rows_of(X))
-        bounds = [reg.predict_interval(X, coverage) for reg in (self, other)]
-        if not np.isfinite(bounds).all():
-            raise ValueError('sides must be "both" or "each": calibrate anew before compare')
-        leader = self.rule_weights(X, system=system).argmax(axis=1) + 1
-        return compare_intervals(leader, target, bounds, coverage)
 
     def explain(
         self,
@@ -1099,10 +1065,7 @@ def _warn_if_clipped(X: Array, limits: Array, names: Sequence[str]) -> None:
 def _warn_if_narrow(calibrator: Any, trained_for: float) -> None:
     """Warn if the plane alpha_0 covers far fewer calibration rows than it was trained for."""
     n = calibrator.n_samples
-    if calibrator.method in RANKED:
-        k = int(calibrator.scores.covered(Cut(ALPHA_0)).sum())
-    else:
-        k = round(calibrator.coverage(ALPHA_0) * n)
+    k = round(calibrator.max_coverage * n)
     if is_narrow(k, n, trained_for):
         warn(
             f"the envelope was trained to cover {trained_for:.1%}, but covers {k / n:.1%} of the "

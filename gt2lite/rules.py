@@ -23,7 +23,6 @@ from gt2lite._validation import Array, IntArray, between, one_of, vector, whole
 from gt2lite.calibration import Margins
 from gt2lite.datasets import Scaler
 from gt2lite.memberships import ALPHA_0, kappa_of, log_firing, secondary
-from gt2lite.metrics import covers, interval_score
 from gt2lite.reduction import type_reduce
 from gt2lite.selection import SPREAD, Fitted, System
 from gt2lite.system import Params, constrain
@@ -769,25 +768,3 @@ def replace_system(fitted: Fitted, system: int, new: System) -> Fitted:
     """Return the systems with one of them replaced."""
     before, after = fitted.systems[:system], fitted.systems[system + 1 :]
     return fitted._replace(systems=(*before, new, *after))
-
-
-def compare_intervals(
-    leader: IntArray, y: Array, bounds: Sequence[tuple[Array, Array]], coverage: float
-) -> Rows:
-    """Return width, score and coverage of two estimators' intervals, see `GT2Regressor.compare`.
-
-    `leader` (N,) is the rule that leads in each row, `bounds` are the lower and upper bounds (N,)
-    of both estimators at the level `coverage`.
-    """
-    where = {"all rows": np.full(len(y), True)}
-    where |= {f"rule {k} leads": leader == k for k in np.unique(leader).tolist()}
-    rows = []
-    for name, here in where.items():
-        row: dict[str, Any] = {"where": name, "rows": int(here.sum())}
-        for new, (lower, upper) in zip(("", "new "), bounds, strict=True):
-            some = y[here], lower[here], upper[here]
-            row[f"{new}width"] = float(np.mean(some[2] - some[1]))
-            row[f"{new}score"] = interval_score(*some, coverage=coverage)
-            row[f"{new}covered"] = float(covers(*some).mean())
-        rows.append(row)
-    return rows

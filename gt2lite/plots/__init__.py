@@ -10,7 +10,6 @@ from gt2lite.plots.estimator import (
     plot_calibration,
     plot_coverage_by,
     plot_intervals,
-    plot_rule_coverage,
     plot_rules,
     plot_sets,
 )
@@ -33,7 +32,7 @@ from gt2lite.plots.style import BLUE, STYLE, VERMILION, use_style
 __all__ = [
     "BLUE", "STYLE", "VERMILION", "Interactive", "alpha_planes", "alpha_slider", "bands_along",
     "bin_coverage", "chosen_weights", "coverage_curves", "interval_bands", "plane_bands",
-    "plot_calibration", "plot_coverage_by", "plot_intervals", "plot_rule_coverage", "plot_rules",
+    "plot_calibration", "plot_coverage_by", "plot_intervals", "plot_rules",
     "plot_sets", "points_along", "rule_sets", "set_3d", "switch_point", "use_style", "z_gt2_set",
     "z_gt2_surface",
 ]  # fmt: skip

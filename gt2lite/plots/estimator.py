@@ -6,7 +6,7 @@ Each takes `ax` and the estimator, and rows as `fit` does: arrays or data frames
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +29,7 @@ from gt2lite.plots.style import (
     nth,
     plain_text,
 )
-from gt2lite.rules import POOLED, find_input, input_names, number
+from gt2lite.rules import find_input, input_names
 from gt2lite.system import constrain
 
 if TYPE_CHECKING:
@@ -199,52 +199,6 @@ def plot_rules(
             )  # fmt: skip
     legend_above(ax)
     return labelled(ax, name, label)
-
-
-def plot_rule_coverage(
-    ax: Axes,
-    regs: GT2Regressor | Mapping[str, GT2Regressor],
-    X: Any,
-    y: Any,
-    coverage: float = 0.9,
-    *,
-    system: int = 0,
-) -> Axes:
-    """Draw the share of rows covered where each rule leads, with their number and mean width.
-
-    The band shows sampling variation: two standard deviations of a share, from the numbers of
-    these rows and of the calibration rows. Rules that the last estimator was calibrated on
-    together, or that lead on fewer than 2% of the rows, are one group.
-
-    Arguments as in `plot_intervals`, with one level, and with rows that took no part in training
-    or calibration. `regs` may be several estimators by name, with the same rules; the rows and
-    widths named are those of the last one. `system` is the index of the system whose rules lead.
-    """
-    named = regs if isinstance(regs, Mapping) else {"intervals": regs}
-    level, last = between("coverage", coverage, 0, 1), list(named.values())[-1]
-    leader = last.rule_weights(X, system=system).argmax(axis=1) + 1
-    kept = np.unique(leader)[np.unique(leader, return_counts=True)[1] >= 0.02 * len(leader)]
-    n_calibrated: Mapping[Any, int] = {}
-    if (groups := getattr(last, "rule_groups_", None)) is not None and groups.system == system:
-        kept = np.intersect1d(kept, groups.own)
-        n_calibrated = last.calibrator_.sizes
-    leader = np.where(np.isin(leader, kept), leader, 0)  # 0 is the group of the others
-    rules = [*kept.tolist(), 0] if (leader == 0).any() else kept.tolist()
-    shares, lower, upper = {}, np.empty(0), np.empty(0)
-    for name, reg in named.items():
-        lower, upper = reg.predict_interval(X, coverage=level)
-        covered = covers(read_target(y, len(lower)), lower, upper)
-        shares[name] = np.array([covered[leader == rule].mean() for rule in rules])
-    sizes = [int((leader == rule).sum()) for rule in rules]
-    widths = [number(w := float(np.mean((upper - lower)[leader == r])), w / 100) for r in rules]
-    names = [f"rule {rule}" if rule else "others" for rule in rules]
-    ticks = [f"{t}\n{n}\n{w}" for t, n, w in zip(names, sizes, widths, strict=True)]
-    every = last.calibrator_.n_samples
-    pairs = zip(sizes, (n_calibrated.get(rule or POOLED, every) for rule in rules), strict=True)
-    bin_coverage(ax, shares, ticks, level, sizes=[1 / (1 / n + 1 / m) for n, m in pairs])
-    if len(named) > 1:
-        legend_above(ax)
-    return labelled(ax, "rule that leads, its rows, mean width of intervals", "rows covered (%)")
 
 
 def plot_coverage_by(

@@ -45,7 +45,6 @@ DRAW = {
     "plot_calibration": plots.plot_calibration,
     "plot_sets": lambda ax, reg, X, y: plots.plot_sets(ax, reg, 1, X=X),
     "plot_rules": lambda ax, reg, X, y: plots.plot_rules(ax, reg, X),
-    "plot_rule_coverage": plots.plot_rule_coverage,
     "plot_coverage_by": lambda ax, reg, X, y: plots.plot_coverage_by(ax, reg, X, y, 0),
 }
 
@@ -115,25 +114,6 @@ def test_the_map_gives_rows_to_the_rule_that_weighs_most_over_the_inputs_that_de
     plots.plot_rules(ax, reg, 15 + 5 * rng.normal(size=(200, 4)), top=3)
     assert {ax.get_xlabel(), ax.get_ylabel()} == {"x1", "x3"}
     assert ax.lines[0].get_label() == "other rules" and len(ax.lines) == 4
-
-
-@pytest.mark.filterwarnings("ignore::gt2lite.calibration.SmallCalibrationWarning")
-def test_coverage_by_rule_counts_the_rows_on_which_each_leads(ax, table):
-    X, y = table
-    by_rule, plain = (
-        GT2Regressor(n_rules=4, epochs=5).fit_calibrate(X[:500], y[:500], **options)
-        for options in ({"groups": "rules", "min_rows": 25}, {})
-    )
-    plots.plot_rule_coverage(ax, {"one": plain, "by rule": by_rule}, X[500:], y[500:], 0.8)
-    leader = by_rule.rule_weights(X[500:]).argmax(axis=1) + 1
-    own = [rule for rule in by_rule.rule_groups_.own if (leader == rule).mean() >= 0.02]
-    parts = [*(leader == rule for rule in own), ~np.isin(leader, own)]
-    parts = [part for part in parts if part.any()]
-    for line, reg in zip(ax.lines[-2:], (plain, by_rule), strict=True):
-        covered = covers(y[500:], *reg.predict_interval(X[500:], 0.8))
-        assert_allclose(line.get_ydata(), [100 * covered[part].mean() for part in parts])
-    ticks = [tick.get_text().split("\n") for tick in ax.get_xticklabels()]
-    assert [int(rows) for _, rows, _ in ticks] == [part.sum() for part in parts]
 
 
 @pytest.mark.parametrize("kind", ["number", "values", "names", "few"])
