@@ -181,7 +181,7 @@ def read(source: dict[str, Any], content: bytes) -> pd.DataFrame:
         table = pd.read_excel(io.BytesIO(content), **options)
     else:
         options |= {"sep": source.get("delimiter", ","), "skipinitialspace": True}
-        table = pd.read_csv(io.BytesIO(content), float_precision="round_trip", **options)
+        table = pd.read_csv(io.BytesIO(content), **options)
     table.columns = table.columns.str.split().str.join(" ")  # without stray spaces
     return table
 
