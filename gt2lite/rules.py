@@ -33,7 +33,7 @@ MATTERS = 0.9
 SHOWN = 5
 """Inputs and terms of a rule in its short form."""
 
-WIDTH = 100
+WIDTH = 88
 """Characters in a printed line."""
 
 MIN_ROWS = 50
