@@ -19,16 +19,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     parser = _parser()
     options = vars(parser.parse_args(arguments))
-    run = options.pop("run")
-    if run is None:
+    command = options.pop("command")
+    if command is None:
         print(f"gt2lite {__version__}\n")
         parser.print_help()
         return 0
+    before: Any = None
+    result: Any = None
     try:
-        run(**options)
+        run, result = _report(options) if command == "report" else _predict(options)
+        before = _state(result)
+        run()
     except KeyboardInterrupt:
-        words = "stopped; files are written at the end, all of them or none"
-        print(f"gt2lite: {words}", file=sys.stderr)
+        # Files take their names all at once, so that one of them tells whether it was too late.
+        written = before is not None and _state(result) != before
+        after = "everything was written before" if written else "nothing was written"
+        print(f"gt2lite: stopped, {after}", file=sys.stderr)
         return 130
     except Exception as error:
         words = " ".join(str(error).split())[:1000] or type(error).__name__
@@ -41,24 +47,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _report(**options: Any) -> None:
-    from gt2lite.report import report
-
-    print(report(**options))
-
-
-def _predict(model: str, table: str, out: str | None, overwrite: bool, **options: Any) -> None:
-    from gt2lite import report
-    from gt2lite.model_file import write_files
-
-    path = Path(out or f"{Path(table).name.split('.')[0]}_predictions.csv")
-    report.check_output(path, [table, model], overwrite)
-    loaded = report.load(model)
-    frame = loaded.predict(table, **options)
-    for note in loaded.notes:
-        print(f"note: {note}", file=sys.stderr)
-    write_files({path: report.model.frame_to_csv(frame)})
-    print(f"{len(frame):,} rows: {path}")
+def _state(path: Path) -> tuple[int, int]:
+    """Return numbers that are others after a file was written."""
+    try:
+        found = path.stat()
+    except OSError:
+        return 0, 0
+    return found.st_ino, found.st_mtime_ns
 
 
 def _bound(text: str) -> float | None:
@@ -72,8 +67,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog="Needs the extra: pip install 'gt2lite[report]'",
     )
     parser.add_argument("--version", action="version", version=f"gt2lite {__version__}")
-    parser.set_defaults(run=None)
-    commands = parser.add_subparsers(metavar="command")
+    commands = parser.add_subparsers(dest="command", metavar="command")
     report = commands.add_parser("report", help="train on a table and write a page about it")
     add = report.add_argument
     add("table", help="a CSV, Excel or Parquet file")
@@ -98,13 +92,41 @@ def _parser() -> argparse.ArgumentParser:
     add("--levels", type=float, nargs="+", help="default: those of the report")
     add("--with-inputs", action="store_true", help="put the columns of the table before the others")
     add("--out", help="a CSV file; default: named after the table")
-    report.set_defaults(run=_report)
-    predict.set_defaults(run=_predict)
     for command in (report, predict):
         words = "the sheet of an Excel file; default: the first with the columns asked for"
         command.add_argument("--sheet", help=words)
         command.add_argument("--overwrite", action="store_true", help="replace files of that name")
     return parser
+
+
+def _report(options: dict[str, Any]) -> tuple[Any, Path]:
+    """Return a function that makes a report, and one of the files that it writes."""
+    from gt2lite.report import default_folder, report
+
+    options["out"] = Path(options["out"] or default_folder(options["table"]))
+    return lambda: print(report(**options)), options["out"] / "model.json"
+
+
+def _predict(options: dict[str, Any]) -> tuple[Any, Path]:
+    """Return a function that predicts a table, and the file that it writes."""
+    from gt2lite.model_file import write_files
+    from gt2lite.report import check_output, load
+    from gt2lite.report.model import frame_to_csv
+
+    table = options["table"]
+    out = Path(options["out"] or f"{Path(table).name.split('.')[0]}_predictions.csv")
+
+    def run() -> None:
+        check_output(out, [table, options["model"]], options["overwrite"])
+        model = load(options["model"])
+        levels, with_inputs = options["levels"], options["with_inputs"]
+        frame = model.predict(table, levels, with_inputs=with_inputs, sheet=options["sheet"])
+        for note in model.notes:
+            print(f"note: {note}", file=sys.stderr)
+        write_files({out: frame_to_csv(frame)})
+        print(f"{len(frame):,} rows: {out}")
+
+    return run, out
 
 
 if __name__ == "__main__":

@@ -18,6 +18,8 @@ as one of them then.
 from __future__ import annotations
 
 import re
+import warnings
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, NamedTuple, Self
@@ -32,10 +34,10 @@ Series = Any
 
 KINDS = ("number", "yes/no", "category", "date", "text")
 DATE_PARTS = ("day", "month", "weekday", "hour")
-_DAYS = ["%Y-%m-%d", "%Y/%m/%d"]
-for _year in ("%Y", "%y"):
-    for _order in (("%d", "%m", _year), ("%m", "%d", _year)):  # the day first
-        _DAYS += [mark.join(_order) for mark in "./-"]
+_DAYS = (
+    *("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y"),
+    *("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%y", "%m-%d-%y"),
+)
 _TIMES = ("", " %H:%M", " %H:%M:%S", "T%H:%M", "T%H:%M:%S")
 DATE_FORMATS = ("%Y-%m", *(day + time for day in _DAYS for time in _TIMES))
 _SHOWN = {"%d": "DD", "%m": "MM", "%Y": "YYYY", "%y": "YY", "%H": "hh", "%M": "mm", "%S": "ss"}
@@ -60,6 +62,7 @@ SOFT_MARKS = {"none", "missing", "unknown"}
 _NAMES_ROWS = re.compile(
     r"(?i:(?:^|[\W_])(?:ids?|uuid|guid)(?:$|[\W_])|(?:^|[\W_])nr\W*$|^unnamed\b)|[a-z](?:Id|ID|Nr)$"
 )
+_MAY_NAME_ROWS = re.compile(r"(?i:(?:^|[\W_])(?:no|num|number|index|key|row|rownames?|code)$)")
 _DECORATION = re.compile(r"^[€$£]\s*|\s*[%€$£]$")
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 CODE = re.compile(r"0\d+", re.ASCII)  # digits with leading zeros
@@ -167,9 +170,15 @@ def as_dates(values: Series, date_format: str | None) -> Series:
     Text is read by the format alone, or as ISO 8601 (2024-01-31) if there is none: a day is never
     taken for a month because it would fit better.
     """
-    if not pd.api.types.is_datetime64_any_dtype(values):
-        values = as_text(values)
-    dates = pd.to_datetime(values, format=date_format or "ISO8601", errors="coerce", utc=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if is_textual(values):
+            written = date_format or "ISO8601"
+            dates = pd.to_datetime(as_text(values), format=written, errors="coerce", utc=True)
+        elif pd.api.types.is_datetime64_any_dtype(values):
+            dates = pd.to_datetime(values, utc=True)
+        else:
+            dates = pd.Series(pd.NaT, index=values.index, dtype="datetime64[s, UTC]")
     return dates.dt.tz_localize(None).astype("datetime64[s]")
 
 
@@ -218,16 +227,70 @@ def find_kind(values: Series) -> tuple[str, str | None]:
 
 
 def _find_date_format(present: Series) -> str | None:
-    """Return the format that reads most values, the day first if its order does not matter."""
-    if present.str.match(r"\d{1,4}[-./]\d").mean() < MOSTLY:
+    """Return the format that fits most values; of two, the one that gives a more regular order.
+
+    These are day and month in both orders. Dates that rise or fall from row to row, or that are
+    all the first of a month, are taken as more likely; else the day comes first.
+    """
+    few = present.iloc[:500]
+    if not few.map(lambda v: bool(re.match(r"\d{1,4}[-./]\d", v))).mean() >= MOSTLY:
         return None
+    fits = {}
+    for date_format in DATE_FORMATS:
+        if as_dates(few, date_format).notna().mean() >= MOSTLY:
+            dates = as_dates(present, date_format)
+            known = dates.dropna()
+            ordered = known.is_monotonic_increasing or known.is_monotonic_decreasing
+            fits[date_format] = (dates.notna().mean(), ordered, bool((known.dt.day == 1).all()))
+    best = max(fits, key=lambda f: fits[f], default=None)
+    return best if best is not None and fits[best][0] >= MOSTLY else None
 
-    def share(values: Series, date_format: str) -> float:
-        return float(as_dates(values, date_format).notna().mean())
 
-    likely = [f for f in DATE_FORMATS if share(present.iloc[:500], f) >= MOSTLY]
-    best = max(likely, key=lambda f: share(present, f), default=None)
-    return best if best is not None and share(present, best) >= MOSTLY else None
+def _is_ambiguous(values: Series, date_format: str | None) -> bool:
+    """Return whether day and month could be the other way round in all values."""
+    other = (date_format or "").replace("%d", "_").replace("%m", "%d").replace("_", "%m")
+    if other not in DATE_FORMATS or other == date_format or not is_textual(values):
+        return False
+    read = as_dates(values, date_format).notna()
+    return bool(as_dates(values[read], other).notna().all())
+
+
+def find_identifier(name: str, values: Series, kind: str) -> tuple[str, str] | None:
+    """Return the sort of identifier that a column is, "unique" or "repeats", and the reason.
+
+    Texts are an identifier if (nearly) every row has another one. Whole numbers are one
+
+    - if they coincide far less often than any measured quantity would. Of n independent values
+      among R possible ones, at least n (n - 1) / 2 R pairs are expected to coincide, whatever
+      their distribution; fewer than an eighth of seven or more are too few for chance. Numbers of
+      rows, also shuffled, with gaps or in steps of ten, hardly coincide; incomes and populations
+      do, or have a wide range R;
+    - if the name says so: "customer_id" always, "house number" or "row" only if (nearly) every
+      row has another value, "number of rooms" never.
+
+    What remains: long random numbers under a name that says nothing stay inputs (`treatment`
+    points out that every value differs), and numbers that rise by design, such as years, one row
+    each, or ranks, are left out. `specify` has `keep` and `drop` for both.
+    """
+    present = as_text(values).dropna() if is_textual(values) else values.dropna()
+    n, n_unique = len(present), present.nunique()
+    nearly = n_unique >= MOSTLY * n
+    sort = "unique" if nearly else "repeats"
+    if n < 3 or kind in ("yes/no", "date"):
+        return None
+    if kind != "number":
+        return (sort, "a different text in nearly every row") if nearly else None
+    numbers, counts = np.unique(as_numbers(present).dropna(), return_counts=True)
+    if (numbers % 1 != 0).any() or np.abs(numbers).max(initial=0) > 2**53:
+        return None
+    steps = np.diff(numbers).astype(np.int64)
+    n_possible = steps.sum() / np.gcd.reduce(steps) + 1 if len(steps) else 1
+    expected = n * (n - 1) / 2 / n_possible
+    if nearly and expected > 7 and (counts * (counts - 1) / 2).sum() < expected / 8:
+        return sort, "whole numbers that hardly coincide, as numbers of rows do"
+    if n_unique > 20 and (_NAMES_ROWS.search(name) or (nearly and _MAY_NAME_ROWS.search(name))):
+        return sort, "whole numbers, and its name suggests it"
+    return None
 
 
 # ------------------------------------------------------------------- specification
@@ -274,8 +337,8 @@ class Column:
     @property
     def coded(self) -> list[str]:
         """The categories with an input: of two one is enough, and of one its gaps are."""
-        every = self.rare or len(self.categories) > 2
-        return self.categories if every else self.categories[:-1]
+        n = len(self.categories)
+        return self.categories if self.rare or n > 2 else self.categories[: n - 1]
 
     def input_names(self) -> list[str]:
         """Return the names of the inputs that it becomes."""
@@ -317,17 +380,25 @@ class Column:
         inputs[unknown] = self.fill
         if self.flag:
             inputs = np.column_stack([inputs, missing])
-        expected = ("", "filled") if self.flag else ("",)
-        odd = [flag for flag in flags if flag not in expected and not flag.endswith("range")]
-        kinds = list(dict.fromkeys(odd))
-        kinds[3:] = ["..."] if len(kinds) > 3 else []
-        notes = [f"{', '.join(kinds)} in {len(odd):,} row(s)"] if odd else []
+        counts = Counter(flag for flag in flags if not flag.endswith("range"))
+        expected = {"", "filled"} if self.flag else {""}
+        notes = [f"{flag} in {n:,} row(s)" for flag, n in counts.items() if flag not in expected]
+        notes[3:] = ["..."] if len(notes) > 3 else []
         if far:
             notes.append(
                 f"far outside the training range, {self.low:g} to {self.high:g}, in {far:,} row(s)"
             )
         notes = [f"column {self.name!r}: {'; '.join(notes)}"] if notes else []
         return inputs, notes, [f"{self.name}: {flag}" if flag else "" for flag in flags]
+
+
+def _written(date_format: str | None) -> str:
+    """Return the format of dates in words; dates that are not text have none."""
+    if date_format is None:
+        return ""
+    for code, letters in _SHOWN.items():
+        date_format = date_format.replace(code, letters)
+    return f" (written as {date_format})"
 
 
 class Encoded(NamedTuple):
@@ -372,15 +443,16 @@ class Columns:
         Raises:
             TableError: the frame lacks most columns that the model uses.
         """
+        lacking = [column.name for column in self.used if column.name not in frame]
         known = {column.name for column in self.columns}
-        wanted = {_plain(c.name): c.name for c in self.used if c.name not in frame}
-        renamed = {}
-        for name in frame:
-            if name not in known and _plain(name) in wanted:
-                renamed[name] = wanted.pop(_plain(name))
+        new = {name: _plain(name) for name in frame if name not in known}
+        alike, wanted = Counter(new.values()), Counter(map(_plain, lacking))
+        sure = {name for name in new.values() if alike[name] == wanted[name] == 1}
+        by_plain = {_plain(name): name for name in lacking}
+        renamed = {name: by_plain[plain] for name, plain in new.items() if plain in sure}
         notes = [f"column {old!r} was taken for {name!r}" for old, name in renamed.items()]
         frame = frame.rename(columns=renamed)
-        lacking = [column.name for column in self.used if column.name not in frame]
+        lacking = [name for name in lacking if name not in frame]
         if 2 * len(lacking) > len(self.used):
             shown = ", ".join(map(repr, lacking[:8])) + ", ..." * (len(lacking) > 8)
             raise TableError(
@@ -458,16 +530,34 @@ def specify(
         kind, date_format = find_kind(values)
         if name == time and kind != "date":
             roles[name] = "the order in time: not an input, because new rows lie beyond it"
-        learned: dict[str, Any] = {}
-        words, identifier = roles.get(name, ""), ""
-        if not words and name not in keep:
-            words, identifier = _find_useless(name, values, kind)
-        if not words:
-            learned, words = _learn_column(values, train, kind, date_format, name == time)
+        reason, identifier = "", ""
+        if name not in roles and name not in keep:
+            reason, identifier = _find_useless(name, values, kind)
+        if name in roles or reason:
+            words = roles.get(name, f"dropped: {reason}")
+            columns.append(Column(name, kind, False, words, identifier, date_format=date_format))
+            continue
+        ambiguous = _is_ambiguous(values, date_format)
+        values = values.iloc[train]
+        read = read_as(kind, values, date_format)
+        flag = bool(read.isna().mean() >= FLAG_FROM)
+        if kind == "category":
+            learned, words, fill = *_learn_categories(read, flag), "the shares of the values"
+        elif kind == "date":
+            learned, words, fill = *_learn_dates(read, date_format, name == time), "the mean date"
+            if ambiguous:
+                words += ". Day and month could be the other way round: check it"
+        elif kind == "text":
+            learned, fill, n_texts = {}, "", read.nunique()
+            words = f"dropped: text with {n_texts:,} different values, too many for categories"
+        else:
+            learned, words = _learn_numbers(read, kind, is_textual(values))
+            fill = f"{learned['fill'][0]:g}" if learned else ""
+        if learned and read.isna().any():
+            words += f"; missing values become {fill}" + ", and a column marks them" * flag
         used = bool(learned)
-        columns.append(
-            Column(name, kind, used, words, identifier, date_format=date_format, **learned)
-        )
+        learned["flag"] = used and flag
+        columns.append(Column(name, kind, used, words, date_format=date_format, **learned))
     return Columns(columns)
 
 
@@ -490,61 +580,19 @@ def learn(frame: Frame) -> Columns:
 
 
 def _find_useless(name: str, values: Series, kind: str) -> tuple[str, str]:
-    """Return why a column is dropped, as all rows show, and the sort of identifier it is.
-
-    Text is an identifier if nearly every row has another one. Whole numbers are one if every row
-    has another one and they follow each other, in any order and step, with no more gaps than
-    values; or if the name says so, such as "customer_id". So years, one row each, are dropped, and
-    the numbers of a sample are not. `specify` has `keep` and `drop` for both.
-    """
-    text = as_text(values).dropna()
-    n, n_unique = len(text), text.nunique()
-    if n < (1 - MOST_MISSING) * len(values):
-        return f"dropped: {1 - n / len(values):.0%} of its values are missing", ""
-    if n_unique < 2:
-        return "dropped: the same value in every row", ""
-    sort = "unique" if n_unique >= MOSTLY * n else "repeats"
-    reason = ""
-    if kind in ("category", "text") and sort == "unique" and n >= 3:
-        reason = "a different text in nearly every row"
-    if kind == "number" and n_unique >= 3:
-        numbers = np.sort(as_numbers(values).dropna())
-        step = np.diff(numbers).min()
-        if (numbers % 1 == 0).all():
-            if step > 0 and numbers[-1] - numbers[0] <= 2 * n * step:
-                reason = "whole numbers that count rows"
-            elif n_unique > 20 and _NAMES_ROWS.search(name):
-                reason = "whole numbers, and its name suggests it"
-    return (f"dropped: an identifier ({reason})", sort) if reason else ("", "")
+    """Return why a column is of no use, as all rows show, and the sort of identifier it is."""
+    share = values.isna().mean()
+    if share > MOST_MISSING:
+        return f"{share:.0%} of its values are missing", ""
+    if as_text(values).nunique() < 2:
+        return "the same value in every row", ""
+    identifier, reason = find_identifier(name, values, kind) or ("", "")
+    return reason and f"an identifier ({reason})", identifier
 
 
 # Each of the following returns the fields of a `Column` that are learned from training rows, none
 # if the column is dropped, and the treatment in words.
 Learned = tuple[dict[str, Any], str]
-
-
-def _learn_column(
-    values: Series, train: IntArray, kind: str, date_format: str | None, is_time: bool
-) -> Learned:
-    read = read_as(kind, values.iloc[train], date_format)
-    flag = bool(read.isna().mean() >= FLAG_FROM)
-    if kind == "text":
-        words = f"text with {read.nunique():,} different values, too many for categories"
-        return {}, f"dropped: {words}"
-    if kind == "category":
-        learned, words = _learn_categories(read, flag)
-        fill = "the shares of the values"
-    elif kind == "date":
-        learned, words = _learn_dates(values, read, date_format, is_time)
-        fill = "the mean date"
-    else:
-        learned, words = _learn_numbers(read, kind, is_textual(values))
-        fill = f"{learned['fill'][0]:g}" if learned else ""
-    if learned:
-        learned["flag"] = flag
-        if read.isna().any():
-            words += f"; missing values become {fill}" + ", and a column marks them" * flag
-    return learned, words
 
 
 def _learn_numbers(numbers: Series, kind: str, is_text: bool) -> Learned:
@@ -570,24 +618,21 @@ def _learn_categories(text: Series, flag: bool) -> Learned:
     if not frequent or (len(counts) == 1 and not flag):
         return {}, "dropped: no category is frequent enough, or there is only one"
     rare = counts.index.tolist()[len(frequent) :]
-    coded = Column("", "category", False, "", categories=frequent, rare=rare).coded
-    words = f"category: {len(coded)} column(s) of 0 and 1"
+    column = Column("", "category", False, "", categories=frequent, rare=rare)
+    words = f"category: {len(column.coded)} column(s) of 0 and 1"
     if rare:
         words += f"; {len(rare)} rarer value(s) have zeros in all of them"
-    shares = (counts[coded] / counts.sum()).tolist()
+    shares = (counts[column.coded] / counts.sum()).tolist()
     return {"fill": shares, "categories": frequent, "rare": rare[:MOST_RARE]}, words
 
 
-def _learn_dates(values: Series, dates: Series, date_format: str | None, is_time: bool) -> Learned:
+def _learn_dates(dates: Series, date_format: str | None, is_time: bool) -> Learned:
     present = dates.dropna()
     days = date_part(present, "day")
     parts: list[str] = [part for part in DATE_PARTS if len(set(date_part(present, part))) > 1]
     if is_time:  # days go on beyond the training rows, and so may months
         parts = [part for part in parts if np.ptp(days) >= DATE_SPANS.get(part, np.inf)]
-    written = ""
-    if date_format is not None:
-        shown = re.sub("%.", lambda code: _SHOWN[code[0]], date_format)
-        written = f" (written as {shown})"
+    written = _written(date_format)
     if not parts:
         return {}, f"the order in time{written}" if is_time else "dropped: constant"
     words = f"date{written}: {', '.join(parts)}"
@@ -595,10 +640,5 @@ def _learn_dates(values: Series, dates: Series, date_format: str | None, is_time
         words += ". Two-digit years were read as 1969 to 2068: check it"
     if is_time:
         words = f"the order in time, and {words}"
-    if date_format is not None:
-        other = re.sub("%[dm]", lambda code: "%m" if code[0] == "%d" else "%d", date_format)
-        read = as_dates(values, date_format).notna()
-        if other in DATE_FORMATS and as_dates(values[read], other).notna().all():
-            words += ". Day and month could be the other way round: check it"
     fill = [float(date_part(present, part).mean()) for part in parts]
     return {"fill": fill, "low": days.min(), "high": days.max(), "parts": parts}, words

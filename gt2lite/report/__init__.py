@@ -56,20 +56,18 @@ class Report:
 
     def __str__(self) -> str:
         ours, trees = self.accuracies[:2]
-        rows = pd.DataFrame(
-            {
-                "level": [f"{percent(row.level)}%" for row in self.coverages],
-                "covered": [f"{row.share:.1%}" for row in self.coverages],
-                "verdict": [row.verdict for row in self.coverages],
-                "mean width": [number(row.width) for row in self.coverages],
-                "interval score": map(number, ours.scores),
-                "boosted trees": map(number, trees.scores),
-            }
-        )
+        columns = {
+            "level": [f"{percent(row.level)}%" for row in self.coverages],
+            "covered": [f"{row.share:.1%}" for row in self.coverages],
+            "verdict": [row.verdict for row in self.coverages],
+            "mean width": [number(row.width) for row in self.coverages],
+            "interval score": [number(score) for score in ours.scores],
+            "boosted trees": [number(score) for score in trees.scores],
+        }
         errors = ", ".join(f"{a.name} {number(a.rmse)}" for a in self.accuracies[:3])
         lines = [
             f"Intervals of {self.coverages[0].n_rows:,} test rows:",
-            rows.to_string(index=False),
+            pd.DataFrame(columns).to_string(index=False),
             f"RMSE: {errors}",
             *(f"alert: {alert}" for alert in [*self.findings.alerts, *self.findings.warnings]),
             *(f"file: {path}" for path in (self.page, self.predictions, self.saved)),
@@ -129,39 +127,44 @@ def report(
             print(f"[{clock.monotonic() - begun:4.0f} s] {message}", file=sys.stderr, flush=True)
 
     request = Request(target, levels, groups, time, seed, epochs, keep, drop, bounds, log, quick)
-    inputs = [table] if isinstance(table, (str, os.PathLike)) else []
-    name = Path(table).name.split(".")[0] if inputs else "table"
-    folder = Path(f"{name}_report" if out is None else out)
-    page, predictions, saved = (folder / name for name in FILES)
+    is_file = isinstance(table, (str, os.PathLike))
+    folder = default_folder(table if is_file else "table") if out is None else Path(out)
+    files = [folder / name for name in FILES]
     is_new = not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise TableError(f"out must be a folder: {error}") from None
     try:  # what cannot be written is refused before anything is computed
-        for file in (page, predictions, saved):
-            check_output(file, inputs, overwrite)
+        for file in files:
+            check_output(file, [table] if is_file else [], overwrite)
         say("reading the table ...")
         source = read(table, target, sheet)
         found = analyse(source.frame, request, say, progress)
         say("writing the page ...")
-        model_file.write_files(
-            {
-                page: render(found, source).encode(),
-                predictions: frame_to_csv(found.test_table()),
-                saved: found.model.encode(),
-            }
-        )
+        contents = [render(found, source).encode(), frame_to_csv(found.test_table())]
+        contents.append(found.model.encode())
+        model_file.write_files(dict(zip(files, contents, strict=True)))
     except BaseException:
         if is_new:
             with contextlib.suppress(OSError):  # there are files in it: too late
                 folder.rmdir()
         raise
     say("done")
-    return Report(page, predictions, saved, found.model, found.coverages, found.accuracies, found)
+    page, predictions, model = files
+    return Report(page, predictions, model, found.model, found.coverages, found.accuracies, found)
 
 
-def check_output(path: Path, inputs: Sequence[Any], overwrite: bool) -> None:
+def default_folder(table: str | os.PathLike[str]) -> Path:
+    """Return the folder of a report if none is named: houses_report for houses.csv.
+
+    >>> default_folder("data/houses.csv").name
+    'houses_report'
+    """
+    return Path(f"{Path(table).name.split('.')[0]}_report")
+
+
+def check_output(path: Path, inputs: Sequence[str], overwrite: bool) -> None:
     """Raise an error if a file cannot be written: an input, a file that is there, no file."""
     if any(path.exists() and os.path.exists(name) and path.samefile(name) for name in inputs):
         raise TableError(f"out: {str(path)!r} is read, so it cannot be written: name another one")

@@ -13,14 +13,14 @@ import numpy as np
 import pandas as pd
 from scipy.stats import betabinom, chatterjeexi
 from sklearn.ensemble import HistGradientBoostingRegressor
-from sklearn.metrics import mean_absolute_error, r2_score
 
+from gt2lite._progress import progress_bar
 from gt2lite._threads import one_blas_thread
 from gt2lite._validation import Array, IntArray, whole
 from gt2lite.adaptive import measure_drift
 from gt2lite.calibration import fewest_samples, rank
 from gt2lite.columns import Columns, Frame, TableError, as_labels, find_kind, read_as, specify
-from gt2lite.metrics import covers, interval_score, picp, rmse
+from gt2lite.metrics import covers, interval_score, rmse
 from gt2lite.regressor import GT2Regressor, NarrowEnvelopeWarning, bound_names, percent
 from gt2lite.report.model import TableModel, put_before, read_bounds, read_levels
 from gt2lite.splits import group_parts, random_parts
@@ -115,7 +115,8 @@ class Findings(SimpleNamespace):
 
     def bounds(self, level: float) -> tuple[Array, Array]:
         """Return the lower and upper bounds (N,) of the test rows at a level."""
-        return _bounds(self.predictions, level)
+        lower, upper = (self.predictions[name].to_numpy() for name in bound_names(level))
+        return lower, upper
 
     def test_table(self) -> Frame:
         """Return the test rows: target, prediction, bounds at the levels asked for, flags."""
@@ -123,11 +124,6 @@ class Findings(SimpleNamespace):
         predictions = self.predictions[["prediction", *bounds]].assign(flags=self.flags)
         target = pd.DataFrame({self.model.target: self.y}, index=predictions.index)
         return put_before(target, predictions)
-
-
-def _bounds(predictions: Frame, level: float) -> tuple[Array, Array]:
-    lower, upper = (predictions[name].to_numpy() for name in bound_names(level))
-    return lower, upper
 
 
 def analyse(table: Frame, request: Request, log: Callable[[str], None], verbose: bool) -> Findings:
@@ -164,12 +160,12 @@ def analyse(table: Frame, request: Request, log: Callable[[str], None], verbose:
         target_range=(float(y_train.min()), float(y_train.max())),  # in training
         rows=frame.iloc[sets["test"]],  # the test rows as they stand in the table
         y=y,  # their targets (N,)
-        flags=pd.Series(flags, X.index).iloc[sets["test"]],  # what is unusual about each of them
+        flags=[flags[i] for i in sets["test"]],  # what is unusual about each of them
     )
 
     log(f"measuring on {len(y):,} test rows ...")
     many, n_cal = sorted({*CURVE_LEVELS, *model.levels}), len(sets["calibration"])
-    found.predictions, _ = model.predict_encoded(X_test, many)
+    found.predictions, _ = model.predict_encoded(X_test, many, verbose=verbose)
     found.curve = [measure_coverage(y, *found.bounds(level), level, n_cal) for level in many]
     found.coverages = [row for row in found.curve if row.level in model.levels]
     # Trees are fast, and learn from training rows that were not drawn, too.
@@ -179,7 +175,8 @@ def analyse(table: Frame, request: Request, log: Callable[[str], None], verbose:
         warnings.simplefilter("ignore")  # what is unusual about rows is in `flags`
         found.accuracies = _compare(found, parts, trees)
         log(f"computing the importance of {len(columns.used)} columns ...")
-        found.importance = measure_importance(regressor.predict, X_test, y, columns, request.seed)
+        predict, seed = regressor.predict, request.seed
+        found.importance = measure_importance(predict, X_test, y, columns, seed, verbose)
     by: dict[str, Any] = {"prediction": found.predictions["prediction"].to_numpy()}
     for name, _ in found.importance[:2]:
         kind = next(column.kind for column in columns.used if column.name == name)
@@ -267,8 +264,8 @@ def split_rows(frame: Frame, request: Request) -> tuple[Sets, list[str]]:
             f"the table has {n} rows with a target, fewer than {FEWEST_ROWS}: too few to train, "
             "calibrate and test; collect more rows"
         )
-    needed = fewest_samples(max(request.levels))
-    n_calibration = min(max(needed, round(SIZES["calibration"] * n)), int(0.4 * n))
+    _check_levels(request.levels, int(0.4 * n))
+    n_calibration = max(fewest_samples(max(request.levels)), round(SIZES["calibration"] * n))
     n_train = min(round(SIZES["training"] * n), n - n_calibration - max(12, n // 5))
     sizes = [n_train, n_calibration]
     if request.time is not None:
@@ -291,12 +288,17 @@ def split_rows(frame: Frame, request: Request) -> tuple[Sets, list[str]]:
     else:
         parts = [np.sort(rows) for rows in random_parts(n, sizes, rng)]
         note = f"Rows drawn at random (seed {request.seed})."
-    if needed > len(parts[1]):
-        raise TableError(
-            f"levels: {percent(max(request.levels))}% needs {needed} calibration rows, and "
-            f"{len(parts[1])} can calibrate: leave it out"
-        )
+    _check_levels(request.levels, len(parts[1]))
     return dict(zip(MOST_ROWS, parts, strict=True)), [note]
+
+
+def _check_levels(levels: Sequence[float], n_calibration: int) -> None:
+    highest = max(levels)
+    if (needed := fewest_samples(highest)) > n_calibration:
+        raise TableError(
+            f"levels: {percent(highest)}% needs {needed} calibration rows, and {n_calibration} can "
+            "calibrate: leave it out"
+        )
 
 
 def draw_rows(full: Sets, request: Request) -> tuple[Sets, list[str]]:
@@ -357,39 +359,44 @@ def _compare(found: Findings, parts: Parts, trees: Any) -> list[Accuracy]:
     absolute errors on calibration rows.
     """
     model, (_, y_train) = found.model, parts["training"]
-    (X_cal, y_cal), (X_test, y) = parts["calibration"], parts["test"]
+    levels, (X_cal, y_cal), (X_test, y) = model.levels, parts["calibration"], parts["test"]
     competitors: dict[str, Callable[[Frame], Array]] = {
         "boosted trees": lambda rows: trees.predict(rows.to_numpy()),
         "the mean": lambda rows: np.full(len(rows), y_train.mean()),
         "this model, one width": model.regressor.predict,
     }
-    result = [measure_accuracy("this model", y, found.predictions, model.levels)]
+    ends = np.array([found.bounds(level) for level in levels])  # (L, 2, N)
+    y_hat = found.predictions["prediction"].to_numpy()
+    result = [measure_accuracy("this model", y, y_hat, ends[:, 0].T, ends[:, 1].T, levels)]
+    ranks = [min(len(y_cal), rank(level, len(y_cal) + 1)) for level in levels]
     for name, predict in competitors.items():
-        errors, y_hat = np.sort(np.abs(y_cal - predict(X_cal))), predict(X_test)
-        predictions = pd.DataFrame({"prediction": y_hat})
-        for level in model.levels:
-            radius = errors[min(len(y_cal), rank(level, len(y_cal) + 1)) - 1]
-            lower, upper = bound_names(level)
-            predictions[lower], predictions[upper] = y_hat - radius, y_hat + radius
-        result.append(measure_accuracy(name, y, predictions.clip(*model.bounds), model.levels))
+        radii = np.sort(np.abs(y_cal - predict(X_cal)))[np.array(ranks) - 1]  # (L,)
+        y_hat = predict(X_test)
+        lower, upper = y_hat[:, None] - radii, y_hat[:, None] + radii
+        y_hat, lower, upper = (np.clip(values, *model.bounds) for values in (y_hat, lower, upper))
+        result.append(measure_accuracy(name, y, y_hat, lower, upper, levels))
     return result
 
 
 # ------------------------------------------------------------------- measure
 
 
-def measure_accuracy(name: str, y: Array, predictions: Frame, levels: Sequence[float]) -> Accuracy:
-    """Return the accuracy of predictions of targets (N,), with bounds as in `bound_names`."""
-    y_hat = predictions["prediction"].to_numpy()
-    bounds = {level: _bounds(predictions, level) for level in levels}
+def measure_accuracy(
+    name: str, y: Array, y_hat: Array, lower: Array, upper: Array, levels: Sequence[float]
+) -> Accuracy:
+    """Return the accuracy of predictions (N,) with intervals (N, L) at levels (L,)."""
+    variance = float(np.mean((y - y.mean()) ** 2))
+    mse = float(np.mean((y - y_hat) ** 2))
+    covered = (lower <= y[:, None]) & (y[:, None] <= upper)
+    bounds = zip(lower.T, upper.T, levels, strict=True)
     return Accuracy(
         name,
-        rmse=rmse(y, y_hat),
-        mae=float(mean_absolute_error(y, y_hat)),
-        r2=float(r2_score(y, y_hat)),
-        widths=[float(np.mean(upper - lower)) for lower, upper in bounds.values()],
-        coverages=[picp(y, lower, upper) for lower, upper in bounds.values()],
-        scores=[interval_score(y, *bounds[level], level) for level in levels],
+        rmse=float(np.sqrt(mse)),
+        mae=float(np.mean(np.abs(y - y_hat))),
+        r2=1 - mse / variance if variance > 0 else float("nan"),
+        widths=(upper - lower).mean(axis=0).tolist(),
+        coverages=covered.mean(axis=0).tolist(),
+        scores=[interval_score(y, low, high, level) for low, high, level in bounds],
     )
 
 
@@ -404,8 +411,10 @@ def sampling_range(level: float, n_cal: int, n_test: int) -> tuple[float, float]
     (0.87, 0.93)
     """
     k = min(n_cal, rank(level, n_cal + 1))
-    low, high = betabinom.ppf([(1 - RANGE) / 2, (1 + RANGE) / 2], n_test, k, n_cal + 1 - k)
-    return float(low / n_test), float(high / n_test)
+    law = np.cumsum(betabinom.pmf(np.arange(n_test + 1), n_test, k, n_cal + 1 - k))
+    tail = (1 - RANGE) / 2
+    low, high = np.searchsorted(law, [tail, 1 - tail]) / n_test
+    return float(low), float(high)
 
 
 def measure_coverage(y: Array, lower: Array, upper: Array, level: float, n_cal: int) -> Coverage:
@@ -423,7 +432,12 @@ def measure_coverage(y: Array, lower: Array, upper: Array, level: float, n_cal: 
 
 
 def measure_importance(
-    predict: Callable[[Frame], Array], X: Frame, y: Array, columns: Columns, seed: int
+    predict: Callable[[Frame], Array],
+    X: Frame,
+    y: Array,
+    columns: Columns,
+    seed: int,
+    verbose: bool = False,
 ) -> list[tuple[str, float]]:
     """Return by how many percent the error grows if a column is shuffled, the most first.
 
@@ -437,13 +451,16 @@ def measure_importance(
     rows = rng.permutation(len(X))[:n_rows]
     X, y = X.iloc[rows], y[rows]
     base, result = rmse(y, predict(X)), []
-    for name, place in places.items():
-        growth = []
-        for _ in range(repeats):
-            shuffled = X.copy()
-            shuffled.iloc[:, place] = X.iloc[rng.permutation(len(X)), place].to_numpy()
-            growth.append(rmse(y, predict(shuffled)) - base)
-        result.append((name, 100 * float(np.mean(growth)) / base if base > 0 else 0.0))
+    show = None if verbose else False
+    with progress_bar(len(places), "importance", "column", show=show) as done:
+        for name, place in places.items():
+            growth = []
+            for _ in range(repeats):
+                shuffled = X.copy()
+                shuffled.iloc[:, place] = X.iloc[rng.permutation(len(X)), place].to_numpy()
+                growth.append(rmse(y, predict(shuffled)) - base)
+            result.append((name, 100 * float(np.mean(growth)) / base if base > 0 else 0.0))
+            done(name)
     return sorted(result, key=lambda item: -item[1])
 
 

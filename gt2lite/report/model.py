@@ -14,12 +14,14 @@ import numpy as np
 import pandas as pd
 
 from gt2lite import model_file
+from gt2lite._progress import progress_bar
 from gt2lite._validation import between
 from gt2lite.calibration import plain_fraction
 from gt2lite.columns import Columns, Frame, TableError, unique
 from gt2lite.regressor import ClippedInputsWarning, GT2Regressor, bound_names, percent
 from gt2lite.report.reading import read
 
+CHUNK = 1_000  # rows that are predicted at a time
 _FORMULA = re.compile(r"[=@\t\r]|[-+](?![\d.,]*$)")  # what spreadsheets would compute
 
 Bounds = tuple[float, float]  # of the target; infinite if unknown
@@ -118,41 +120,48 @@ class TableModel:
         frame, _, read_as = read(table, self.columns.used[0].name, sheet)
         encoded = self.columns.encode(frame)
         found, warned = self.predict_encoded(encoded.inputs, levels)
-        found["flags"] = pd.Series(encoded.flags, index=found.index, dtype=object)
-        self.notes = [*read_as[1:], *encoded.notes, *warned, *self.flag_notes(found["flags"])]
+        flagged = self.flag_notes(frame.index, encoded.flags)
+        self.notes = [*read_as[1:], *encoded.notes, *warned, *flagged]
+        found["flags"] = encoded.flags
         return put_before(frame, found) if with_inputs else found
 
     def predict_encoded(
-        self, X: Frame, levels: Sequence[float] | None = None
+        self, X: Frame, levels: Sequence[float] | None = None, verbose: bool = True
     ) -> tuple[Frame, list[str]]:
         """Return the same for rows that are encoded already, without flags, and warnings."""
         levels = self.levels if levels is None else read_levels(levels)
         names = ["prediction", *(name for level in levels for name in bound_names(level))]
         values = np.empty((len(X), len(names)))
-        with warnings.catch_warnings(record=True) as caught:
+        starts, show = range(0, len(X), CHUNK), None if verbose else False
+        with (
+            warnings.catch_warnings(record=True) as caught,
+            progress_bar(len(starts), "predicting", "part", show=show) as done,
+        ):
             warnings.simplefilter("always")
-            if len(X):
-                values[:, 0] = self.regressor.predict(X)
-                bounds = self.regressor.predict_interval(X, coverage=list(levels))
-                values[:, 1::2], values[:, 2::2] = bounds
+            for start in starts:
+                rows, chunk = slice(start, start + CHUNK), X.iloc[start : start + CHUNK]
+                values[rows, 0] = self.regressor.predict(chunk)
+                bounds = self.regressor.predict_interval(chunk, coverage=list(levels))
+                values[rows, 1::2], values[rows, 2::2] = bounds
+                done("")
         frame = pd.DataFrame(values, columns=names, index=X.index)
         # `flag_notes` names the rows with clipped inputs
         texts = [str(w.message) for w in caught if w.category is not ClippedInputsWarning]
         return frame.clip(*self.bounds), list(dict.fromkeys(texts))
 
-    def flag_notes(self, flags: Any) -> list[str]:
-        """Return which rows have flags, a Series, and what was done about them, in sentences."""
+    def flag_notes(self, index: Any, flags: Sequence[str]) -> list[str]:
+        """Return which rows have flags, and what was done about them, in sentences."""
         clipped = getattr(self.regressor, "clip_inputs", False)
         done = "count as the nearest value seen there" if clipped else "are used as they are"
-        outside = flags[flags.str.contains("the training range", regex=False)]
         notes = []
-        for found, what in (
-            (flags[flags != ""], "have flags: the guarantee is about rows as in training"),
-            (outside, f"have values outside the training range, which {done}"),
+        for word, what in (
+            ("", "have flags: the guarantee is about rows as in training"),
+            ("the training range", f"have values outside the training range, which {done}"),
         ):
-            if len(found):
-                rows = ", ".join(map(str, found.index[:5])) + ", ..." * (len(found) > 5)
-                notes.append(f"{len(found):,} of {len(flags):,} rows ({rows}) {what}")
+            rows = [str(i) for i, flag in zip(index, flags, strict=True) if flag and word in flag]
+            if rows:
+                shown = ", ".join(rows[:5]) + (", ..." if len(rows) > 5 else "")
+                notes.append(f"{len(rows):,} of {len(flags):,} rows ({shown}) {what}")
         return notes
 
     def content(self) -> dict[str, Any]:

@@ -26,9 +26,7 @@ from gt2lite import model_file
 from gt2lite._validation import Array
 from gt2lite._version import __version__
 from gt2lite.columns import Frame
-from gt2lite.metrics import covers
-from gt2lite.plots.method import interval_bands
-from gt2lite.plots.style import BLUE, GREY, ORANGE, SKY, STYLE, VERMILION, labelled, plain_text
+from gt2lite.plots.style import BLUE, GREY, ORANGE, SKY, STYLE, VERMILION, plain_text
 from gt2lite.regressor import bound_names, percent
 from gt2lite.report.analysis import Coverage, Findings
 from gt2lite.report.reading import Table
@@ -170,17 +168,19 @@ def _picture(draw: Callable[[Any], object], height: float = 3.8) -> str:
 
 def plot_intervals(ax: Any, y: Array, y_hat: Array, lower: Array, upper: Array, target: str) -> Any:
     """Draw test rows in the order of their predictions, with their intervals."""
-    rows = np.argsort(y_hat, kind="stable")
-    if len(rows) > MOST_POINTS:
-        rows = rows[np.linspace(0, len(rows) - 1, MOST_POINTS).astype(int)]
-    place = np.arange(1.0, len(rows) + 1)
-    interval_bands(ax, y[rows], {"interval": (lower[rows], upper[rows])}, order=place)
-    ax.plot(place, y_hat[rows], color=BLUE, linewidth=1.2, label="prediction")
-    outside = ~covers(y, lower, upper)[rows]
-    ax.plot(place[outside], y[rows][outside], "X", ms=6, color=VERMILION, label="outside")
+    order = np.argsort(y_hat, kind="stable")
+    if len(order) > MOST_POINTS:
+        order = order[np.linspace(0, len(order) - 1, MOST_POINTS).astype(int)]
+    inside, values = ((lower <= y) & (y <= upper))[order], y[order]
+    place = np.arange(len(order))
+    ax.vlines(place, lower[order], upper[order], color=SKY, linewidth=2, label="interval")
+    ax.plot(place, y_hat[order], color=BLUE, linewidth=1.2, label="prediction")
+    ax.plot(place[inside], values[inside], "o", ms=3, color="black", label="inside")
+    ax.plot(place[~inside], values[~inside], "X", ms=6, color=VERMILION, label="outside")
+    ax.set(xlabel="test rows, by prediction", ylabel=plain_text(target))
     ax.margins(y=0.2)  # room for the legend
     ax.legend(fontsize=9, ncols=2, loc="upper left")  # "best" may take seconds
-    return labelled(ax, "test rows, by prediction", plain_text(target))
+    return ax
 
 
 def plot_coverage(ax: Any, rows: Sequence[Coverage]) -> Any:
@@ -202,7 +202,6 @@ def plot_widths(ax: Any, width: Array, fixed: float, level: float) -> Any:
     ax.axvline(fixed, color=ORANGE, linestyle="--", label="boosted trees: one width for all rows")
     ax.set(xlabel=f"width of the {percent(level)}% interval", ylabel="test rows")
     ax.margins(y=0.3)  # room for the legend
-    ax.locator_params(axis="x", nbins=6)  # long numbers must not touch
     ax.legend(fontsize=9, loc="upper right")
     return ax
 
