@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
-from importlib.util import find_spec
 
 
 @contextlib.contextmanager
@@ -25,10 +24,11 @@ def progress_bar(
     if not show:
         yield lambda words: None
         return
-    if find_spec("tqdm") is None:
+    try:
+        from tqdm import tqdm
+    except ImportError:
         yield from _text_line(total, what, unit)
         return
-    from tqdm import tqdm
 
     with tqdm(total=total, desc=what, unit=unit, leave=False) as bar:
 

@@ -110,10 +110,11 @@ def n_axes(name: str, value: Any) -> int:
 
 def matrix(name: str, value: ArrayLike) -> Array:
     """Return `value` as a finite float array with two axes and at least one row and column."""
-    X = numbers(name, value)
+    X = np.empty(0) if value is None else numbers(name, value)
     if X.ndim != 2:
+        got = "None" if value is None else f"shape {X.shape}"
         raise ValueError(
-            f"{name} must be a 2D table (rows, columns), got shape {X.shape}. Reshape your data: "
+            f"{name} must be a 2D table (rows, columns), got {got}. Reshape your data: "
             f"{name}.reshape(-1, 1) for a single column, {name}.reshape(1, -1) for a single row"
         )
     for n, what in zip(X.shape, ("sample", "feature"), strict=True):
@@ -159,17 +160,19 @@ def find_wrong(name: str, cells: Any) -> TypeError | ValueError | None:
     True
     """
     array = np.atleast_1d(np.asarray(cells))
-    with np.errstate(over="ignore"):  # a value too large for a float becomes infinity
-        if array.dtype.kind in "biuf" and np.isfinite(array.astype(float, copy=False)).all():
-            return None
-    kinds = [_kind(cell) for cell in array.flat]
+    looked_at = np.arange(array.size)  # one by one, which is slow
+    if array.dtype.kind in "biuf":
+        with np.errstate(over="ignore"):  # a value too large for a float becomes infinity
+            looked_at = np.flatnonzero(~np.isfinite(array.astype(float, copy=False)))
+    kinds = [kind_of(array.flat[i]) for i in looked_at]
 
-    def place(i: int) -> str:
-        row, *others = np.unravel_index(i, array.shape)
+    def place(k: int) -> str:
+        row, *others = np.unravel_index(looked_at[k], array.shape)
         return f"row {row}" + "".join(f", column {k}" for k in others)
 
-    for i, (kind, cell) in enumerate(zip(kinds, array.flat, strict=True)):
+    for i, kind in enumerate(kinds):
         if kind in _WAYS_OUT:
+            cell = array.flat[looked_at[i]]
             sort = TypeError if kind == "objects" else ValueError
             shown = repr(str(cell)) if kind == "text" else str(cell)
             return sort(
@@ -194,7 +197,7 @@ _WAYS_OUT = {  # by the kind of cells; some words are those that scikit-learn re
 }
 
 
-def _kind(cell: Any) -> str:
+def kind_of(cell: Any) -> str:
     """Return the kind of a cell: "number", "missing", "infinite" or one of `_WAYS_OUT`."""
     if cell is None or type(cell).__name__ in ("NAType", "NaTType"):  # those of pandas
         return "missing"

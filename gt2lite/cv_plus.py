@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from functools import partial
@@ -29,6 +30,7 @@ from gt2lite._validation import (
 from gt2lite.calibration import (
     DEFAULT_COVERAGE,
     CoverageError,
+    Cut,
     Scores,
     critical_scores,
     cut_ends,
@@ -222,8 +224,10 @@ class CVPlusRegressor(Stateful, Regressor):  # type: ignore[misc]
         """Return the bounds (2, scores, N) that all scored rows contribute to N new rows."""
         found = []
         for system, scores, values in zip(self.systems_, self.scores_, inputs, strict=True):
-            cuts = [scores.cut(k) for k in range(1, len(scores) + 1)]
-            bounds = cut_ends(_family(system, values), [(cut, cut) for cut in cuts])
+            planes, which = np.unique(scores.alpha, return_inverse=True)  # each plane once
+            cuts = [Cut(plane if plane > 0 else math.nan) for plane in planes]
+            bounds = cut_ends(_family(system, values), [(cut, cut) for cut in cuts])[:, which]
+            bounds += np.stack([-scores.margin, scores.margin])[:, :, None]
             found.append(system.scaler_.inverse_bounds(bounds))
         return np.concatenate(found, axis=1)
 

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gt2lite._validation import Array, IntArray, between
+from gt2lite._validation import Array, IntArray, between, kind_of
 from gt2lite.calibration import Calibration
 from gt2lite.memberships import ALPHA_0, kappa_of, log_firing
 from gt2lite.rules import (
@@ -27,6 +26,7 @@ from gt2lite.rules import (
     consequents,
     count,
     end_weights,
+    number,
     pick_system,
     read_rules,
     rule_weights,
@@ -81,10 +81,17 @@ class Explanation(Printed):
         return f"{self.units.target}: prediction {prediction}, {self.kind} {' to '.join(ends)}"
 
     def _row(self) -> dict[str, str]:
-        return {
-            name: f"{value:.5g}" if isinstance(value, Real) else str(value)
-            for name, value in self.inputs.items()
-        }
+        scales = dict(zip(self.units.names, self.units.scaler.x_std.tolist(), strict=True))
+
+        def text(name: str, value: Any) -> str:
+            if isinstance(value, bool | np.bool_):
+                return "yes" if value else "no"
+            kind = kind_of(value)
+            if kind == "number":
+                return number(float(value), 0.1 * scales.get(name, 0.01), trim=True)
+            return "missing" if kind == "missing" else str(value)
+
+        return {name: text(name, value) for name, value in self.inputs.items()}
 
 
 def _largest(values: Array) -> list[int]:
@@ -338,24 +345,26 @@ class InputExplanation(Explanation):
 
     def __str__(self) -> str:
         text, values = self.units.output, self._row()
-        rows: Rows = [
-            *self.table()[:_INPUTS],
-            {
-                "input": "sum of all",
-                "contribution": self.prediction - self.baseline,
-                "width contribution": self.upper - self.lower - self.mean_width,
-            },
-        ]
-        numbers = ("contribution", "error", "width contribution", "width error")
+        rows, rest = self.table()[:_INPUTS], self.table()[_INPUTS:]
+        sums = ("contribution", "width contribution")
+        if rest:
+            others = {name: sum(row[name] for row in rest) for name in sums}
+            rows.append({"input": count(len(rest), "other input")} | others)
+        width = self.upper - self.lower - self.mean_width
+        added = self.prediction - self.baseline
+        rows.append({"input": "sum of all", "contribution": added, "width contribution": width})
+        numbers = ["contribution", "error"]
+        if np.isfinite(width):  # that of a one-sided interval is not
+            numbers += ["width contribution", "width error"]
         lines = [
             {"input": row["input"], "value": values.get(row["input"], "")}
             | {name: text(row[name]) if name in row else "" for name in numbers}
             for row in rows
         ]
-        start = (
-            f"the mean prediction over {self.n_background} training rows is {text(self.baseline)}, "
-            f"the mean width of their intervals {text(self.mean_width)}"
-        )
+        start = f"the mean prediction over {self.n_background} training rows is "
+        start += text(self.baseline)
+        if np.isfinite(width):
+            start += f", the mean width of their intervals {text(self.mean_width)}"
         legend = (
             "A contribution is how far the value of an input moves the prediction, or the width, "
             "away from that mean (a Shapley value, with its standard error)."

@@ -59,6 +59,7 @@ from gt2lite.rules import (
     Printed,
     Rules,
     Units,
+    check_one_row,
     frame_of,
     input_names,
     one_row,
@@ -165,7 +166,7 @@ class IntervalHead(Stateful, Regressor):
         y: Any,
         method: str = "conformal",
         *,
-        sides: str = "both",
+        sides: str | None = None,
         groups: Any = None,
         **options: Any,
     ) -> Self:
@@ -188,7 +189,7 @@ class IntervalHead(Stateful, Regressor):
         share: float = 0.25,
         groups: Any = None,
         method: str = "conformal",
-        sides: str = "both",
+        sides: str | None = None,
         **options: Any,
     ) -> Self:
         """Train base and system on a part of the rows and calibrate on the rest.
@@ -318,10 +319,10 @@ class IntervalHead(Stateful, Regressor):
         the base's prediction add up to the bounds of the interval.
         """
         table, raw = one_row(x, self), None
-        values = match_table(table, self)
+        values = check_one_row(match_table(table, self))
         if hasattr(self, "columns_"):
-            table = table.astype(self.probes_.dtypes.to_dict())
-            raw = {name: next(iter(table[name])) for name in table.columns}
+            table = pandas_frame(table).astype(self.probes_.dtypes.to_dict())
+            raw = table.iloc[0].to_dict()
         predicted, inputs = self._inputs(Rows(values, table=table))
         if background is not None:
             _, background = self._inputs(self._read(background))

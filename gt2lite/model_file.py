@@ -439,6 +439,7 @@ def _unpack_system(content: Any, M: int) -> System:
         leads = vector("leads", leads, recipe.n_rules)
         if not ((leads >= 0) & (leads % 1 == 0)).all() or not leads.any():
             raise ValueError("leads must count the training rows of each rule")
+        leads = leads.astype(int)
     return System(
         params, recipe, vector("history", history), one_of("inputs", inputs, INPUTS), leads
     )

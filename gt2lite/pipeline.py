@@ -23,7 +23,13 @@ from gt2lite._validation import (
     read_target,
     take_rows,
 )
-from gt2lite.calibration import DEFAULT_COVERAGE, SmallCalibrationWarning, read_groups
+from gt2lite.calibration import (
+    DEFAULT_COVERAGE,
+    CoverageError,
+    SmallCalibrationWarning,
+    fewest_samples,
+    read_groups,
+)
 from gt2lite.metrics import interval_score, picp
 from gt2lite.regressor import (
     Asked,
@@ -93,7 +99,7 @@ class IntervalPipeline(Stateful, Pipeline):
         share: float = 0.25,
         groups: Any = None,
         method: str = "conformal",
-        sides: str = "both",
+        sides: str | None = None,
         **options: Any,
     ) -> Self:
         """Fit all steps on a part of the raw rows, and calibrate on the rest.
@@ -381,8 +387,9 @@ def cross_val_intervals(
     """
     target = read_target(y, N := n_rows_of(X))
     labels = None if groups is None else np.array(read_groups(groups, N), dtype=object)
-    for level in np.ravel(coverage):
-        between("coverage", level, 0, 1)
+    highest = max(between("coverage", level, 0, 1) for level in np.ravel(coverage))
+    conformal = options.get("method", "conformal") == "conformal"
+    share = between("share", share, 0, 1)
     folds = read_folds(cv, X, target, seed=0)
     tested = np.concatenate([rows for _, rows in folds])
     if not np.array_equal(np.sort(tested), np.arange(N)):
@@ -390,6 +397,18 @@ def cross_val_intervals(
             f"cv must have each of the {N} rows in one test fold, got {len(tested)} rows in "
             f"{len(folds)} folds: such a splitter leaves rows without an interval"
         )
+    for trained, rows in folds:  # what cannot be answered is refused before any training
+        if labels is not None and (unseen := set(labels[rows]) - set(labels[trained])):
+            raise ValueError(
+                f"groups must each be in several folds, got all rows of {min(unseen, key=str)!r} "
+                "in one: use fewer folds or larger groups"
+            )
+        needed = fewest_samples(highest, options.get("sides") or "both", options.get("tails"))
+        if conformal and labels is None and round(share * len(trained)) < needed:
+            raise CoverageError(
+                f"coverage {highest:g} is out of reach: {needed} calibration rows are needed, and "
+                f"share={share:g} of {len(trained)} rows leaves {round(share * len(trained))}"
+            )
     ends = np.empty((2, N, *np.shape(coverage)))
     for trained, rows in folds:
         of_trained, of_rows = options | {"share": share}, {}

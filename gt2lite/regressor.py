@@ -23,6 +23,7 @@ from gt2lite._validation import (
     match_table,
     n_rows_of,
     one_of,
+    pandas_frame,
     read_seed,
     read_table,
     read_target,
@@ -47,6 +48,7 @@ from gt2lite.rules import (
     RuleGroups,
     Rules,
     Units,
+    check_one_row,
     count_leads,
     drop_rule,
     edit_rule,
@@ -671,9 +673,9 @@ class GT2Regressor(Stateful, Regressor):
             `table()` and `to_frame()` have every number.
         """
         table, values = one_row(x, self), None
-        row = match_table(table, self)
+        row = check_one_row(match_table(table, self))
         if hasattr(self, "columns_"):
-            values = {name: next(iter(table[name])) for name in table.columns}
+            values = pandas_frame(table).iloc[0].to_dict()
         options = {"coverage": coverage, "alpha": alpha, "group": group, "system": system}
         units = Units.of(self, target=target)
         return self._explain(units, row, background, values=values, **options)
@@ -694,10 +696,6 @@ class GT2Regressor(Stateful, Regressor):
 
         `values` are those of the columns, if the row was encoded.
         """
-        if len(row) != 1:
-            raise ValueError(
-                f"explain takes one row, got {len(row)}: pick one, such as X[0] or X.iloc[0]"
-            )
         if system is not None and background is not None:
             raise ValueError("system explains by rules, background by inputs: give one of them")
         if background is not None:

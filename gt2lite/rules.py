@@ -112,10 +112,16 @@ class Units(NamedTuple):
             seen = np.outer([-2.0, 2.0], np.ones(len(names)))
         columns = columns or reg.__dict__.get("columns_")
         yes_no = [c.name for c in columns.used if c.kind == "yes/no"] if columns else []
+        # inputs that are 0 or 1, but for gaps, which have a value in between
+        coded = [n for c in columns.used if c.coded for n in c.input_names()] if columns else []
+        is_coded = np.isin(names, [*yes_no, *coded])
+        zero_one = (np.array([[0.0], [1.0]]) - scaler.x_mean) / scaler.x_std
+        seen = np.where(is_coded, zero_one, seen)
         low, high = (scaler.x_mean + scaler.x_std * seen).tolist()
+        is_flag = two_valued(seen) | is_coded
         flags = tuple(
-            two_texts(name, low[m], high[m], name in yes_no) if is_flag else None
-            for m, (name, is_flag) in enumerate(zip(names, two_valued(seen), strict=True))
+            two_texts(name, low[m], high[m], name in yes_no) if is_flag[m] else None
+            for m, name in enumerate(names)
         )
         places = columns.places() if columns else {}
         n_encoded = sum(map(len, places.values()))
@@ -133,13 +139,14 @@ class Units(NamedTuple):
         if pick_system(fitted, system).inputs == "scaled" or fitted.ranks is None:
             return units
         ranks = np.outer([-0.475, 0.475], np.ones(M)) / SPREAD
+        is_flag = [flag is not None for flag in self.flags]
         return units._replace(
             names=tuple(
                 f"rank of {name}" if flag is None else name
                 for name, flag in zip(self.names, self.flags, strict=True)
             ),
             scaler=replace(units.scaler, x_mean=np.full(M, 50.0), x_std=np.full(M, 100 * SPREAD)),
-            seen=np.where(two_valued(self.seen), fitted.ranks.transform(self.seen), ranks),
+            seen=np.where(is_flag, fitted.ranks.transform(self.seen), ranks),
         )
 
     def output(self, value: float) -> str:
@@ -209,6 +216,15 @@ def one_row(x: Any, estimator: Any) -> Any:
     return x
 
 
+def check_one_row(row: Array) -> Array:
+    """Return a row (1, M) to be explained, or raise an error if there are more or none."""
+    if len(row) != 1:
+        raise ValueError(
+            f"explain takes one row, got {len(row)}: pick one, such as X[0] or X.iloc[0]"
+        )
+    return row
+
+
 # ------------------------------------------------------------------------------ text
 
 
@@ -222,7 +238,7 @@ def wrap(text: str, first: str = "", other: str = "    ") -> str:
 
 def count(n: int, noun: str) -> str:
     """Return a number and a noun, such as "1 more input" and "3 more inputs"."""
-    return f"{n} {noun}{'s' * (n > 1)}"
+    return f"{n} {noun}{'s' * (n != 1)}"
 
 
 def aligned(rows: Sequence[Mapping[str, str]]) -> str:
@@ -342,7 +358,7 @@ class Antecedent(NamedTuple):
     @property
     def words(self) -> str:
         """The range without the name of the input; "any" if the input does not matter."""
-        return self.text.removeprefix(f"{self.input} ") if self.matters else "any"
+        return self.text.replace(f"{self.input} ", "", 1) if self.matters else "any"
 
 
 @np.errstate(under="ignore")
@@ -468,7 +484,8 @@ class Rule:
         if self.n_calibrated is not None:
             shared = ", shared with other rules" if self.pooled else ""
             width.append(count(self.n_calibrated, "calibration row") + shared)
-        lines = {"if": self.condition(most), "then": then, "width": "; ".join(width)}
+        measured = "width" if self.width is not None else "rows"  # open intervals have no width
+        lines = {"if": self.condition(most), "then": then, measured: "; ".join(width)}
         shown = [wrap(text, f"  {word:5} ", " " * 8) for word, text in lines.items() if text]
         return "\n".join([title, *shown])
 

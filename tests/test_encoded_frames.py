@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import numpy as np
@@ -162,3 +163,15 @@ def test_a_base_gets_the_same_columns_in_fit_and_predict_if_their_names_are_numb
     head = IntervalHead(base, GT2Regressor(**SMALL), correct=False).fit_calibrate(frame, y)
     named = frame.set_axis([str(name) for name in frame], axis=1)
     np.testing.assert_array_equal(head.predict(frame), head.base_.predict(named))
+    why = head.explain(frame.iloc[[3]])
+    assert why.lower == pytest.approx(head.predict_interval(frame.iloc[[3]])[0][0])
+    with pytest.raises(ValueError, match="takes one row, got 0"):
+        head.explain(frame.iloc[:0])
+
+
+def test_rules_and_explanations_name_values_of_columns_with_gaps(raw, y):
+    gaps = raw.assign(city=raw["city"].where(raw.index % 7 > 0), old=raw["age"] > 20)
+    reg = GT2Regressor(columns="auto", n_rules=3, epochs=5).fit_calibrate(gaps, y)
+    assert not re.search(r"city = \w+ (rather|above|below|about)", str(reg.rules(gaps)))
+    assert "city missing" in str(reg.explain(gaps.iloc[0]))
+    assert re.search("old (yes|no)", str(reg.explain(gaps.iloc[1])))

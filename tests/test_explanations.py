@@ -253,6 +253,17 @@ def test_columns_of_one_input_change_together():
 ENSEMBLE = {"n_rules": 3, "epochs": 5, "learning_rate": 0.02, "n_systems": 2}
 
 
+def test_inputs_that_are_not_shown_are_added_up():
+    X = np.random.default_rng(0).normal(size=(500, 20))
+    reg = GT2Regressor(n_rules=2, epochs=2, n_systems=2).fit_calibrate(X, 100 * X[:, 0])
+    why = reg.explain(X[0])
+    lines = str(why).splitlines()
+    (others,) = (line for line in lines if "8 other inputs" in line)
+    rest = sum(row["contribution"] for row in why.table()[12:])
+    assert others.split()[3] == why.units.output(rest)
+    assert sum(re.match(r" *x\d+ ", line) is not None for line in lines) == 12
+
+
 @pytest.fixture(scope="module")
 def ensembles(data):
     """Two systems each, of several kinds."""
@@ -367,4 +378,4 @@ def test_readable_refuses_few_rows_and_open_intervals(data, ensembles):
         reg.readable(X)
     why = reg.explain(X[700])  # an open interval has no width to explain
     assert np.isnan(why.width_contributions).all() and np.isfinite(why.contributions).all()
-    assert "nan" in str(why)
+    assert "nan" not in str(why)

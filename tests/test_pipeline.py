@@ -240,6 +240,8 @@ HALF = np.arange(300)
         ({"cv": [(HALF, 300 + HALF)] * 2}, "cv must have each of the 600 rows"),
         ({"cv": GroupKFold(3)}, r"cv=list\(GroupKFold"),
         ({"coverage": 90}, "coverage"),
+        ({"coverage": 0.999}, "999 calibration rows are needed"),
+        ({"groups": ["a"] * 599 + ["b"], "small_groups": "pool"}, "groups must each .* 'b'"),
         ({"groups": ["a"]}, "groups"),
     ],
 )

@@ -19,6 +19,7 @@ import tomllib
 from pathlib import Path
 
 from book import ROOT, finish
+from builder.source import BookError
 
 PIP = ("-m", "pip", "--disable-pip-version-check", "--no-input", "-qq")
 
@@ -40,7 +41,9 @@ def locked(root: Path) -> str:
         needs = tomllib.load(file)["project"]["dependencies"]
     names = "|".join(re.escape(re.split(r"[\s<>=~!;\[]", need)[0]) for need in needs)
     lock = (root / "requirements.lock").read_text(encoding="utf-8")
-    entries = re.finditer(rf"^(?:{names})==.*(\n {{4}}--hash.*)+\n", lock, re.MULTILINE)
+    entries = list(re.finditer(rf"^(?:{names})==.*(\n {{4}}--hash.*)+\n", lock, re.MULTILINE))
+    if len(entries) < len(needs):
+        raise BookError(f"requirements.lock lacks an entry for one of {', '.join(needs)}")
     return "".join(entry[0] for entry in entries)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gt2lite._sklearn import check_fitted
-from gt2lite._validation import between, read_table, read_target, vector, whole
+from gt2lite._validation import between, match_table, n_rows_of, read_target, vector, whole
 from gt2lite.calibration import CoverageError
 from gt2lite.memberships import ALPHA_0, kappa_of, secondary
 from gt2lite.metrics import covers, picp
@@ -85,7 +85,7 @@ def plot_calibration(
     Arguments as in `plot_intervals`, with rows that took no part in training or calibration;
     `levels` are 5%, 10%, ..., 95% if None.
     """
-    y = read_target(y, len(read_table(X)[0]))
+    y = read_target(y, n_rows_of(X))
     asked = _LEVELS if levels is None else vector("levels", levels)
     shares: dict[float, float] = {}
     for one in asked.tolist():
@@ -136,7 +136,7 @@ def plot_sets(
     mean, spread = float(reg.scaler_.x_mean[m]), float(reg.scaler_.x_std[m])
     ends = mean - 2.5 * spread, mean + 2.5 * spread
     if X is not None:
-        column = read_table(X)[0][:, m]
+        column = match_table(X, reg)[:, m]
         ends = float(column.min()), float(column.max())
     x = np.linspace(*ends, 301)
     c, sigma, s_l, s_r, _ = constrain(reg.params_)
@@ -171,7 +171,7 @@ def plot_rules(
     """
     rules = reg.rules(X, top=min(whole("top", top), len(COLORS)))
     leader = np.argmax(reg.rule_weights(X), axis=1)
-    values = read_table(X)[0]
+    values = match_table(X, reg)
     if values.shape[1] == 1:
         (_, name), label = _find_input(reg, 0), plain_text(target)
         place, height = values[:, 0], reg.predict(X)
@@ -225,7 +225,7 @@ def plot_coverage_by(
     covered = covers(read_target(y, len(lower)), lower, upper)
     if isinstance(by, (str, int, np.integer)):
         m, name = _find_input(reg, by)
-        column: NDArray[Any] = read_table(X)[0][:, m]
+        column: NDArray[Any] = match_table(X, reg)[:, m]
     else:
         column, name = np.asarray(by), plain_text(str(getattr(by, "name", None) or "bins"))
         if column.shape != (len(lower),):

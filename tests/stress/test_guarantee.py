@@ -1,8 +1,8 @@
 """The guarantee by simulation: calibration and test rows are redrawn, the system stays.
 
 With rank k of n calibration rows, the number of m new rows that are covered is Beta-binomial,
-BetaBin(m, k, n + 1 - k), if rows are exchangeable and scores have no ties. A control breaks these
-conditions, and the same check must find it.
+BetaBin(m, k, n + 1 - k), if rows are exchangeable and scores have no ties. Two controls break these
+conditions, and the same check must find both.
 """
 
 from __future__ import annotations
@@ -45,10 +45,11 @@ def head():
     return IntervalHead(neighbors.KNeighborsRegressor(1), GT2Regressor(n_rules=4, epochs=5))
 
 
-def covered(estimator, X, y, calibration, test, **how):
+def covered(estimator, X, y, calibration, test, groups=None, **how):
     """Calibrate; return which test rows are not below, and not above, their intervals."""
-    estimator.calibrate(X[calibration], y[calibration], **how)
-    lower, upper = estimator.predict_interval(X[test], coverage=LEVEL)
+    there, here = (None, None) if groups is None else (groups[calibration], groups[test])
+    estimator.calibrate(X[calibration], y[calibration], groups=there, **how)
+    lower, upper = estimator.predict_interval(X[test], coverage=LEVEL, groups=here)
     return lower <= y[test], y[test] <= upper
 
 
@@ -65,16 +66,24 @@ def test_coverage_follows_its_law(make):
     X, y = draw(2600)
     estimator = make().fit(X[:600], y[:600])
     X, y = X[600:], y[600:]
+    groups = (X[:, 0] > np.median(X[:, 0])).astype(int)
+    parts = [np.flatnonzero(groups == g) for g in range(2)]
     rng = np.random.default_rng(2)
-    both, tails = [], []
+    both, tails, by_group = [], [], []
     for _ in range(n_redraws()):
         rows = rng.choice(len(y), N + M, replace=False)
         split = rows[:N], rows[N:]
         both.append(np.logical_and(*covered(estimator, X, y, *split)).sum())
         tails.append([side.sum() for side in covered(estimator, X, y, *split, sides="each")])
+        each = np.stack([rng.choice(part, N + M, replace=False) for part in parts])
+        inside = np.logical_and(*covered(estimator, X, y, each[:, :N].ravel(),
+                                         each[:, N:].ravel(), groups))  # fmt: skip
+        by_group.append(inside.reshape(2, M).sum(axis=1))
     assert abs(difference(both, LEVEL, N)) < FAR
     for side in np.array(tails).T:
         assert abs(difference(side, (1 + LEVEL) / 2, N)) < FAR
+    for counts in np.array(by_group).T:
+        assert abs(difference(counts, LEVEL, N)) < FAR
 
 
 @pytest.mark.slow
@@ -86,3 +95,16 @@ def test_calibration_on_training_rows_is_found_out():
     tests = [rng.choice(np.arange(N, 2100), M, replace=False) for _ in range(50)]
     counts = [np.logical_and(*covered(reg, X, y, np.arange(N), t)).sum() for t in tests]
     assert difference(counts, LEVEL, N) < -FAR
+
+
+@pytest.mark.slow
+def test_the_exact_method_without_its_extra_rank_is_found_out():
+    X, y = draw(2600)
+    reg = one_system().fit(X[:600], y[:600])
+    X, y = X[600:], y[600:]
+    rng, counts = np.random.default_rng(5), []
+    for _ in range(100):
+        rows = rng.choice(len(y), 20 + M, replace=False)
+        inside = np.logical_and(*covered(reg, X, y, rows[:20], rows[20:], method="exact"))
+        counts.append(inside.sum())
+    assert difference(counts, LEVEL, 20) < -FAR

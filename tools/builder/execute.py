@@ -18,6 +18,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -29,7 +30,7 @@ from builder.source import Chapter, Notebook, Parameters, read_notebook, tags_of
 # ipykernel warns about its transport on every start; retina figures are sharp on any screen;
 # kernels that run at the same time would share one history.
 _KERNEL_CONFIG = """\
-c.IPKernelApp.log_level = 40
+c.IPKernelApp.log_level = 50
 c.InlineBackend.figure_formats = {"retina"}
 c.HistoryManager.enabled = False
 """
@@ -85,7 +86,11 @@ def run_all(jobs: Sequence[Job], root: Path) -> Iterator[tuple[Job, float, str |
     try:
         running = {pool.submit(_run, job): job for job in jobs}
         for done in as_completed(running):
-            yield running[done], *done.result()
+            try:
+                seconds, error = done.result()
+            except BrokenProcessPool as failure:  # killed, or out of memory
+                seconds, error = 0.0, f"its process ended: {failure}"
+            yield running[done], seconds, error
     finally:
         ours.close()
         pool.shutdown(cancel_futures=True)
