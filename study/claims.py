@@ -243,7 +243,8 @@ def reaches(runs: pd.DataFrame, places: Sequence[Place]) -> Finding:
         text += f" (the worst: {worst})"
     numbers = {"shown": int(near.sum()), "farthest mean": float(size.max())}
     numbers |= {"runs": p.size, "runs that miss": int(missed.sum())}
-    return _by_row(text, rows, near, far | missed.any(axis=1), numbers)
+    words = "the mean is farther off, or a run misses"
+    return _by_row(text, rows, near, far | missed.any(axis=1), numbers, words)
 
 
 def comparable(excess: pd.DataFrame) -> Finding:
@@ -299,12 +300,20 @@ def counted(what: str, right: pd.DataFrame | pd.Series) -> Finding:
 
 
 def _by_row(
-    text: str, rows: pd.DataFrame, clear: Any, against: Any, more: dict[str, Any]
+    text: str,
+    rows: pd.DataFrame,
+    clear: Any,
+    against: Any,
+    more: dict[str, Any],
+    words: str = "significantly against it",
 ) -> Finding:
-    """Return the finding if every row has to be clear and none may be against the claim."""
+    """Return the finding if every row has to be clear and none may be against the claim.
+
+    `words` say what rows against it have in common.
+    """
     verdict, end = HOLDS, ""
     if against.any():
-        verdict, end = FAILS, f"; significantly against it: {_few([*rows.row[against]])}"
+        verdict, end = FAILS, f"; {words}: {_few([*rows.row[against]])}"
     elif not clear.all():
         verdict, end = UNDECIDED, f"; undecided: {_few([*rows.row[~clear]])}"
     return Finding(verdict, f"{text}{end}.", {"rows": len(rows)} | more, rows)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -104,7 +105,7 @@ def _same(found: Any, right: Any) -> bool:
     """Return whether two results are equal but for rounding, or errors of one type."""
     if isinstance(found, Exception) or isinstance(right, Exception):
         return type(found) is type(right)
-    if isinstance(found, list | tuple) and not all(isinstance(one, int | float) for one in found):
+    if isinstance(found, list | tuple) and not all(isinstance(one, Real) for one in found):
         return False
     found = np.asarray(found)
     number = found.dtype.kind in "iuf" and found.shape == np.shape(right)

@@ -162,6 +162,8 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     given = parser.parse_args(arguments)
     if given.solutions not in ("0", "1"):
         parser.error(f"SOLUTIONS must be 1 (with) or 0 (without), got {given.solutions!r}")
+    if given.words and given.command not in ("lab", "chapter"):
+        parser.error(f"{given.command} takes no further words, got {' '.join(given.words)!r}")
     kept = "stopped; chapters that had finished are kept"
     return finish("book", commands[given.command], kept)
 

@@ -82,18 +82,21 @@ def run_all(jobs: Sequence[Job], root: Path) -> Iterator[tuple[Job, float, str |
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     spawn = multiprocessing.get_context("spawn")
     theirs, ours = spawn.Pipe(duplex=False)
-    pool = ProcessPoolExecutor(cores, spawn, _begin, (theirs, _environment(root)))
-    try:
-        running = {pool.submit(_run, job): job for job in jobs}
-        for done in as_completed(running):
-            try:
-                seconds, error = done.result()
-            except BrokenProcessPool as failure:  # killed, or out of memory
-                seconds, error = 0.0, f"its process ended: {failure}"
-            yield running[done], seconds, error
-    finally:
-        ours.close()
-        pool.shutdown(cancel_futures=True)
+    # what a worker leaves behind when it is stopped goes away with this folder
+    with tempfile.TemporaryDirectory(prefix="gt2lite-", ignore_cleanup_errors=True) as folder:
+        environment = _environment(root) | {"TMPDIR": folder}
+        pool = ProcessPoolExecutor(cores, spawn, _begin, (theirs, environment))
+        try:
+            running = {pool.submit(_run, job): job for job in jobs}
+            for done in as_completed(running):
+                try:
+                    seconds, error = done.result()
+                except BrokenProcessPool as failure:  # killed, or out of memory
+                    seconds, error = 0.0, f"its process ended: {failure}"
+                yield running[done], seconds, error
+        finally:
+            ours.close()
+            pool.shutdown(cancel_futures=True)
 
 
 def _environment(root: Path) -> dict[str, str]:
@@ -134,7 +137,7 @@ def _run(job: Job) -> tuple[float, str | None]:
 
     parameters = json.loads(json.dumps(job.parameters))  # papermill knows lists, no tuples
     start, error = time.monotonic(), None
-    with tempfile.TemporaryDirectory(prefix="gt2lite-", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         executed = Path(folder) / "executed.ipynb"
         try:
             execute_notebook(
