@@ -1025,9 +1025,11 @@ class _PlaneCalibrator(Calibration):
         raise NotImplementedError
 
     def _arrays(self) -> dict[str, Array]:
-        if self._interval is not None:
-            self._scores = critical_scores(self._interval, self._y, ALPHA_0)
-        return {**super()._arrays(), "alpha": np.array(list(self._seen))}
+        if self._interval is None:
+            scores = self._scores
+        else:
+            scores = critical_scores(self._interval, self._y, ALPHA_0)
+        return {**scores.arrays(), "alpha": np.array(list(self._seen))}
 
     def _read(self, arrays: Arrays) -> int:
         n, seen = super()._read(arrays), vector("alpha", arrays["alpha"])

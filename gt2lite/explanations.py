@@ -345,7 +345,8 @@ class InputExplanation(Explanation):
 
     def __str__(self) -> str:
         text, values = self.units.output, self._row()
-        rows, rest = self.table()[:_INPUTS], self.table()[_INPUTS:]
+        table = self.table()
+        rows, rest = table[:_INPUTS], table[_INPUTS:]
         sums = ("contribution", "width contribution")
         if rest:
             others = {name: sum(row[name] for row in rest) for name in sums}

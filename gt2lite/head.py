@@ -278,8 +278,9 @@ class IntervalHead(Stateful, Regressor):
         """
         check_fitted(self)
         name, units, head = base_name(self.base_), self._units(target), self.head_
-        if X is None:  # widths are not known
-            return head._rules(units, None, top=top, system=system)
+        if X is None:
+            rules = head._rules(units, None, top=top, system=system)
+            return Rules(rules, f"Where {name} is off (with the widths of intervals: rules(X))")
         if top is not None:
             whole("top", top)
         legend = (
@@ -662,7 +663,10 @@ def predict_base(base: Any, table: Any) -> Array:
 
 
 def draw_probes(table: Any, seed: int) -> Any:
-    """Return rows in the form of the training rows `table` (N, M), each column drawn on its own."""
+    """Return rows in the form of the training rows `table` (N, M), and no row of them.
+
+    The values of each column are drawn, or shuffled, on their own.
+    """
     rng = np.random.default_rng(seed)
     if isinstance(table, np.ndarray):
         return rng.permuted(rng.choice(table, PROBES), axis=0)

@@ -388,7 +388,8 @@ def cross_val_intervals(
     target = read_target(y, N := n_rows_of(X))
     labels = None if groups is None else np.array(read_groups(groups, N), dtype=object)
     highest = max(between("coverage", level, 0, 1) for level in np.ravel(coverage))
-    conformal = options.get("method", "conformal") == "conformal"
+    needed = fewest_samples(highest, options.get("sides") or "both", options.get("tails"))
+    by_rank = options.get("method", "conformal") == "conformal" and labels is None
     share = between("share", share, 0, 1)
     folds = read_folds(cv, X, target, seed=0)
     tested = np.concatenate([rows for _, rows in folds])
@@ -403,11 +404,10 @@ def cross_val_intervals(
                 f"groups must each be in several folds, got all rows of {min(unseen, key=str)!r} "
                 "in one: use fewer folds or larger groups"
             )
-        needed = fewest_samples(highest, options.get("sides") or "both", options.get("tails"))
-        if conformal and labels is None and round(share * len(trained)) < needed:
+        if by_rank and (n := round(share * len(trained))) < needed:
             raise CoverageError(
                 f"coverage {highest:g} is out of reach: {needed} calibration rows are needed, and "
-                f"share={share:g} of {len(trained)} rows leaves {round(share * len(trained))}"
+                f"share={share:g} of {len(trained)} rows leaves {n}"
             )
     ends = np.empty((2, N, *np.shape(coverage)))
     for trained, rows in folds:

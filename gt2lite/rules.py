@@ -111,16 +111,15 @@ class Units(NamedTuple):
         if seen is None:
             seen = np.outer([-2.0, 2.0], np.ones(len(names)))
         columns = columns or reg.__dict__.get("columns_")
-        yes_no = [c.name for c in columns.used if c.kind == "yes/no"] if columns else []
-        # inputs that are 0 or 1, but for gaps, which have a value in between
-        coded = [n for c in columns.used if c.coded for n in c.input_names()] if columns else []
-        is_coded = np.isin(names, [*yes_no, *coded])
+        used = columns.used if columns else []
+        kinds = {name: column.kind for column in used for name in column.input_names()}
+        # these are 0 or 1; a gap has a value in between
+        coded = np.isin([kinds.get(name, "") for name in names], ["category", "yes/no"])
         zero_one = (np.array([[0.0], [1.0]]) - scaler.x_mean) / scaler.x_std
-        seen = np.where(is_coded, zero_one, seen)
+        is_flag, seen = two_valued(seen) | coded, np.where(coded, zero_one, seen)
         low, high = (scaler.x_mean + scaler.x_std * seen).tolist()
-        is_flag = two_valued(seen) | is_coded
         flags = tuple(
-            two_texts(name, low[m], high[m], name in yes_no) if is_flag[m] else None
+            two_texts(name, low[m], high[m], kinds.get(name) == "yes/no") if is_flag[m] else None
             for m, name in enumerate(names)
         )
         places = columns.places() if columns else {}
@@ -508,10 +507,18 @@ class Rule:
         return row
 
 
+LEGEND = (
+    "A range is where the membership is at least half of its largest value; after 'rather' it is "
+    "so for all values seen. [0.60] is the mean footprint of the sets: how uncertain they are. "
+    f"Inputs are left out if together they keep {MATTERS:.0%} or more of a rule's firing within "
+    "the middle 95% of the training rows."
+)
+
+
 class Rules(Printed, Sequence[Rule]):
     """Rules of a system, and how they print: a title, each rule in its short form, a legend."""
 
-    def __init__(self, rules: Sequence[Rule], title: str, legend: str) -> None:
+    def __init__(self, rules: Sequence[Rule], title: str, legend: str = LEGEND) -> None:
         self._rules, self._title, self._legend = tuple(rules), title, legend
 
     def __getitem__(self, index: Any) -> Any:
@@ -528,14 +535,6 @@ class Rules(Printed, Sequence[Rule]):
         rules = [rule.text(SHOWN) for rule in self]
         title, legend = (wrap(text, other="") for text in (f"{self._title}:", self._legend))
         return "\n".join([title, *rules, "", legend])
-
-
-LEGEND = (
-    "A range is where the membership is at least half of its largest value; 'rather' is a "
-    "preference that no value seen takes below half. [0.60] is the mean footprint of the sets: how "
-    "uncertain they are. The inputs left out together keep a rule at "
-    f"{MATTERS:.0%} or more of its firing on the middle 95% of the training rows."
-)
 
 
 def read_rules(
@@ -574,7 +573,8 @@ def read_rules(
         )
         weighed["typical"] = units.scaler.inverse_y(weighed["typical"])
         order = np.argsort(-weighed["share"], kind="stable")[:top]
-        by = f"by their weight on {len(rows)} rows"
+        some = f"{len(rows)} of {len(X)}" if len(rows) < len(X) else f"{len(X)}"
+        by = f"by their weight on {some} rows"
     antecedents, rules = read_antecedents(params, units), []
     for p in order.tolist():
         found: dict[str, Any] = {name: float(values[p]) for name, values in weighed.items()}

@@ -165,8 +165,8 @@ def check_claims(evidence: Evidence, claims: pd.DataFrame) -> pd.DataFrame:
 def our_claims(aligned: pd.DataFrame, compared: pd.DataFrame) -> pd.DataFrame:
     """Return our own claims, judged by the rules for the paper's, in the same columns.
 
-    Given are the rows of `aligned.csv` and `comparison.csv`. On each data set of the latter the
-    best of all competitors that are there is taken in hindsight.
+    `aligned` and `compared` are the rows of `aligned.csv` and `comparison.csv`. On each data set
+    of the latter, the competitor to beat is the best one in hindsight.
     """
     width, score = (
         comparison.paired(aligned, "aligned", "paper", metric)

@@ -121,8 +121,8 @@ def train_sqr(
 def loss_and_gradient(params: Params, X: Array, y: Array, alpha: Array) -> tuple[float, Array]:
     """Return the mean pinball loss of a batch with a plane for each row, and its gradient.
 
-    Given are inputs (B, M), targets (B,), and plane and level of each row (B,), in [0.01, 1]. The
-    gradient is one vector in the order of `PARAM_NAMES`.
+    `X` are inputs (B, M), `y` targets (B,), and `alpha` is plane and level of each row (B,), in
+    [0.01, 1]. The gradient is one vector in the order of `PARAM_NAMES`.
     """
     theta = constrain(params)
     kappa = np.asarray(kappa_of(alpha))  # (B,)

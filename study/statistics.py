@@ -108,9 +108,9 @@ def exchange(
     If both sides do the same, any five of our runs are like their five. The p-value is twice the
     smaller tail, where theirs count as one more draw.
 
-    Given are C results of S runs of ours (C, S), and means and standard deviations (C,) of their
-    `n_theirs` runs. A draw takes the same runs of all results. Returned are two-sided p-values (C,)
-    of the means, and of the standard deviations.
+    `ours` holds C results of S runs each (C, S), `means` and `stds` (C,) are those of their
+    `n_theirs` runs. A draw takes the same runs of all results. The result is two-sided p-values
+    (C,) of the means, and of the standard deviations.
 
     >>> ours = np.arange(50.0)[None]
     >>> exchange(ours, np.array([24.5]), np.array([14.0]), 5, draws=999)[0] > 0.9
@@ -166,8 +166,8 @@ def _apart(ours: Array, n_theirs: int, draws: int) -> Array:
 def welch(std: ArrayLike, n: ArrayLike, std_2: ArrayLike, n_2: int) -> tuple[Array, Array]:
     """Return the standard error of a difference of two means, and its degrees of freedom.
 
-    With `beyond_p` it gives two one-sided Welch tests of equality (Schuirmann 1987). Given are
-    standard deviations and sizes; `n` is infinity for a mean that is known.
+    With `beyond_p` it gives two one-sided Welch tests of equality (Schuirmann 1987). `std` are
+    standard deviations and `n` sizes; a size is infinite for a mean that is known.
     """
     n = np.asarray(n, dtype=float)
     a, b = np.square(std) / n, np.square(std_2) / n_2

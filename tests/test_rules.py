@@ -173,7 +173,7 @@ def test_with_rows_rules_are_sorted_by_their_weight_in_the_prediction(monkeypatc
         assert rule.typical == pytest.approx(w @ said / w.sum())
     monkeypatch.setattr("gt2lite.rules._MEMBERSHIPS", 100)
     rules = reg.rules(X)
-    assert "by their weight on 1000 rows" in str(rules)  # evenly spaced
+    assert "by their weight on 1000 of 5000 rows" in str(rules)  # evenly spaced
     assert_allclose([rule.share for rule in rules], weights.mean(axis=0), atol=0.02)
 
 

@@ -66,11 +66,13 @@ def _run(jobs: list[Job], root: Path) -> None:
         for count, (job, seconds, error) in enumerate(runs, 1):
             line = f"  {job.chapter.name:<24} {seconds:6.1f} s  {count}/{len(jobs)}"
             if error:
-                line += f"  FAILED: {error}\n    traceback: {job.failed.relative_to(root)}"
+                line += f"  FAILED: {error}"
+                if job.failed.is_file():  # a process that was killed leaves none
+                    line += f"\n    traceback: {job.failed.relative_to(root)}"
                 failures.append(line)
             say(line)
     if failures:
-        raise BookError("\n".join(["a chapter failed:", *failures]))
+        raise BookError("\n".join(["these chapters failed:", *failures]))
 
 
 def compile_book(root: Path, profile: str, solutions: bool, builder: str) -> Path:

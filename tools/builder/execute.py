@@ -135,7 +135,8 @@ def _run(job: Job) -> tuple[float, str | None]:
     """Run a chapter in a temporary folder, store its notebook; return seconds and error."""
     from papermill import PapermillExecutionError, execute_notebook
 
-    parameters = json.loads(json.dumps(job.parameters))  # papermill knows lists, no tuples
+    parameters = json.loads(json.dumps(job.parameters))  # papermill takes lists, not tuples
+    job.failed.unlink(missing_ok=True)  # of an earlier run
     start, error = time.monotonic(), None
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         executed = Path(folder) / "executed.ipynb"
@@ -154,7 +155,6 @@ def _run(job: Job) -> tuple[float, str | None]:
     seconds = round(time.monotonic() - start, 1)
     normalise(notebook)
     notebook["metadata"][STAMP] = {"inputs": job.fingerprint(), "seconds": seconds}
-    job.failed.unlink(missing_ok=True)
     write_notebook(job.failed if error else job.output, notebook)
     return seconds, error and error.splitlines()[0]
 
