@@ -23,8 +23,8 @@ from gt2lite.datasets import load_dataset
 from gt2lite.training import Recipe, train
 
 if TYPE_CHECKING:
-    from gt2lite.head import IntervalHead
-    from gt2lite.regressor import GT2Regressor
+    from gt2lite.practice.head import IntervalHead
+    from gt2lite.practice.regressor import GT2Regressor
 
 __all__ = [
     "GT2Regressor",
@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 
-_HOMES = {"GT2Regressor": "gt2lite.regressor", "IntervalHead": "gt2lite.head"}
+_HOMES = {"GT2Regressor": "gt2lite.practice.regressor", "IntervalHead": "gt2lite.practice.head"}
 
 
 def __getattr__(name: str) -> Any:

@@ -101,7 +101,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _report(options: dict[str, Any]) -> tuple[Any, Path]:
     """Return a function that makes a report, and one of the files that it writes."""
-    from gt2lite.report import default_folder, report
+    from gt2lite.practice.report import default_folder, report
 
     options["out"] = Path(options["out"] or default_folder(options["table"]))
     return lambda: print(report(**options)), options["out"] / "model.json"
@@ -109,9 +109,9 @@ def _report(options: dict[str, Any]) -> tuple[Any, Path]:
 
 def _predict(options: dict[str, Any]) -> tuple[Any, Path]:
     """Return a function that predicts a table, and the file that it writes."""
-    from gt2lite.model_file import write_files
-    from gt2lite.report import check_output, load
-    from gt2lite.report.model import frame_to_csv
+    from gt2lite.practice.model_file import write_files
+    from gt2lite.practice.report import check_output, load
+    from gt2lite.practice.report.model import frame_to_csv
 
     table = options["table"]
     out = Path(options["out"] or f"{Path(table).name.split('.')[0]}_predictions.csv")

@@ -156,7 +156,7 @@ class Scores:
         """Numbers (Q,) that order samples from far below their estimate to far above it.
 
         Side and signed `position`, as real and imaginary part, because NumPy compares the first
-        and then the second: the signed position of `gt2lite.distribution`.
+        and then the second: the signed position of `gt2lite.practice.distribution`.
         """
         return self.side + 1j * self.side * self.position
 

@@ -15,10 +15,10 @@ from gt2lite import GT2Regressor
 from gt2lite._validation import Array, vector
 from gt2lite.calibration import rank
 from gt2lite.memberships import alpha_of
-from gt2lite.model_file import for_evaluator, pack_regressor, unpack_regressor
-from gt2lite.plots.interactive import EVALUATOR, Interactive, by_consequent, still_figure
+from gt2lite.plots.interactive import Interactive, by_consequent, still_figure
 from gt2lite.plots.method import bands_along, chosen_weights, points_along
 from gt2lite.plots.style import labelled
+from gt2lite.practice.model_file import EVALUATOR, for_evaluator, pack_regressor, unpack_regressor
 from gt2lite.reduction import type_reduce
 
 _SCRIPT = Path(__file__).with_suffix(".js")

@@ -6,7 +6,7 @@ import numpy as np
 
 from gt2lite import GT2Regressor
 from gt2lite.datasets import Scaler
-from gt2lite.selection import Fitted, System
+from gt2lite.practice.selection import Fitted, System
 from gt2lite.training import Recipe
 
 

@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from gt2lite import GT2Regressor, IntervalHead
-from gt2lite.adaptive import AdaptiveIntervals, measure_drift
 from gt2lite.metrics import covers
+from gt2lite.practice.adaptive import AdaptiveIntervals, measure_drift
 
 pytestmark = pytest.mark.filterwarnings("ignore::gt2lite.calibration.SmallCalibrationWarning")
 

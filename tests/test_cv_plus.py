@@ -7,9 +7,10 @@ import re
 import numpy as np
 import pytest
 
-from gt2lite import GT2Regressor, cv_plus
+from gt2lite import GT2Regressor
 from gt2lite.calibration import CoverageError, Cut, cut_ends
-from gt2lite.cv_plus import CVPlusRegressor
+from gt2lite.practice import cv_plus
+from gt2lite.practice.cv_plus import CVPlusRegressor
 
 SETTINGS = {"n_rules": 3, "epochs": 8, "learning_rate": 0.05, "objective": "aligned"}
 SYSTEM = GT2Regressor(**SETTINGS)

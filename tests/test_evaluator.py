@@ -14,15 +14,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import gt2lite
 from gt2lite import GT2Regressor
 
 pd = pytest.importorskip("pandas", reason="needs the extra `report`")
 
-from gt2lite.columns import specify  # noqa: E402
-from gt2lite.report.model import TableModel  # noqa: E402
+from gt2lite.practice import model_file  # noqa: E402
+from gt2lite.practice.columns import specify  # noqa: E402
+from gt2lite.practice.report.model import TableModel  # noqa: E402
 
-EVALUATOR = Path(gt2lite.__file__).with_name("evaluator.js").read_text(encoding="utf-8")
+EVALUATOR = model_file.EVALUATOR.read_text(encoding="utf-8")
 N_TRAIN, N_CAL, N_NEW = 150, 600, 130
 LEVELS = [0.07, 0.5, 0.9, 0.99]
 FAST = {"epochs": 4, "learning_rate": 0.05, "batch_size": 16, "n_rules": 6}

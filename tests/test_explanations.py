@@ -11,14 +11,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from planted_system import planted, two_rules
 
 from gt2lite import GT2Regressor
-from gt2lite.explanations import EVALUATIONS, walk_inputs
 from gt2lite.memberships import kappa_of, log_firing
+from gt2lite.practice.explanations import EVALUATIONS, walk_inputs
 from gt2lite.system import Planes, constrain
 
 # calibrations are odd here, on purpose
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::gt2lite.regressor.NarrowEnvelopeWarning"),
-    pytest.mark.filterwarnings("ignore::gt2lite.regressor.MissedLevelWarning"),
+    pytest.mark.filterwarnings("ignore::gt2lite.practice.regressor.NarrowEnvelopeWarning"),
+    pytest.mark.filterwarnings("ignore::gt2lite.practice.regressor.MissedLevelWarning"),
 ]
 
 
@@ -333,7 +333,7 @@ def test_columns_that_belong_together_are_one_input(data):
     from sklearn.dummy import DummyRegressor
 
     from gt2lite import IntervalHead
-    from gt2lite.pipeline import IntervalPipeline
+    from gt2lite.practice.pipeline import IntervalPipeline
 
     assert list(IntervalPipeline([("reg", reg)]).explain(frame.iloc[701]).inputs) == list(frame)
     named = frame.rename(columns={"city": "base"})
@@ -347,7 +347,7 @@ def test_columns_that_belong_together_are_one_input(data):
 @pytest.fixture
 def brief(monkeypatch):
     """Train readable systems for a short time."""
-    monkeypatch.setattr("gt2lite.regressor.MIN_STEPS", 500)
+    monkeypatch.setattr("gt2lite.practice.regressor.MIN_STEPS", 500)
 
 
 def test_a_readable_system_imitates_the_ensemble_and_says_how_well(data, ensembles, brief):

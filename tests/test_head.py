@@ -18,13 +18,13 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-import gt2lite.head
+import gt2lite.practice.head
 from gt2lite import GT2Regressor, IntervalHead
 from gt2lite.calibration import Margins
-from gt2lite.head import cross_fit
 from gt2lite.metrics import rmse
-from gt2lite.pipeline import IntervalPipeline
-from gt2lite.selection import GRID, FamilyScore
+from gt2lite.practice.head import cross_fit
+from gt2lite.practice.pipeline import IntervalPipeline
+from gt2lite.practice.selection import GRID, FamilyScore
 from gt2lite.training import Recipe
 
 SMALL = GT2Regressor(n_rules=4, epochs=20, learning_rate=0.02, objective="aligned")
@@ -109,10 +109,14 @@ def test_the_system_may_be_an_ensemble_with_margins(made):
 def test_the_default_calibrates_the_family_with_the_better_score(made, monkeypatch, chosen):
     X, y = made
     scored = []
-    monkeypatch.setattr(gt2lite.head, "HEAD", Recipe(n_rules=2, epochs=2, objective="aligned"))
-    monkeypatch.setattr(gt2lite.head, "SYSTEMS", 2)
     monkeypatch.setattr(
-        gt2lite.head, "best_family", lambda seen: scored.append(seen) or FamilyScore(1.0, chosen)
+        gt2lite.practice.head, "HEAD", Recipe(n_rules=2, epochs=2, objective="aligned")
+    )
+    monkeypatch.setattr(gt2lite.practice.head, "SYSTEMS", 2)
+    monkeypatch.setattr(
+        gt2lite.practice.head,
+        "best_family",
+        lambda seen: scored.append(seen) or FamilyScore(1.0, chosen),
     )
     head = IntervalHead(LinearRegression()).fit(X[:200], y[:200])
     assert len(scored[0].y) == 200 and scored[0].ends.shape == (2, len(GRID), 200)
@@ -352,7 +356,7 @@ def test_bad_arguments_are_named(made, settings, error, words):
 
 
 @pytest.mark.parametrize(
-    "use", ["import gt2lite; gt2lite.IntervalHead(None)", "import gt2lite.pipeline"]
+    "use", ["import gt2lite; gt2lite.IntervalHead(None)", "import gt2lite.practice.pipeline"]
 )
 def test_without_scikit_learn_the_error_says_what_to_install(use):
     code = f"import sys; sys.modules['sklearn'] = None; {use}"

@@ -15,7 +15,7 @@ import gt2lite
 ROOT = Path(__file__).resolve().parents[1]
 # From the ground up. Modules of one line may not import each other, except inside a package.
 LAYERS = [
-    ["_version", "_validation", "_progress", "_threads", "_sklearn"],
+    ["_version", "_validation", "_progress", "_threads"],
     ["splits"],
     ["memberships", "datasets", "metrics"],
     ["_fast"],
@@ -24,19 +24,31 @@ LAYERS = [
     ["losses"],
     ["training"],
     ["calibration"],
-    ["distribution"],
-    ["selection"],
-    ["rules", "columns"],
-    ["explanations"],
-    ["model_file"],
-    ["regressor"],
-    ["adaptive", "head", "pipeline", "cv_plus"],
     ["plots"],
+    # the upper storey
+    ["practice._sklearn"],
+    ["practice.tables", "practice.splitting"],
+    ["practice.distribution"],
+    ["practice.selection"],
+    ["practice.rules", "practice.columns"],
+    ["practice.explanations"],
+    ["practice.model_file"],
+    ["practice.regressor"],
+    ["practice.adaptive", "practice.head", "practice.pipeline", "practice.cv_plus"],
+    ["practice.plots"],
+    ["practice.report"],
     ["report"],
     ["__main__"],
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 HELPERS = set(LAYERS[0])  # may import each other
+# These load names of the upper storey on first use, so that users need not know where they live.
+DOORS = {"__init__.py", "plots/__init__.py", "practice/__init__.py"}
+
+
+def room(parts):
+    """Return the module of `LAYERS` that a dotted name belongs to."""
+    return ".".join(parts[:2]) if parts[0] == "practice" else parts[0]
 
 
 def imports(text):
@@ -60,7 +72,7 @@ def imports(text):
         for name in names:
             head, _, rest = name.partition(".")
             if head in ("gt2lite", "study") and rest:
-                yield "study" if head == "study" else rest.split(".")[0]
+                yield "study" if head == "study" else room(rest.split("."))
 
 
 def wrong_imports(module, text):
@@ -70,13 +82,16 @@ def wrong_imports(module, text):
     return sorted(late - HELPERS if module in HELPERS else late)
 
 
-FILES = [path for path in (ROOT / "gt2lite").rglob("*.py") if path != ROOT / "gt2lite/__init__.py"]
+FILES = [path.relative_to(ROOT / "gt2lite") for path in (ROOT / "gt2lite").rglob("*.py")]
 
 
 def test_a_module_imports_only_from_earlier_layers():
     for path in FILES:
-        module = path.relative_to(ROOT / "gt2lite").with_suffix("").parts[0]
-        assert wrong_imports(module, path.read_text(encoding="utf-8")) == [], path
+        if path.as_posix() in DOORS:
+            continue
+        module = room(path.with_suffix("").parts)
+        text = (ROOT / "gt2lite" / path).read_text(encoding="utf-8")
+        assert wrong_imports(module, text) == [], path
 
 
 @pytest.mark.parametrize(
@@ -84,8 +99,9 @@ def test_a_module_imports_only_from_earlier_layers():
     [
         ("losses", "from gt2lite.training import train"),
         ("losses", "def f():\n    import gt2lite.plots as p"),
-        ("head", "from gt2lite import pipeline"),
-        ("report", "from study import paper"),
+        ("calibration", "from gt2lite.practice.rules import Rules"),
+        ("practice.head", "from gt2lite.practice import pipeline"),
+        ("practice.report", "from study import paper"),
     ],
 )
 def test_a_planted_import_is_found(module, text):

@@ -17,10 +17,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gt2lite import GT2Regressor, IntervalHead, model_file
-from gt2lite.cv_plus import CVPlusRegressor
-from gt2lite.model_file import FileFormatError
-from gt2lite.splits import SeenRowsWarning
+from gt2lite import GT2Regressor, IntervalHead
+from gt2lite.practice import model_file
+from gt2lite.practice.cv_plus import CVPlusRegressor
+from gt2lite.practice.model_file import FileFormatError
+from gt2lite.practice.splitting import SeenRowsWarning
 
 SMALL = {"n_rules": 2, "epochs": 20, "learning_rate": 0.1, "batch_size": 16}
 LEVELS = [0.6, 0.7]
@@ -492,8 +493,10 @@ def test_every_file_fits_the_schema_which_names_every_entry_and_refuses_others(
     reg = calibrated("conformal", choose=True, n_systems=2, epochs=2, inputs="ranks")
     CVPlusRegressor(GT2Regressor(**SMALL), n_folds=2).fit(X[:41], y[:41]).save(folds := path)
     frame = pd.DataFrame(X, columns=["a", "b"]).assign(c=np.where(X[:, 0] > 0, "x", "z"))
-    spec = importlib.import_module("gt2lite.columns").specify(frame.assign(y=y), np.arange(60), "y")
-    report, table = pytest.importorskip("gt2lite.report"), path.with_name("table")
+    spec = importlib.import_module("gt2lite.practice.columns").specify(
+        frame.assign(y=y), np.arange(60), "y"
+    )
+    report, table = pytest.importorskip("gt2lite.practice.report"), path.with_name("table")
     encoded = GT2Regressor(**SMALL).fit(spec.encode(frame).inputs, y)
     report.TableModel(encoded, spec, "y", (0.9,), (0.0, math.inf)).save(table)
     for file in [*saved.values(), head_file[1], folds, table, save(reg, path.with_name("chosen"))]:

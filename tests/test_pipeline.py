@@ -16,7 +16,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
 from gt2lite import GT2Regressor
 from gt2lite.metrics import interval_score, picp
-from gt2lite.pipeline import (
+from gt2lite.practice.pipeline import (
     IntervalPipeline,
     coverage_scorer,
     cross_val_intervals,

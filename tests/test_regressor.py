@@ -14,7 +14,7 @@ import pytest
 
 from gt2lite import GT2Regressor
 from gt2lite.metrics import picp
-from gt2lite.regressor import split_rows
+from gt2lite.practice.regressor import split_rows
 from gt2lite.training import InterruptedTrainingWarning, Recipe
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -206,7 +206,7 @@ def test_bad_arguments_are_named_before_training(data, bad, named, monkeypatch):
     def train(*args, **options):
         raise AssertionError("it was trained")
 
-    monkeypatch.setattr("gt2lite.selection.train", train)
+    monkeypatch.setattr("gt2lite.practice.selection.train", train)
     with pytest.raises((TypeError, ValueError), match=named):
         GT2Regressor(**FAST).fit_calibrate(*data, **bad)
 

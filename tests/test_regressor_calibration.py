@@ -9,7 +9,7 @@ import pytest
 
 from gt2lite import GT2Regressor
 from gt2lite.calibration import CALIBRATORS
-from gt2lite.regressor import (
+from gt2lite.practice.regressor import (
     MissedLevelWarning,
     NarrowEnvelopeWarning,
     _warn_if_missed,

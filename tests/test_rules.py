@@ -10,11 +10,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from planted_system import planted, raw, two_rules
 
-from gt2lite import GT2Regressor, model_file
+from gt2lite import GT2Regressor
 from gt2lite.memberships import kappa_of, log_firing, log_primary, primary
 from gt2lite.metrics import covers
-from gt2lite.reduction import enumerate_weights
-from gt2lite.rules import (
+from gt2lite.practice import model_file
+from gt2lite.practice.rules import (
     MATTERS,
     POOLED,
     RuleGroups,
@@ -22,7 +22,8 @@ from gt2lite.rules import (
     end_weights,
     middle,
 )
-from gt2lite.selection import Fitted
+from gt2lite.practice.selection import Fitted
+from gt2lite.reduction import enumerate_weights
 from gt2lite.system import Planes, constrain, reference_ends
 
 
@@ -171,7 +172,7 @@ def test_with_rows_rules_are_sorted_by_their_weight_in_the_prediction(monkeypatc
         assert rule.share == pytest.approx(w.mean())
         said = rule.intercept + rule.slopes[0] * X[:, 0]
         assert rule.typical == pytest.approx(w @ said / w.sum())
-    monkeypatch.setattr("gt2lite.rules._MEMBERSHIPS", 100)
+    monkeypatch.setattr("gt2lite.practice.rules._MEMBERSHIPS", 100)
     rules = reg.rules(X)
     assert "by their weight on 1000 of 5000 rows" in str(rules)  # evenly spaced
     assert_allclose([rule.share for rule in rules], weights.mean(axis=0), atol=0.02)

@@ -7,11 +7,12 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
-from gt2lite import GT2Regressor, selection
+from gt2lite import GT2Regressor
 from gt2lite.calibration import critical_scores, cut_ends, rank
 from gt2lite.metrics import interval_score
-from gt2lite.regressor import ClippedInputsWarning
-from gt2lite.selection import (
+from gt2lite.practice import selection
+from gt2lite.practice.regressor import ClippedInputsWarning
+from gt2lite.practice.selection import (
     LEVELS,
     SPREAD,
     EnsembleSettings,

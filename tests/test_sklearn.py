@@ -12,9 +12,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gt2lite import GT2Regressor, IntervalHead
-from gt2lite._sklearn import PlainRegressor, check_fitted, sklearn_or
 from gt2lite._validation import Array
-from gt2lite.cv_plus import CVPlusRegressor
+from gt2lite.practice._sklearn import PlainRegressor, check_fitted, sklearn_or
+from gt2lite.practice.cv_plus import CVPlusRegressor
 
 SMALL = GT2Regressor(n_rules=2, epochs=20, learning_rate=0.05)
 

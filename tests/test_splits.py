@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gt2lite import GT2Regressor, IntervalHead
-from gt2lite.splits import SeenRowsWarning, mark_rows
+from gt2lite.practice.splitting import SeenRowsWarning, mark_rows
 
 SMALL = GT2Regressor(n_rules=2, epochs=1)
 RNG = np.random.default_rng(0)

@@ -11,19 +11,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from gt2lite._validation import (
-    between,
-    match_table,
-    matrix,
-    n_axes,
-    numbers,
-    one_of,
-    read_seed,
-    read_table,
-    read_target,
-    vector,
-    whole,
-)
+from gt2lite._validation import between, matrix, n_axes, numbers, one_of, read_seed, vector, whole
+from gt2lite.practice.tables import match_table, read_table, read_target
 
 DAY = datetime.datetime(2024, 1, 1)
 TINY = Fraction(1, 10**400)  # above 0, though the nearest float is 0

@@ -24,7 +24,6 @@ from numpy.typing import ArrayLike
 
 from gt2lite._validation import Array, vector
 from gt2lite.memberships import ALPHA_0
-from gt2lite.model_file import plain
 from gt2lite.plots.method import chosen_weights, interval_bands, z_gt2_surface
 from gt2lite.plots.style import STYLE, labelled
 from gt2lite.reduction import type_reduce
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from gt2lite.system import Planes
 
 _HERE = Path(__file__).parent
-EVALUATOR = _HERE.parent / "evaluator.js"  # of model files, for figures that need a model
 _START = 0.3  # the plane that is shown first
 _STEPS = 999  # bounds are drawn, not read: this is finer than a screen
 
@@ -57,7 +55,9 @@ class Interactive:
     scripts: tuple[Path, ...] = (_HERE / "interactive.js",)
 
     def _repr_html_(self) -> str:
-        data = json.dumps(self.data, separators=(",", ":"), allow_nan=False, default=plain)
+        data = json.dumps(
+            self.data, separators=(",", ":"), allow_nan=False, default=np.ndarray.tolist
+        )
         data = data.replace("<", r"\u003c")  # nothing in it may end the script element
         still = io.BytesIO()
         with context(STYLE):

@@ -9,14 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-try:
-    import matplotlib as mpl
-    from cycler import cycler
-    from matplotlib.colors import LinearSegmentedColormap
-except ImportError as error:  # pragma: no cover
-    raise ImportError(
-        "gt2lite.plots draws with matplotlib, which is not installed: pip install 'gt2lite[plot]'"
-    ) from error
+import matplotlib as mpl
+from cycler import cycler
+from matplotlib.colors import LinearSegmentedColormap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -19,8 +19,8 @@ from gt2lite.calibration import (
     rank,
 )
 from gt2lite.datasets import Scaler
-from gt2lite.distribution import Distribution, quantile_rank
 from gt2lite.memberships import alpha_of, kappa_of
+from gt2lite.practice.distribution import Distribution, quantile_rank
 
 PLAIN = Scaler(np.zeros(1), np.ones(1), 0.0, 1.0)
 LEVELS = [0.03, 0.07, 0.2, 0.4, 0.5, 0.55, 0.7, 0.93, 0.96]

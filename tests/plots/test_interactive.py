@@ -18,7 +18,7 @@ pytest.importorskip("matplotlib", reason="needs the extra `plot`")
 from gt2lite import GT2Regressor, plots
 from gt2lite.calibration import rank
 from gt2lite.memberships import kappa_of, secondary
-from gt2lite.model_file import plain
+from gt2lite.practice.model_file import plain
 from gt2lite.reduction import type_reduce
 from gt2lite.system import Planes
 from gt2lite.training import init_params

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from messy_tables import messy_csv
 
-from gt2lite.columns import Column, Columns, TableError, as_numbers, find_kind, specify
-from gt2lite.report.reading import read_csv
+from gt2lite.practice.columns import Column, Columns, TableError, as_numbers, find_kind, specify
+from gt2lite.practice.report.reading import read_csv
 
 TREATMENTS = {
     "Nr": ("number", "dropped: an identifier"),

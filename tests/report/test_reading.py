@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from messy_tables import messy_csv
 
-from gt2lite.report import TableError, read, reading
-from gt2lite.report.reading import read_csv
+from gt2lite.practice.report import TableError, read, reading
+from gt2lite.practice.report.reading import read_csv
 
 EXPECTED = pd.DataFrame({"größe": [1.5, 2.5], "art": ["ä", "b"]})
 

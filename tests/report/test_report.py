@@ -21,12 +21,12 @@ from scipy import stats
 import gt2lite
 from gt2lite import GT2Regressor
 from gt2lite.__main__ import main
-from gt2lite.columns import specify
-from gt2lite.model_file import FileFormatError
-from gt2lite.report import Report, TableModel, analysis, load, read, report
-from gt2lite.report import page as page_module
-from gt2lite.report.analysis import Request, split_rows
-from gt2lite.report.model import frame_to_csv, put_before
+from gt2lite.practice.columns import specify
+from gt2lite.practice.model_file import FileFormatError
+from gt2lite.practice.report import Report, TableModel, analysis, load, read, report
+from gt2lite.practice.report import page as page_module
+from gt2lite.practice.report.analysis import Request, split_rows
+from gt2lite.practice.report.model import frame_to_csv, put_before
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -316,7 +316,7 @@ def small(tmp_path_factory):
 @pytest.fixture
 def known(small, monkeypatch):
     """Reports without training: every table has the findings of `small`."""
-    found, module = small.findings, importlib.import_module("gt2lite.report")
+    found, module = small.findings, importlib.import_module("gt2lite.practice.report")
     monkeypatch.setattr(module, "analyse", lambda *_: found)
     monkeypatch.setattr(page_module, "_picture", lambda *_: "")
     return found
@@ -472,7 +472,7 @@ def test_an_error_is_one_line(capsys, tmp_path, monkeypatch):
 
 
 def test_an_unexpected_error_is_one_line_that_names_its_place(shell, capsys, monkeypatch):
-    monkeypatch.setattr("gt2lite.report.load", lambda path: {}["a\nb"])
+    monkeypatch.setattr("gt2lite.practice.report.load", lambda path: {}["a\nb"])
     capsys.readouterr()
     assert main(["predict", "t_report/model.json", "t.csv"]) == 1
     assert re.fullmatch(

@@ -18,7 +18,7 @@ from hypothesis import settings
 
 import gt2lite
 from gt2lite import GT2Regressor, IntervalHead
-from gt2lite.cv_plus import CVPlusRegressor
+from gt2lite.practice.cv_plus import CVPlusRegressor
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -37,7 +37,7 @@ def head():
 
 def pipeline():
     preprocessing = pytest.importorskip("sklearn.preprocessing")
-    from gt2lite.pipeline import IntervalPipeline
+    from gt2lite.practice.pipeline import IntervalPipeline
 
     return IntervalPipeline([("scale", preprocessing.StandardScaler()), ("reg", SYSTEM)])
 

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 pd = pytest.importorskip("pandas")
 pytest.importorskip("sklearn")
 
-from gt2lite.columns import TableError, specify  # noqa: E402
-from gt2lite.report.reading import read_csv  # noqa: E402
+from gt2lite.practice.columns import TableError, specify  # noqa: E402
+from gt2lite.practice.report.reading import read_csv  # noqa: E402
 
 SEPARATED = [(",", "."), (";", ","), (";", "."), ("\t", ","), ("|", ".")]
 DIALECTS = st.sampled_from(SEPARATED)

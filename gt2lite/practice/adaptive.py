@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gt2lite._validation import Array, between, read_target, whole
+from gt2lite._validation import Array, between, whole
 from gt2lite.calibration import (
     DEFAULT_COVERAGE,
     OPEN,
@@ -29,7 +29,8 @@ from gt2lite.calibration import (
     find_cuts,
     join_scores,
 )
-from gt2lite.distribution import Distribution
+from gt2lite.practice.distribution import Distribution
+from gt2lite.practice.tables import read_target
 
 
 class AdaptiveIntervals:

@@ -12,24 +12,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from gt2lite import model_file
-from gt2lite._sklearn import OF_CALIBRATION, Regressor, Stateful, check_fitted
-from gt2lite._validation import (
-    Array,
-    IntArray,
-    Names,
-    Rows,
-    between,
-    match_table,
-    n_rows_of,
-    one_of,
-    pandas_frame,
-    read_seed,
-    read_table,
-    read_target,
-    take_rows,
-    warn,
-)
+from gt2lite._validation import Array, IntArray, between, one_of, read_seed, warn
 from gt2lite.calibration import (
     DEFAULT_COVERAGE,
     RANKED,
@@ -40,11 +23,13 @@ from gt2lite.calibration import (
     read_groups,
 )
 from gt2lite.datasets import TRANSFORMS, Scaler, check_target
-from gt2lite.distribution import Distribution
-from gt2lite.explanations import Explanation, draw_background, explain_row, read_plane
 from gt2lite.memberships import ALPHA_0
 from gt2lite.metrics import interval_score
-from gt2lite.rules import (
+from gt2lite.practice import model_file
+from gt2lite.practice._sklearn import OF_CALIBRATION, Regressor, Stateful, check_fitted
+from gt2lite.practice.distribution import Distribution
+from gt2lite.practice.explanations import Explanation, draw_background, explain_row, read_plane
+from gt2lite.practice.rules import (
     RuleGroups,
     Rules,
     Units,
@@ -61,14 +46,24 @@ from gt2lite.rules import (
     read_rules,
     rule_weights,
 )
-from gt2lite.selection import (
+from gt2lite.practice.selection import (
     MOST_STEPS,
     EnsembleSettings,
     Fitted,
     MeanPlanes,
     fit_systems,
 )
-from gt2lite.splits import mark_rows, warn_if_seen
+from gt2lite.practice.splitting import mark_rows, warn_if_seen
+from gt2lite.practice.tables import (
+    Names,
+    Rows,
+    match_table,
+    n_rows_of,
+    pandas_frame,
+    read_table,
+    read_target,
+    take_rows,
+)
 from gt2lite.system import Planes
 from gt2lite.training import STRONG, Callback, Recipe
 
@@ -159,7 +154,7 @@ class GT2Regressor(Stateful, Regressor):
         clip_inputs: whether inputs outside the range of the training rows are moved to its edge.
             Consequents are linear, so far outside that range a system may predict anything.
         columns: None for tables of numbers; gaps, text and dates are refused. "auto", the default
-            of `strong`, encodes those of a data frame as `gt2lite.columns` describes: gaps are
+            of `strong`, encodes those of a data frame as `practice.columns` describes: gaps are
             filled, and categories become columns of 0 and 1. All of it is learned from training
             rows, so the guarantee is the same. Tables of complete numbers are taken as they are.
         n_jobs: processes that train; None for one, -1 for one per system. Needs joblib.
@@ -199,7 +194,7 @@ class GT2Regressor(Stateful, Regressor):
 
     scaler_: Scaler
     marks_: Array
-    columns_: Any  # of gt2lite.columns, which needs pandas
+    columns_: Any  # of gt2lite.practice.columns, which needs pandas
     feature_names_in_: Names
     calibrator_: Calibration
     rule_groups_: RuleGroups
@@ -208,7 +203,7 @@ class GT2Regressor(Stateful, Regressor):
     fidelity_: Fidelity
     _names: Sequence[str] = ()  # of the inputs, if another estimator knows them
     _background: Array  # scaled training rows that explanations by inputs start from
-    _seen: Array  # values between which rules are described, see `gt2lite.rules.middle`
+    _seen: Array  # values between which rules are described, see `gt2lite.practice.rules.middle`
 
     def __init__(
         self,
@@ -451,8 +446,8 @@ class GT2Regressor(Stateful, Regressor):
     def predict_distribution(self, X: Any, *, groups: Any = None) -> Distribution:
         """Return the predictive distributions of rows `X` (N, M), in units of y.
 
-        See `gt2lite.distribution.Distribution` for what they can do, `predict_quantile` for their
-        guarantee and `predict_interval` for `groups`.
+        See `Distribution` for what they can do, `predict_quantile` for their guarantee and
+        `predict_interval` for `groups`.
         """
         check_fitted(self)
         calibrator, planes = self._calibrated(), self._planes(X, keep=True)
@@ -542,7 +537,7 @@ class GT2Regressor(Stateful, Regressor):
             target: name of the target.
 
         Returns:
-            A sequence of `gt2lite.rules.Rule`; `table()` and `to_frame()` have every number.
+            A sequence of `Rule`; `table()` and `to_frame()` have every number.
         """
         check_fitted(self)
         options = {"coverage": coverage, "top": top, "system": system, "groups": groups}
@@ -647,11 +642,11 @@ class GT2Regressor(Stateful, Regressor):
     ) -> Explanation:
         """Return how one prediction and its interval come about: by rules, or by inputs.
 
-        **One system** is explained by its rules, see `gt2lite.explanations.RuleExplanation`:
+        **One system** is explained by its rules, see `RuleExplanation`:
         weights times consequents add up to the prediction and, with margins, to both bounds.
         `system=k` does the same for one of several systems, whose means are the prediction and
         the interval. **Several systems**, and one with `background`, are explained by inputs, see
-        `gt2lite.explanations.InputExplanation`: contributions, which are Shapley values, add up
+        `InputExplanation`: contributions, which are Shapley values, add up
         to the prediction minus the mean prediction over background rows. The inputs that a column
         of a data frame was encoded as change together.
 
@@ -785,7 +780,7 @@ class GT2Regressor(Stateful, Regressor):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted systems and their calibration to one JSON file at exactly this path.
 
-        The format is described in `gt2lite.model_file`. The file holds no rows: each calibration
+        The format is described in `practice.model_file`. The file holds no rows: each calibration
         row leaves a few numbers, and each training row a hash of 48 bits. A row cannot be read
         from it, but anyone who has a row can find out whether it was trained on. The training
         rows that `explain` starts from are not written.
@@ -912,7 +907,7 @@ def encode_training(table: Any) -> tuple[Array, Any]:
     """Return training rows as inputs (N, M), and how columns are encoded; None for numbers."""
     if isinstance(table, np.ndarray):
         return table, None
-    from gt2lite.columns import learn
+    from gt2lite.practice.columns import learn
 
     columns = learn(table)
     return columns.encode(table).inputs.to_numpy(), columns

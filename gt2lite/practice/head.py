@@ -17,37 +17,31 @@ from typing import Any, Self
 
 import numpy as np
 
-from gt2lite import model_file
 from gt2lite._progress import progress_bar
-from gt2lite._sklearn import (
+from gt2lite._validation import (
+    LARGEST_SEED,
+    Array,
+    IntArray,
+    between,
+    matrix,
+    read_seed,
+    vector,
+    whole,
+)
+from gt2lite.calibration import DEFAULT_COVERAGE, Calibration
+from gt2lite.memberships import ALPHA_0
+from gt2lite.metrics import rmse
+from gt2lite.practice import model_file
+from gt2lite.practice._sklearn import (
     OF_CALIBRATION,
     Regressor,
     Stateful,
     check_fitted,
     need_sklearn,
 )
-from gt2lite._validation import (
-    LARGEST_SEED,
-    Array,
-    IntArray,
-    Rows,
-    between,
-    match_table,
-    matrix,
-    pandas_frame,
-    read_seed,
-    read_table,
-    read_target,
-    take_rows,
-    vector,
-    whole,
-)
-from gt2lite.calibration import DEFAULT_COVERAGE, Calibration
-from gt2lite.distribution import Distribution
-from gt2lite.explanations import Explanation
-from gt2lite.memberships import ALPHA_0
-from gt2lite.metrics import rmse
-from gt2lite.regressor import (
+from gt2lite.practice.distribution import Distribution
+from gt2lite.practice.explanations import Explanation
+from gt2lite.practice.regressor import (
     Asked,
     ClippedInputsWarning,
     GT2Regressor,
@@ -55,7 +49,7 @@ from gt2lite.regressor import (
     fit_parts,
     interval_frame,
 )
-from gt2lite.rules import (
+from gt2lite.practice.rules import (
     Printed,
     Rules,
     Units,
@@ -65,8 +59,16 @@ from gt2lite.rules import (
     one_row,
     wrap,
 )
-from gt2lite.selection import GRID, HeldOut, best_family
-from gt2lite.splits import mark_rows, read_folds, warn_if_seen
+from gt2lite.practice.selection import GRID, HeldOut, best_family
+from gt2lite.practice.splitting import mark_rows, read_folds, warn_if_seen
+from gt2lite.practice.tables import (
+    Rows,
+    match_table,
+    pandas_frame,
+    read_table,
+    read_target,
+    take_rows,
+)
 from gt2lite.training import HEAD
 
 SYSTEMS = 5

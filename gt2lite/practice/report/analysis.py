@@ -17,12 +17,20 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from gt2lite._progress import progress_bar
 from gt2lite._threads import one_blas_thread
 from gt2lite._validation import Array, IntArray, whole
-from gt2lite.adaptive import measure_drift
 from gt2lite.calibration import fewest_samples, rank
-from gt2lite.columns import Columns, Frame, TableError, as_labels, find_kind, read_as, specify
 from gt2lite.metrics import covers, interval_score, rmse
-from gt2lite.regressor import GT2Regressor, NarrowEnvelopeWarning, bound_names, percent
-from gt2lite.report.model import TableModel, put_before, read_bounds, read_levels
+from gt2lite.practice.adaptive import measure_drift
+from gt2lite.practice.columns import (
+    Columns,
+    Frame,
+    TableError,
+    as_labels,
+    find_kind,
+    read_as,
+    specify,
+)
+from gt2lite.practice.regressor import GT2Regressor, NarrowEnvelopeWarning, bound_names, percent
+from gt2lite.practice.report.model import TableModel, put_before, read_bounds, read_levels
 from gt2lite.splits import group_parts, random_parts
 from gt2lite.training import InterruptedTrainingWarning
 
@@ -47,7 +55,7 @@ Parts = dict[str, tuple[Frame, Array]]  # encoded inputs and targets of each set
 
 @dataclass
 class Request:
-    """What a report is asked for, see `gt2lite.report.report`; checked."""
+    """What a report is asked for, see `gt2lite.practice.report.report`; checked."""
 
     target: str
     levels: Sequence[float] = (0.8, 0.9, 0.95)
@@ -205,7 +213,7 @@ def analyse(table: Frame, request: Request, log: Callable[[str], None], verbose:
             f"The data drift: intervals of level {main:.4g} cover {fixed:.1%} of the {len(y):,} "
             f"latest rows; levels that adapt to the misses cover {adapted:.1%}, and the last of "
             f"them is {last:.3g}. Calibrate again with recent rows, or let levels adapt "
-            "(gt2lite.adaptive.AdaptiveIntervals)."
+            "(gt2lite.practice.adaptive.AdaptiveIntervals)."
         )
     # The rules to read are those of a small system that imitates the model. Of fewer than 100
     # rows, the heaviest rules of the model's first system take their place.

@@ -18,13 +18,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gt2lite._sklearn import check_fitted
 from gt2lite._validation import Array, IntArray, between, one_of, vector, whole
 from gt2lite.calibration import Margins
 from gt2lite.datasets import Scaler
 from gt2lite.memberships import ALPHA_0, kappa_of, log_firing, secondary
+from gt2lite.practice._sklearn import check_fitted
+from gt2lite.practice.selection import SPREAD, Fitted, System
 from gt2lite.reduction import type_reduce
-from gt2lite.selection import SPREAD, Fitted, System
 from gt2lite.system import Params, constrain
 
 MATTERS = 0.9
@@ -104,7 +104,7 @@ class Units(NamedTuple):
     ) -> Units:
         """Return the units of a fitted estimator, with the names of its inputs or others.
 
-        `columns`, of `gt2lite.columns`, are those of the estimator, unless another encoded them.
+        `columns` are those of the estimator, unless another encoded them.
         """
         names, scaler = tuple(names or input_names(reg)), reg.scaler_
         seen = reg.__dict__.get("_seen")

@@ -17,7 +17,7 @@ import numpy as np
 from gt2lite._validation import Array, IntArray, between, kind_of
 from gt2lite.calibration import Calibration
 from gt2lite.memberships import ALPHA_0, kappa_of, log_firing
-from gt2lite.rules import (
+from gt2lite.practice.rules import (
     SHOWN,
     Printed,
     Rows,
@@ -32,7 +32,7 @@ from gt2lite.rules import (
     rule_weights,
     wrap,
 )
-from gt2lite.selection import Fitted
+from gt2lite.practice.selection import Fitted
 from gt2lite.system import constrain
 
 EVALUATIONS = 2000

@@ -5,7 +5,7 @@ page that needs no network, predictions for the test rows, and the model. `load`
 again, for new tables; `read` reads a table of any dialect.
 
 The steps are modules: `reading` files, `analysis` (split, fit, measure), the `model` that goes to
-a file, and the `page` with its template; `gt2lite.columns` encodes columns.
+a file, and the `page` with its template; `gt2lite.practice.columns` encodes columns.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ except ModuleNotFoundError as error:  # pragma: no cover
         f"gt2lite.report needs {error.name}, which is not installed: pip install 'gt2lite[report]'"
     ) from error
 
-from gt2lite import model_file
-from gt2lite.columns import TableError
-from gt2lite.regressor import percent
-from gt2lite.report.analysis import Accuracy, Coverage, Findings, Request, analyse
-from gt2lite.report.model import TableModel, frame_to_csv, load
-from gt2lite.report.page import number, render
-from gt2lite.report.reading import read
+from gt2lite.practice import model_file
+from gt2lite.practice.columns import TableError
+from gt2lite.practice.regressor import percent
+from gt2lite.practice.report.analysis import Accuracy, Coverage, Findings, Request, analyse
+from gt2lite.practice.report.model import TableModel, frame_to_csv, load
+from gt2lite.practice.report.page import number, render
+from gt2lite.practice.report.reading import read
 
 __all__ = ["Report", "TableError", "TableModel", "load", "read", "report"]
 

@@ -22,15 +22,15 @@ import pandas as pd
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from gt2lite import model_file
 from gt2lite._validation import Array
 from gt2lite._version import __version__
-from gt2lite.columns import Frame
 from gt2lite.plots.style import BLUE, GREY, ORANGE, SKY, STYLE, VERMILION, plain_text
-from gt2lite.regressor import bound_names, percent
-from gt2lite.report.analysis import Coverage, Findings
-from gt2lite.report.reading import Table
-from gt2lite.rules import SHOWN
+from gt2lite.practice import model_file
+from gt2lite.practice.columns import Frame
+from gt2lite.practice.regressor import bound_names, percent
+from gt2lite.practice.report.analysis import Coverage, Findings
+from gt2lite.practice.report.reading import Table
+from gt2lite.practice.rules import SHOWN
 from gt2lite.training import STRONG
 
 MOST_POINTS = 150  # test rows in a figure
@@ -38,7 +38,7 @@ MOST_BARS = 15
 MOST_ROWS = 10  # of the widest intervals, and of the misses
 MOST_COLUMNS = 5  # columns shown beside them
 MOST_BYTES = 3_000_000  # of a model that a page contains
-SCRIPTS = ("plots/controls.js", "evaluator.js", "report/whatif.js")
+SCRIPTS = ("plots/controls.js", "practice/evaluator.js", "practice/report/whatif.js")
 
 
 def render(found: Findings, source: Table) -> str:
@@ -48,7 +48,7 @@ def render(found: Findings, source: Table) -> str:
     )
     environment.filters |= {"number": number, "percent": percent, "share": "{:.1%}".format}
     environment.filters["bound"] = lambda value: number(value) if math.isfinite(value) else "any"
-    template = resources.files("gt2lite.report").joinpath("page.html.j2").read_text("utf-8")
+    template = _package_text("practice/report/page.html.j2")
     at = found.model.levels.index(found.main)
     widest, misses = _extremes(found)
     return environment.from_string(template).render(

@@ -4,7 +4,7 @@ Encoding, separator, decimal mark and header of a file are found from the file i
 in notes. There is one dialect for a file: its decimal mark, and thousands marks, are those of every
 cell of every column; in the frame that is returned every number has a decimal point. A row with too
 few or too many cells is refused with its line number, so that no cell moves to another column. What
-a column means is not decided here: see `gt2lite.columns`.
+a column means is not decided here: see `gt2lite.practice.columns`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from gt2lite.columns import (
+from gt2lite.practice.columns import (
     CODE,
     SOFT_MARKS,
     Frame,

@@ -10,20 +10,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from gt2lite import model_file
 from gt2lite._progress import progress_bar
-from gt2lite._sklearn import Regressor, Stateful, check_fitted
 from gt2lite._validation import (
     LARGEST_SEED,
     Array,
     IntArray,
-    Rows,
     between,
-    match_table,
     n_axes,
     read_seed,
-    read_table,
-    read_target,
     vector,
     whole,
 )
@@ -39,8 +33,11 @@ from gt2lite.calibration import (
     rank,
 )
 from gt2lite.datasets import check_target
-from gt2lite.regressor import GT2Regressor, interval_frame
-from gt2lite.selection import call_all
+from gt2lite.practice import model_file
+from gt2lite.practice._sklearn import Regressor, Stateful, check_fitted
+from gt2lite.practice.regressor import GT2Regressor, interval_frame
+from gt2lite.practice.selection import call_all
+from gt2lite.practice.tables import Rows, match_table, read_table, read_target
 
 CHUNK_ELEMENTS = 2**21
 """Number of interval bounds that are held in memory at once."""
@@ -78,7 +75,7 @@ class CVPlusRegressor(Stateful, Regressor):  # type: ignore[misc]
             each fold learns one from its own training rows.
 
     >>> from gt2lite import GT2Regressor, load_dataset
-    >>> from gt2lite.cv_plus import CVPlusRegressor
+    >>> from gt2lite.practice.cv_plus import CVPlusRegressor
     >>> data = load_dataset("pp")
     >>> system = GT2Regressor(n_rules=3, epochs=20, learning_rate=0.02)
     >>> reg = CVPlusRegressor(system).fit(data.X[:100], data.y[:100])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 if TYPE_CHECKING:
-    from gt2lite._validation import Rows
+    from gt2lite.practice.tables import Rows
 
 
 class PlainRegressor:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gt2lite._sklearn import check_fitted
-from gt2lite._validation import between, match_table, n_rows_of, read_target, vector, whole
+from gt2lite._validation import between, vector, whole
 from gt2lite.calibration import CoverageError
 from gt2lite.memberships import ALPHA_0, kappa_of, secondary
 from gt2lite.metrics import covers, picp
@@ -29,13 +28,15 @@ from gt2lite.plots.style import (
     nth,
     plain_text,
 )
-from gt2lite.rules import find_input, input_names
+from gt2lite.practice._sklearn import check_fitted
+from gt2lite.practice.rules import find_input, input_names
+from gt2lite.practice.tables import match_table, n_rows_of, read_target
 from gt2lite.system import constrain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from gt2lite.regressor import GT2Regressor
+    from gt2lite.practice.regressor import GT2Regressor
 
 _LEVELS = np.arange(1, 20) / 20
 _CATEGORIES = 10  # a column with at most so many distinct numbers is not cut into bins

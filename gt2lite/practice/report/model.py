@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gt2lite import model_file
 from gt2lite._progress import progress_bar
 from gt2lite._validation import between
 from gt2lite.calibration import plain_fraction
-from gt2lite.columns import Columns, Frame, TableError, unique
-from gt2lite.regressor import ClippedInputsWarning, GT2Regressor, bound_names, percent
-from gt2lite.report.reading import read
+from gt2lite.practice import model_file
+from gt2lite.practice.columns import Columns, Frame, TableError, unique
+from gt2lite.practice.regressor import ClippedInputsWarning, GT2Regressor, bound_names, percent
+from gt2lite.practice.report.reading import read
 
 CHUNK = 1_000  # rows that are predicted at a time
 _FORMULA = re.compile(r"[=@\t\r]|[-+](?![\d.,]*$)")  # what spreadsheets would compute
@@ -165,7 +165,7 @@ class TableModel:
         return notes
 
     def content(self) -> dict[str, Any]:
-        """Return the content of the model file, see `gt2lite.model_file`."""
+        """Return the content of the model file, see `gt2lite.practice.model_file`."""
         return {
             "target": self.target,
             "levels": self.levels,

@@ -12,7 +12,7 @@ A file is one JSON object. Any JSON reader opens it; nothing in it is executed::
 
 kind
     "regressor" (`GT2Regressor`), "head" (`IntervalHead`), "cv plus" (`CVPlusRegressor`),
-    "pipeline" (`IntervalPipeline`) or "table model" (`gt2lite.report.TableModel`).
+    "pipeline" (`IntervalPipeline`) or "table model" (`gt2lite.practice.report.TableModel`).
 sha256
     The SHA-256 of the bytes of the content as they stand in the file: from the brace below
     ``"content":`` to its closing brace, both included. It detects damage. It is not a signature:
@@ -51,26 +51,20 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from gt2lite._validation import (
-    LARGEST_SEED,
-    Array,
-    Names,
-    between,
-    matrix,
-    numbers,
-    one_of,
-    vector,
-    whole,
-)
+from gt2lite._validation import LARGEST_SEED, Array, between, matrix, numbers, one_of, vector, whole
 from gt2lite._version import __version__
 from gt2lite.calibration import Calibration, GroupCalibrator, Margins, restore
 from gt2lite.datasets import Scaler
-from gt2lite.rules import RuleGroups
-from gt2lite.selection import INPUTS, Candidate, Fitted, Ranks, System
+from gt2lite.practice.rules import RuleGroups
+from gt2lite.practice.selection import INPUTS, Candidate, Fitted, Ranks, System
+from gt2lite.practice.tables import Names
 from gt2lite.system import param_shapes
 from gt2lite.training import Recipe
 
 FORMAT, VERSION = "gt2lite model", 1
+
+EVALUATOR = Path(__file__).with_name("evaluator.js")
+"""The evaluator of regressors and table models in JavaScript."""
 
 MAX_BYTES = 2**28
 """Size limit of a file: 256 MB. Reading takes up to some twenty times the size in memory."""
@@ -379,8 +373,8 @@ def fitted_seed(estimator: Any) -> int | None:
 
 
 def unpack_columns(content: Any, M: int) -> Any:
-    """Return the `gt2lite.columns.Columns` that encode M inputs, checked."""
-    from gt2lite.columns import Columns
+    """Return the `gt2lite.practice.columns.Columns` that encode M inputs, checked."""
+    from gt2lite.practice.columns import Columns
 
     columns = Columns.from_json(content)
     if len(columns.names) != M:

@@ -12,17 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from gt2lite import model_file
-from gt2lite._sklearn import OF_CALIBRATION, Stateful, need_sklearn
-from gt2lite._validation import (
-    Array,
-    Rows,
-    between,
-    match_table,
-    n_rows_of,
-    read_target,
-    take_rows,
-)
+from gt2lite._validation import Array, between
 from gt2lite.calibration import (
     DEFAULT_COVERAGE,
     CoverageError,
@@ -31,15 +21,18 @@ from gt2lite.calibration import (
     read_groups,
 )
 from gt2lite.metrics import interval_score, picp
-from gt2lite.regressor import (
+from gt2lite.practice import model_file
+from gt2lite.practice._sklearn import OF_CALIBRATION, Stateful, need_sklearn
+from gt2lite.practice.regressor import (
     Asked,
     GT2Regressor,
     NarrowEnvelopeWarning,
     fit_parts,
     interval_frame,
 )
-from gt2lite.rules import Units
-from gt2lite.splits import read_folds
+from gt2lite.practice.rules import Units
+from gt2lite.practice.splitting import read_folds
+from gt2lite.practice.tables import Rows, match_table, n_rows_of, read_target, take_rows
 
 need_sklearn("IntervalPipeline")  # says what to install, in place of the error of the next line
 from sklearn.base import clone  # noqa: E402
@@ -66,8 +59,8 @@ class IntervalPipeline(Stateful, Pipeline):
 
     >>> import numpy as np
     >>> from sklearn.preprocessing import PolynomialFeatures
-    >>> from gt2lite.regressor import GT2Regressor
-    >>> from gt2lite.pipeline import IntervalPipeline
+    >>> from gt2lite.practice.regressor import GT2Regressor
+    >>> from gt2lite.practice.pipeline import IntervalPipeline
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(-1, 1, size=(400, 2))
     >>> y = X[:, 0] * X[:, 1] + 0.1 * rng.normal(size=400)
@@ -298,7 +291,7 @@ def coverage_scorer(
 
     >>> from sklearn.model_selection import cross_val_score
     >>> from gt2lite import GT2Regressor, load_dataset
-    >>> from gt2lite.pipeline import coverage_scorer
+    >>> from gt2lite.practice.pipeline import coverage_scorer
     >>> data = load_dataset("pp")
     >>> reg = GT2Regressor(n_rules=3, epochs=5, learning_rate=0.02)
     >>> found = cross_val_score(reg, data.X[:900], data.y[:900], scoring=coverage_scorer(0.8), cv=3)
