@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from gt2lite import GT2Regressor
-from gt2lite.training import STRONG
+from gt2lite.practice.presets import STRONG
 from study.comparison import competitors
 
 

@@ -11,9 +11,9 @@ from collections.abc import Callable
 import _measure
 import numpy as np
 
-from gt2lite.calibration import CALIBRATORS, Calibration
 from gt2lite.losses import DUAL_ALPHAS
 from gt2lite.memberships import ALPHA_0
+from gt2lite.practice.calibrators import CALIBRATORS, Calibration
 from gt2lite.system import Planes
 from gt2lite.training import init_params
 

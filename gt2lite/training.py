@@ -158,31 +158,6 @@ class Recipe:
         return ends
 
 
-STRONG = Recipe(
-    n_rules=30,
-    alphas=(0.01, 0.1529, 0.7292, 1.0),  # the first three learn 99%, 90% and 50%
-    objective="aligned",
-    batch_size=32,
-    learning_rate=3e-2,
-    schedule="restarts",
-    start="joint",
-    precision="single",
-)
-"""The first candidate of `GT2Regressor.strong`."""
-
-HEAD = Recipe(
-    n_rules=20,
-    objective="aligned",
-    epochs=40,
-    batch_size=32,
-    learning_rate=1e-2,
-    schedule="cosine",
-    start="joint",
-    precision="single",
-)
-"""The recipe of `IntervalHead`, found on training rows of concrete and white wine."""
-
-
 # ------------------------------------------------------------------------------------ start values
 
 

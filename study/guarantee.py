@@ -8,16 +8,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from gt2lite._validation import Array, IntArray
-from gt2lite.calibration import (
-    CALIBRATORS,
-    RANKED,
-    CoverageError,
-    Cut,
-    Scores,
-    SmallCalibrationWarning,
-    find_cuts,
-)
+from gt2lite.calibration import CoverageError, Cut, Scores, SmallCalibrationWarning
 from gt2lite.memberships import ALPHA_0
+from gt2lite.practice.calibrators import CALIBRATORS, RANKED, find_cuts
 
 
 def redraws(

@@ -34,13 +34,13 @@ from gt2lite.calibration import (
     Interval,
     critical_scores,
     cut_ends,
-    find_cuts,
     rank,
 )
 from gt2lite.datasets import DATASETS, Prepared
 from gt2lite.losses import pinball
 from gt2lite.memberships import ALPHA_0
 from gt2lite.metrics import interval_quality, interval_score, picp
+from gt2lite.practice.calibrators import find_cuts
 from gt2lite.system import Params, Planes
 from gt2lite.training import Recipe
 from study import protocol

@@ -27,10 +27,11 @@ import pandas as pd
 
 from gt2lite._threads import one_blas_thread
 from gt2lite._validation import Array, one_of
-from gt2lite.calibration import CALIBRATORS, RANKED, CoverageError, TableCalibrator
+from gt2lite.calibration import CoverageError, TableCalibrator
 from gt2lite.datasets import DATASETS, Prepared, load_dataset, prepare
 from gt2lite.memberships import ALPHA_0
 from gt2lite.metrics import interval_quality, rmse
+from gt2lite.practice.calibrators import CALIBRATORS, RANKED
 from gt2lite.system import Params, Planes
 from gt2lite.training import Recipe, init_params, train
 

@@ -26,7 +26,7 @@ LAYERS = [
     ["calibration"],
     ["plots"],
     # the upper storey
-    ["practice._sklearn"],
+    ["practice._sklearn", "practice.printing", "practice.presets", "practice.calibrators"],
     ["practice.tables", "practice.splitting"],
     ["practice.distribution"],
     ["practice.selection"],

@@ -11,6 +11,7 @@ from gt2lite import GT2Regressor
 from gt2lite.calibration import critical_scores, cut_ends, rank
 from gt2lite.metrics import interval_score
 from gt2lite.practice import selection
+from gt2lite.practice.presets import STRONG
 from gt2lite.practice.regressor import ClippedInputsWarning
 from gt2lite.practice.selection import (
     LEVELS,
@@ -30,7 +31,7 @@ from gt2lite.practice.selection import (
     training_run,
 )
 from gt2lite.system import Planes
-from gt2lite.training import STRONG, DivergenceError, init_params, train
+from gt2lite.training import DivergenceError, init_params, train
 
 QUICK = replace(STRONG, n_rules=4, epochs=6)
 FAST = {"n_rules": 3, "epochs": 8, "learning_rate": 0.02, "objective": "aligned"}

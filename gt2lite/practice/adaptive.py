@@ -19,16 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gt2lite._validation import Array, between, whole
-from gt2lite.calibration import (
-    DEFAULT_COVERAGE,
-    OPEN,
-    RANKED,
-    CoverageError,
-    Cut,
-    cut_ends,
-    find_cuts,
-    join_scores,
-)
+from gt2lite.calibration import CoverageError, Cut, cut_ends, join_scores
+from gt2lite.practice.calibrators import DEFAULT_COVERAGE, OPEN, RANKED, find_cuts
 from gt2lite.practice.distribution import Distribution
 from gt2lite.practice.tables import read_target
 

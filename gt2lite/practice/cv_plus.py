@@ -22,7 +22,6 @@ from gt2lite._validation import (
     whole,
 )
 from gt2lite.calibration import (
-    DEFAULT_COVERAGE,
     CoverageError,
     Cut,
     Scores,
@@ -35,6 +34,7 @@ from gt2lite.calibration import (
 from gt2lite.datasets import check_target
 from gt2lite.practice import model_file
 from gt2lite.practice._sklearn import Regressor, Stateful, check_fitted
+from gt2lite.practice.calibrators import DEFAULT_COVERAGE
 from gt2lite.practice.regressor import GT2Regressor, interval_frame
 from gt2lite.practice.selection import call_all
 from gt2lite.practice.tables import Rows, match_table, read_table, read_target

@@ -24,8 +24,6 @@ from numpy.typing import ArrayLike
 from gt2lite._validation import Array, between, n_axes, vector, warn, whole
 from gt2lite.calibration import (
     HALVINGS,
-    RANKED,
-    Calibration,
     Cut,
     Scores,
     SmallCalibrationWarning,
@@ -37,6 +35,7 @@ from gt2lite.calibration import (
 )
 from gt2lite.datasets import Scaler
 from gt2lite.memberships import alpha_of, kappa_of
+from gt2lite.practice.calibrators import RANKED, Calibration
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,22 +15,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gt2lite._validation import Array, IntArray, between, kind_of
-from gt2lite.calibration import Calibration
 from gt2lite.memberships import ALPHA_0, kappa_of, log_firing
+from gt2lite.practice.calibrators import Calibration
+from gt2lite.practice.printing import Printed, Rows, aligned, count, number, wrap
 from gt2lite.practice.rules import (
     SHOWN,
-    Printed,
-    Rows,
     Units,
-    aligned,
     consequents,
-    count,
     end_weights,
-    number,
     pick_system,
     read_rules,
     rule_weights,
-    wrap,
 )
 from gt2lite.practice.selection import Fitted
 from gt2lite.system import constrain

@@ -28,7 +28,6 @@ from gt2lite._validation import (
     vector,
     whole,
 )
-from gt2lite.calibration import DEFAULT_COVERAGE, Calibration
 from gt2lite.memberships import ALPHA_0
 from gt2lite.metrics import rmse
 from gt2lite.practice import model_file
@@ -39,8 +38,11 @@ from gt2lite.practice._sklearn import (
     check_fitted,
     need_sklearn,
 )
+from gt2lite.practice.calibrators import DEFAULT_COVERAGE, Calibration
 from gt2lite.practice.distribution import Distribution
 from gt2lite.practice.explanations import Explanation
+from gt2lite.practice.presets import HEAD
+from gt2lite.practice.printing import Printed, frame_of, wrap
 from gt2lite.practice.regressor import (
     Asked,
     ClippedInputsWarning,
@@ -49,27 +51,19 @@ from gt2lite.practice.regressor import (
     fit_parts,
     interval_frame,
 )
-from gt2lite.practice.rules import (
-    Printed,
-    Rules,
-    Units,
-    check_one_row,
-    frame_of,
-    input_names,
-    one_row,
-    wrap,
-)
+from gt2lite.practice.rules import Rules, Units, input_names
 from gt2lite.practice.selection import GRID, HeldOut, best_family
 from gt2lite.practice.splitting import mark_rows, read_folds, warn_if_seen
 from gt2lite.practice.tables import (
     Rows,
+    check_one_row,
     match_table,
+    one_row,
     pandas_frame,
     read_table,
     read_target,
     take_rows,
 )
-from gt2lite.training import HEAD
 
 SYSTEMS = 5
 """Number of systems in the default head."""
@@ -105,7 +99,7 @@ class IntervalHead(Stateful, Regressor):
             rows of `fit`. If the base has seen those, the errors are too small and the planes too
             narrow; calibration corrects the coverage, mostly with wider intervals.
         system: the unfitted `GT2Regressor` that learns the errors; None for the mean of five
-            systems of 20 rules each (`gt2lite.training.HEAD`). This default calibrates planes or
+            systems of 20 rules each (`practice.presets.HEAD`). This default calibrates planes or
             margins that follow their width, whichever have the smaller interval score on held-out
             rows (`head_.margins_`).
         cv: number of folds, or a splitter of scikit-learn, such as `TimeSeriesSplit`.

@@ -13,16 +13,11 @@ from typing import Any, Self
 import numpy as np
 
 from gt2lite._validation import Array, between
-from gt2lite.calibration import (
-    DEFAULT_COVERAGE,
-    CoverageError,
-    SmallCalibrationWarning,
-    fewest_samples,
-    read_groups,
-)
+from gt2lite.calibration import CoverageError, SmallCalibrationWarning
 from gt2lite.metrics import interval_score, picp
 from gt2lite.practice import model_file
 from gt2lite.practice._sklearn import OF_CALIBRATION, Stateful, need_sklearn
+from gt2lite.practice.calibrators import DEFAULT_COVERAGE, fewest_samples, read_groups
 from gt2lite.practice.regressor import (
     Asked,
     GT2Regressor,

@@ -13,35 +13,34 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from gt2lite._validation import Array, IntArray, between, one_of, read_seed, warn
-from gt2lite.calibration import (
-    DEFAULT_COVERAGE,
-    RANKED,
-    Calibration,
-    fewest_samples,
-    make_calibrator,
-    plain_fraction,
-    read_groups,
-)
+from gt2lite.calibration import plain_fraction
 from gt2lite.datasets import TRANSFORMS, Scaler, check_target
 from gt2lite.memberships import ALPHA_0
 from gt2lite.metrics import interval_score
 from gt2lite.practice import model_file
 from gt2lite.practice._sklearn import OF_CALIBRATION, Regressor, Stateful, check_fitted
+from gt2lite.practice.calibrators import (
+    DEFAULT_COVERAGE,
+    RANKED,
+    Calibration,
+    fewest_samples,
+    make_calibrator,
+    read_groups,
+)
 from gt2lite.practice.distribution import Distribution
 from gt2lite.practice.explanations import Explanation, draw_background, explain_row, read_plane
+from gt2lite.practice.presets import STRONG
+from gt2lite.practice.printing import frame_of
 from gt2lite.practice.rules import (
     RuleGroups,
     Rules,
     Units,
-    check_one_row,
     count_leads,
     drop_rule,
     edit_rule,
-    frame_of,
     input_names,
     middle,
     one_plane,
-    one_row,
     pop_min_rows,
     read_rules,
     rule_weights,
@@ -57,15 +56,17 @@ from gt2lite.practice.splitting import mark_rows, warn_if_seen
 from gt2lite.practice.tables import (
     Names,
     Rows,
+    check_one_row,
     match_table,
     n_rows_of,
+    one_row,
     pandas_frame,
     read_table,
     read_target,
     take_rows,
 )
 from gt2lite.system import Planes
-from gt2lite.training import STRONG, Callback, Recipe
+from gt2lite.training import Callback, Recipe
 
 EPOCHS, MIN_STEPS = 100, 3000
 """Epochs if none are set, and the fewest steps that they should make."""
@@ -270,7 +271,7 @@ class GT2Regressor(Stateful, Regressor):
     def strong(cls, **overrides: Any) -> Self:
         """Return a regressor for practice: five systems, their settings chosen by the data.
 
-        It starts from `gt2lite.training.STRONG`, clips inputs and encodes data frames.
+        It starts from `practice.presets.STRONG`, clips inputs and encodes data frames.
         `n_jobs=-1` uses all cores.
 
         Args:

@@ -9,20 +9,18 @@ behind `GT2Regressor.rules`, `rule_weights`, `calibrate(groups="rules")`, `with_
 from __future__ import annotations
 
 import math
-import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gt2lite._validation import Array, IntArray, between, one_of, vector, whole
-from gt2lite.calibration import Margins
+from gt2lite._validation import Array, IntArray, between, one_of, whole
 from gt2lite.datasets import Scaler
 from gt2lite.memberships import ALPHA_0, kappa_of, log_firing, secondary
-from gt2lite.practice._sklearn import check_fitted
+from gt2lite.practice.calibrators import Margins
+from gt2lite.practice.printing import Printed, Rows, count, number, wrap
 from gt2lite.practice.selection import SPREAD, Fitted, System
 from gt2lite.reduction import type_reduce
 from gt2lite.system import Params, constrain
@@ -32,9 +30,6 @@ MATTERS = 0.9
 
 SHOWN = 5
 """Inputs and terms of a rule in its short form."""
-
-WIDTH = 88
-"""Characters in a printed line."""
 
 MIN_ROWS = 50
 """Calibration rows that a rule needs for a group of its own."""
@@ -179,109 +174,6 @@ def find_input(argument: str, which: Any, names: Sequence[str]) -> int:
     if isinstance(which, str):
         return names.index(one_of(argument, which, names))
     return whole(argument, which, 0, len(names) - 1)
-
-
-def number(value: float, step: float, *, trim: bool = False) -> str:
-    """Return a number as text, rounded to the decimal place of `step`, or to a whole number.
-
-    >>> number(12.3456, 0.74), number(1013.2, 6.0), number(2.0, 0.01, trim=True)
-    ('12.3', '1013', '2')
-    >>> number(-0.0001, 0.1), number(3e-12, 1e-13), number(1.23456e18, 1e15), number(np.inf, 0.1)
-    ('0.0', '3e-12', '1.235e+18', 'inf')
-    """
-    place = -math.floor(math.log10(step)) if 0 < step < math.inf else 0
-    if value and math.isfinite(value) and (place > 8 or abs(value) >= 1e15):
-        digits = math.floor(math.log10(abs(value))) + 1 + place
-        return f"{value:.{min(max(digits, 1), 17)}g}"
-    place = min(max(place, 0), 8)
-    text = f"{round(value, place) + 0.0:.{place}f}"
-    return text.rstrip("0").rstrip(".") if trim and place else text
-
-
-def one_row(x: Any, estimator: Any) -> Any:
-    """Return one row as a table (1, M), from M numbers, a labelled row or a table.
-
-    The labels of a row of a data frame decide on the order of its values.
-    """
-    check_fitted(estimator)
-    names = getattr(estimator, "feature_names_in_", None)
-    if hasattr(x, "to_frame") and names is not None:
-        if x.index.is_unique and set(x.index) == set(names):
-            x = x[list(names)]
-        return x.to_frame().T.infer_objects()
-    if np.ndim(x) == 1 and not hasattr(estimator, "columns_"):
-        values = vector("x", x, estimator.n_features_in_)[None]
-        return values if names is None else frame_of(values, columns=names)
-    return x
-
-
-def check_one_row(row: Array) -> Array:
-    """Return a row (1, M) to be explained, or raise an error if there are more or none."""
-    if len(row) != 1:
-        raise ValueError(
-            f"explain takes one row, got {len(row)}: pick one, such as X[0] or X.iloc[0]"
-        )
-    return row
-
-
-# ------------------------------------------------------------------------------ text
-
-
-Rows = list[dict[str, Any]]
-
-
-def wrap(text: str, first: str = "", other: str = "    ") -> str:
-    """Return a paragraph in printed lines that start with these indents."""
-    return textwrap.fill(text, WIDTH, initial_indent=first, subsequent_indent=other)
-
-
-def count(n: int, noun: str) -> str:
-    """Return a number and a noun, such as "1 more input" and "3 more inputs"."""
-    return f"{n} {noun}{'s' * (n != 1)}"
-
-
-def aligned(rows: Sequence[Mapping[str, str]]) -> str:
-    """Return rows of text as a table, with their keys as its first line.
-
-    >>> print(aligned([{"rule": "1", "says": "-7.5"}, {"rule": "12", "says": "3.0"}]))
-    rule  says
-       1  -7.5
-      12   3.0
-    """
-    lines = [list(rows[0]), *(list(row.values()) for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join("  ".join(map(str.rjust, line, widths)).rstrip() for line in lines)
-
-
-class Printed:
-    """Numbers that print as text, also in notebooks; a subclass has `table` and `__str__`."""
-
-    def table(self) -> Rows:
-        """Return all numbers as rows, the most important first."""
-        raise NotImplementedError
-
-    def to_frame(self) -> Any:
-        """Return `table` as a pandas frame."""
-        frame = frame_of(self.table())
-        return frame.set_index(frame.columns[0])
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
-
-
-def frame_of(content: Any, **options: Any) -> Any:
-    """Return rows or columns as a pandas frame."""
-    try:
-        import pandas
-    except ImportError as error:
-        raise ImportError(
-            "a data frame needs pandas, which is not installed: pip install pandas, or use arrays "
-            "and table() in place of as_frame=True and to_frame()"
-        ) from error
-    return pandas.DataFrame(content, **options)
 
 
 # ------------------------------------------------------------------------------- weights

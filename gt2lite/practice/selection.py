@@ -25,12 +25,13 @@ from numpy.typing import NDArray
 
 from gt2lite._progress import progress_bar
 from gt2lite._validation import Array, between, one_of, warn, whole
-from gt2lite.calibration import POWERS, MarginFamily, Margins, rank
+from gt2lite.calibration import rank
 from gt2lite.memberships import ALPHA_0, alpha_of
 from gt2lite.metrics import interval_score
+from gt2lite.practice.calibrators import POWERS, MarginFamily, Margins
+from gt2lite.practice.presets import STRONG
 from gt2lite.system import Params, Planes, fitting_rows
 from gt2lite.training import (
-    STRONG,
     Callback,
     DivergenceError,
     InterruptedTrainingWarning,
@@ -47,7 +48,7 @@ MAX_SYSTEMS = 1000
 MAX_KNOTS = 101  # quantiles that are stored per input
 SPREAD = float(np.sqrt(1 / 12))  # standard deviation of ranks that are uniform on [0, 1]
 
-# The candidates are settings that differ from those of `gt2lite.training.STRONG`.
+# The candidates are settings that differ from those of `practice.presets.STRONG`.
 _STEADY = {"schedule": "constant", "averaging": 0.99}  # learns less by heart if noise is large
 CANDIDATES: tuple[dict[str, Any], ...] = (
     {},
@@ -548,7 +549,7 @@ def choose_systems(
         X: scaled inputs (N, M).
         y: scaled targets (N,).
         recipe: the first candidate. The others differ from it by `CANDIDATES`, except in settings
-            in which it differs itself from `gt2lite.training.STRONG`: what a user sets is not
+            in which it differs itself from `practice.presets.STRONG`: what a user sets is not
             chosen. Its `epochs` are the most that are tried.
         settings: `n_systems` is the number of systems; with ``inputs="ranks"`` all candidates
             learn from ranks; `margins`, if given, is not chosen.

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gt2lite._validation import Array, IntArray, find_wrong, matrix, numbers, one_of, warn
+from gt2lite._validation import Array, IntArray, find_wrong, matrix, numbers, one_of, vector, warn
 from gt2lite.practice._sklearn import check_fitted, sklearn_or
+from gt2lite.practice.printing import frame_of
 
 Names = NDArray[np.object_]
 
@@ -169,3 +170,29 @@ def _name_trouble(found: list[str], wanted: list[str]) -> str:
     if not unseen and not missing:
         message += "Feature names must be in the same order as they were in fit.\n"
     return message
+
+
+def one_row(x: Any, estimator: Any) -> Any:
+    """Return one row as a table (1, M), from M numbers, a labelled row or a table.
+
+    The labels of a row of a data frame decide on the order of its values.
+    """
+    check_fitted(estimator)
+    names = getattr(estimator, "feature_names_in_", None)
+    if hasattr(x, "to_frame") and names is not None:
+        if x.index.is_unique and set(x.index) == set(names):
+            x = x[list(names)]
+        return x.to_frame().T.infer_objects()
+    if np.ndim(x) == 1 and not hasattr(estimator, "columns_"):
+        values = vector("x", x, estimator.n_features_in_)[None]
+        return values if names is None else frame_of(values, columns=names)
+    return x
+
+
+def check_one_row(row: Array) -> Array:
+    """Return a row (1, M) to be explained, or raise an error if there are more or none."""
+    if len(row) != 1:
+        raise ValueError(
+            f"explain takes one row, got {len(row)}: pick one, such as X[0] or X.iloc[0]"
+        )
+    return row

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-from gt2lite.calibration import CALIBRATORS
 from gt2lite.memberships import alpha_of, kappa_of
+from gt2lite.practice.calibrators import CALIBRATORS
 from gt2lite.system import Planes
 from gt2lite.training import init_params
 

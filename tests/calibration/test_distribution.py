@@ -10,16 +10,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from gt2lite import GT2Regressor, IntervalHead
-from gt2lite.calibration import (
-    ConformalCalibrator,
-    ExactCalibrator,
-    GroupCalibrator,
-    MarginFamily,
-    SmallCalibrationWarning,
-    rank,
-)
+from gt2lite.calibration import ConformalCalibrator, ExactCalibrator, SmallCalibrationWarning, rank
 from gt2lite.datasets import Scaler
 from gt2lite.memberships import alpha_of, kappa_of
+from gt2lite.practice.calibrators import GroupCalibrator, MarginFamily
 from gt2lite.practice.distribution import Distribution, quantile_rank
 
 PLAIN = Scaler(np.zeros(1), np.ones(1), 0.0, 1.0)

@@ -9,13 +9,8 @@ import pytest
 from families import cone
 from numpy.testing import assert_array_equal
 
-from gt2lite.calibration import (
-    CoverageError,
-    GroupCalibrator,
-    SmallCalibrationWarning,
-    make_calibrator,
-    read_groups,
-)
+from gt2lite.calibration import CoverageError, SmallCalibrationWarning
+from gt2lite.practice.calibrators import GroupCalibrator, make_calibrator, read_groups
 
 pytestmark = pytest.mark.filterwarnings("ignore::gt2lite.calibration.SmallCalibrationWarning")
 

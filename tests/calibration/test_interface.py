@@ -12,19 +12,21 @@ import pytest
 from families import Steps, bands, cone, each_method
 
 from gt2lite.calibration import (
-    CALIBRATORS,
     HALVINGS,
-    RANKED,
     CoverageError,
-    GroupCalibrator,
     SearchCalibrator,
     SmallCalibrationWarning,
     TableCalibrator,
-    TwoSidedCalibrator,
     covers,
-    restore,
 )
 from gt2lite.memberships import ALPHA_0
+from gt2lite.practice.calibrators import (
+    CALIBRATORS,
+    RANKED,
+    GroupCalibrator,
+    TwoSidedCalibrator,
+    restore,
+)
 
 EVERY = {
     **CALIBRATORS,

@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 from gt2lite import load_dataset
-from gt2lite.calibration import Cut, critical_scores, rank, restore
+from gt2lite.calibration import Cut, critical_scores, rank
 from gt2lite.datasets import Scaler
+from gt2lite.practice.calibrators import restore
 from gt2lite.system import Planes
 from gt2lite.training import Recipe, train
 

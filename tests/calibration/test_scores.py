@@ -10,20 +10,22 @@ from families import Steps, bands, by_brute_force, cone, left_out, system
 from numpy.testing import assert_allclose, assert_array_equal
 
 from gt2lite.calibration import (
-    CALIBRATORS,
-    FLOOR,
     ConformalCalibrator,
     CoverageError,
     ExactCalibrator,
-    MarginFamily,
-    Margins,
-    TwoSidedCalibrator,
     covers,
     critical_alpha,
     critical_scores,
     rank,
 )
 from gt2lite.memberships import ALPHA_0, alpha_of, kappa_of
+from gt2lite.practice.calibrators import (
+    CALIBRATORS,
+    FLOOR,
+    MarginFamily,
+    Margins,
+    TwoSidedCalibrator,
+)
 from gt2lite.system import Planes
 
 pytestmark = pytest.mark.filterwarnings("ignore::gt2lite.calibration.SmallCalibrationWarning")

@@ -8,13 +8,8 @@ import numpy as np
 import pytest
 from families import Cone, cone, left_out
 
-from gt2lite.calibration import (
-    CoverageError,
-    TwoSidedCalibrator,
-    covers,
-    fewest_samples,
-    make_calibrator,
-)
+from gt2lite.calibration import CoverageError, covers
+from gt2lite.practice.calibrators import TwoSidedCalibrator, fewest_samples, make_calibrator
 
 pytestmark = pytest.mark.filterwarnings("ignore::gt2lite.calibration.SmallCalibrationWarning")
 

@@ -19,16 +19,9 @@ from cases import seeds
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gt2lite.calibration import (
-    CALIBRATORS,
-    CoverageError,
-    GroupCalibrator,
-    SearchCalibrator,
-    TableCalibrator,
-    TwoSidedCalibrator,
-    restore,
-)
+from gt2lite.calibration import CoverageError, SearchCalibrator, TableCalibrator
 from gt2lite.memberships import ALPHA_0, kappa_of
+from gt2lite.practice.calibrators import CALIBRATORS, GroupCalibrator, TwoSidedCalibrator, restore
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 methods = st.sampled_from(["exact", "conformal"])

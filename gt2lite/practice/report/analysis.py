@@ -17,9 +17,10 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from gt2lite._progress import progress_bar
 from gt2lite._threads import one_blas_thread
 from gt2lite._validation import Array, IntArray, whole
-from gt2lite.calibration import fewest_samples, rank
+from gt2lite.calibration import rank
 from gt2lite.metrics import covers, interval_score, rmse
 from gt2lite.practice.adaptive import measure_drift
+from gt2lite.practice.calibrators import fewest_samples
 from gt2lite.practice.columns import (
     Columns,
     Frame,
