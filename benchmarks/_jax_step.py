@@ -1,6 +1,6 @@
 """The training step in JAX, compiled, in two forms.
 
-`make_readable_loss` is the formulas as `gt2lite.memberships` and `system.reference_ends` write
+`make_readable_loss` is the formulas as `gt2lite.memberships` and `system.plane_ends` write
 them, plane by plane with the batch first: what one would write in JAX, and the same text as the
 row "autograd" of the benchmark.
 

@@ -20,6 +20,7 @@ import pandas as pd
 
 from gt2lite import losses, system, training
 from gt2lite._fast.gradient import BatchGradient
+from gt2lite._fast.loss import CompiledLoss
 from gt2lite._fast.parameters import Flat
 from gt2lite._fast.state import quietly
 from gt2lite.memberships import alpha_of
@@ -60,11 +61,11 @@ def step(sizes: dict[str, int]) -> Callable[[], object]:
     params, X = drawn(sizes["batch"], sizes["inputs"], sizes["rules"])
     alphas = alpha_of(np.linspace(1, 0.2, sizes["planes"]))
     objective = losses.make_objective("aligned", 0.99, tuple(alphas))
-    loss = losses.CompiledLoss(objective)
+    loss = CompiledLoss(objective)
     gradient = BatchGradient(Flat(params), objective.kappa, loss.gradient)
-    X_t, y = np.ascontiguousarray(X.T), X[:, 0].copy()
+    y = X[:, 0].copy()
 
-    return lambda: quietly(gradient)(X_t, y)
+    return lambda: quietly(gradient)(X, y)
 
 
 def peak(call: Callable[[], object]) -> float:

@@ -17,7 +17,7 @@ import numpy as np
 
 from gt2lite import GT2Regressor
 from gt2lite.memberships import kappa_of
-from gt2lite.system import reference_ends
+from gt2lite.system import plane_ends
 
 ONE_PIECE = 20_000  # rows
 LIMIT = 500e6  # bytes
@@ -36,7 +36,7 @@ def watched(call: Callable[[], Any], outputs: int) -> tuple[Any, dict[str, float
 
 def unchunked(reg: GT2Regressor, X: np.ndarray, alphas: np.ndarray) -> np.ndarray:
     """Return the ends (2, L, N) of planes in one piece."""
-    ends = reference_ends(reg.params_, reg.scaler_.transform_X(X), np.asarray(kappa_of(alphas)))
+    ends = plane_ends(reg.params_, reg.scaler_.transform_X(X), np.asarray(kappa_of(alphas)))
     return reg.scaler_.inverse_y(ends)
 
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from gt2lite import losses, system, training
 from gt2lite._fast.gradient import BatchGradient
+from gt2lite._fast.loss import CompiledLoss
 from gt2lite._fast.parameters import Flat
 from gt2lite._fast.state import quietly
 from gt2lite.training import Recipe, train
@@ -50,17 +51,17 @@ class Problem:
 def ours(problem: Problem) -> tuple[Gradient, Step]:
     """Return our gradient and our epoch: the inner loop of `training.train`."""
     flat = Flat(problem.params)
-    loss = losses.CompiledLoss(problem.objective)
+    loss = CompiledLoss(problem.objective)
     gradient = BatchGradient(flat, problem.objective.kappa, loss.gradient)
     adam = _adam(flat)
 
     @quietly
     def epoch() -> None:
         for X_t, y in problem.batches:
-            adam.update(gradient(X_t, y)[0])
+            adam.update(gradient(X_t.T, y)[0])
 
     X_t, y = problem.batches[0]
-    g, ends = gradient(X_t, y)
+    g, ends = gradient(X_t.T, y)
     value = loss.value(ends, y)
     named = Flat(problem.params)
     named.vector[:] = g
@@ -92,7 +93,7 @@ def by_autograd(problem: Problem) -> tuple[Gradient, Step]:
     adam = _adam(flat)
 
     def loss(params: system.Params, X: np.ndarray, y: np.ndarray) -> Any:
-        return losses.loss(system.reference_ends(params, X, objective.kappa), y, objective)
+        return losses.loss(system.plane_ends(params, X, objective.kappa), y, objective)
 
     gradient = autograd.value_and_grad(loss)
     batches = [(np.ascontiguousarray(X_t.T), y) for X_t, y in problem.batches]

@@ -45,7 +45,7 @@ from numpy.typing import ArrayLike, NDArray
 from gt2lite._validation import Array, IntArray, between, n_axes, one_of, vector, warn
 from gt2lite.memberships import ALPHA_0, alpha_of, kappa_of
 from gt2lite.metrics import covers
-from gt2lite.reduction import nest
+from gt2lite.system import nest
 
 # ---------------------------------------------------------------------------------- nested families
 

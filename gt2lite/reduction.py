@@ -7,28 +7,85 @@ best choice has one switch point: for the lower end the *smallest* consequents t
 the *upper* firing and the rest the lower one; for the upper end it is the other way
 round. (The paper prints the same form for both ends: a misprint.)
 
-`type_reduce` evaluates all switch points and takes the best: exact, no iteration, a whole
-batch at once (`_fast.switching` does the work). It is a sort and running sums; up to 128 rules
-the sums are a matrix product, which is P^2 and yet faster. Beside it stand the two forms
-that the literature knows, for teaching and for the tests: `karnik_mendel` (the iteration)
-and `enumerate_weights` (all 2^P choices, the definition).
+`try_switch_points` evaluates all switch points by a sort and running sums and takes the best:
+exact, no iteration, a whole batch at once. `type_reduce` is the public function around it, with
+checks and two engines. Beside it stand the two forms that the literature knows, for teaching and
+for the tests: `karnik_mendel` (the iteration) and `enumerate_weights` (all 2^P choices, the
+definition).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
-import numpy as np
-from autograd.extend import defvjp_argnums, primitive
+import autograd.numpy as np
+import numpy as onp
+from autograd.extend import defvjp, primitive
+from autograd.tracer import getval
 from numpy.typing import ArrayLike
 
-from gt2lite._fast.switching import Reduction, sort_rules
-from gt2lite._validation import Array
+from gt2lite._fast.reducing import type_reduce as fast_type_reduce
+from gt2lite._validation import Array, IntArray, one_of
 
-_BLOCK_ROWS = 2048  # rows reduced at once: few enough for a cache, enough to be worth a call
+ENGINES = ("fast", "autograd")
+"""Ways to compute the same: `gt2lite._fast`, or the formulas under automatic differentiation."""
 
 
-def type_reduce(f_lower: ArrayLike, f_upper: ArrayLike, y: ArrayLike) -> tuple[Array, Array]:
+def try_switch_points(f_lower: Array, f_upper: Array, y: Array) -> tuple[Array, Array]:
+    r"""Return both ends (N,) of N rows: the best of all switch points, by plain formulas.
+
+    Let the consequents rise. For the lower end the switch point k gives the rules up to k their
+    upper firing and the others their lower one, and the mean is
+
+    .. math:: \frac{\sum_{p \le k} \overline f_p y_p + \sum_{p > k} \underline f_p y_p}
+        {\sum_{p \le k} \overline f_p + \sum_{p > k} \underline f_p} .
+
+    For the upper end lower and upper firings change places. All running sums of a row are one
+    product with a triangle of ones. Their terms have one sign, so that nothing cancels, even if
+    firings span many orders of magnitude.
+
+    Args:
+        f_lower: lower firing strengths (N, P).
+        f_upper: upper firing strengths (N, P), some of them positive in every row.
+        y: consequents (N, P), in any order.
+    """
+    order = onp.argsort(getval(y), axis=1)  # (N, P)
+    lower, upper, y = (in_order(x, order) for x in (f_lower, f_upper, y))
+    up_to = onp.triu(onp.ones(order.shape[1:] * 2))  # (P, P), column k has the rules up to k
+    before = onp.triu(up_to, 1)  # and here those before k: all rules may take the upper firing
+    y_l = np.min(_means(upper, lower, y, up_to, onp.inf), axis=1)
+    y_r = np.max(_means(lower, upper, y, before, -onp.inf), axis=1)
+    return y_l, y_r
+
+
+def _means(first: Array, others: Array, y: Array, chosen: Array, empty: float) -> Array:
+    """Return the means (N, P), in column k with `first` for the rules `chosen` in column k.
+
+    A choice without any weight has the mean `empty`, which cannot win.
+    """
+    weight = np.dot(first, chosen) + np.dot(others, 1 - chosen)
+    moment = np.dot(first * y, chosen) + np.dot(others * y, 1 - chosen)
+    fires = getval(weight) > 0
+    return np.where(fires, moment / np.where(fires, weight, 1.0), empty)
+
+
+@primitive
+def in_order(x: Array, order: IntArray) -> Array:
+    """Return the values of each row of `x` (N, P) in an order (N, P)."""
+    return onp.take_along_axis(x, order, axis=1)
+
+
+def _put_back(ans: Array, x: Array, order: IntArray) -> Callable[[Array], Array]:
+    """Return the gradient of `in_order`, which autograd lacks: every value goes back."""
+    return lambda g: onp.take_along_axis(g, onp.argsort(order, axis=1), axis=1)
+
+
+defvjp(in_order, _put_back, argnums=[0])
+
+
+def type_reduce(
+    f_lower: ArrayLike, f_upper: ArrayLike, y: ArrayLike, *, engine: str = "fast"
+) -> tuple[Array, Array]:
     """Return the exact ends of the type-reduced set, Eq. (8).
 
     Differentiable by autograd in all three arguments.
@@ -37,6 +94,7 @@ def type_reduce(f_lower: ArrayLike, f_upper: ArrayLike, y: ArrayLike) -> tuple[A
         f_lower: lower firing strengths (..., P), not negative.
         f_upper: upper firing strengths (..., P), at least `f_lower`.
         y: consequents (..., P), in any order. The three broadcast against each other.
+        engine: "fast", with a gradient written by hand, or "autograd": `try_switch_points`.
 
     Returns:
         `y_l` and `y_r`, each of shape (...).
@@ -48,85 +106,16 @@ def type_reduce(f_lower: ArrayLike, f_upper: ArrayLike, y: ArrayLike) -> tuple[A
     >>> y_l.round(12), y_r.round(12)  # (0.6 + 0.4*2 + 0.1*4) / 1.1, (0.2 + 0.4*2 + 0.5*4) / 1.1
     (np.float64(1.636363636364), np.float64(2.727272727273))
     """
-    ends = _type_reduce(f_lower, f_upper, y, [])
-    return ends[0], ends[1]
-
-
-@primitive
-def _type_reduce(f_lower: Any, f_upper: Any, y: Any, tape: list[Any]) -> Array:
-    """Return both ends (2, ...); `tape` keeps what the backward pass needs."""
-    arrays = [np.asarray(v, dtype=float) for v in (f_lower, f_upper, y)]
-    shape = _check(*arrays)
-    rows = [np.broadcast_to(v, shape).reshape(-1, shape[-1]) for v in arrays]  # (B, P) each
-    ends = np.empty((2, len(rows[0])))
-    reduction = None
-    for start in range(0, len(rows[0]), _BLOCK_ROWS):
-        part = slice(start, start + _BLOCK_ROWS)
-        lo, up, yy = (np.ascontiguousarray(v[part].T) for v in rows)  # (P, block)
-        top = up.max(axis=0)
-        if not (top > 0).all():
-            row = start + int(np.argmin(top > 0))
-            raise ValueError(
-                f"f_upper must be positive for some rule in every row; row {row} is all 0"
-            )
-        if reduction is None or yy.shape[1] != reduction.B:
-            reduction = Reduction(1, *yy.shape)
-        np.divide(up, top, out=reduction.upper[0])  # a common factor does not matter
-        np.divide(lo, top, out=reduction.lower[0])
-        with np.errstate(all="ignore"):
-            found = reduction.find_lower_ends(yy, sort_rules(yy))
-        ends[0, part], ends[1, part] = found[0, 0], -found[1, 0]
-        tape.append((part, top, yy, reduction.firings.copy(), found.copy()))
-    return ends.reshape(2, *shape[:-1])
-
-
-def _type_reduce_vjp(argnums: Any, ans: Any, args: Any, kwargs: Any) -> Any:
-    shape = np.broadcast_shapes(*map(np.shape, args[:3]))
-
-    def vjp(g: Array) -> tuple[Array, ...]:
-        g = g.reshape(2, 1, -1)
-        grads = np.empty((3, g.shape[2], shape[-1]))  # (3, B, P)
-        for part, top, y, firings, lower_ends in args[3]:
-            reduction = Reduction(1, *y.shape)
-            reduction.firings[:], reduction.lower_ends[:] = firings, lower_ends
-            with np.errstate(all="ignore"):
-                g_f, _, g_y = reduction.pull_back(g[:, :, part], np.stack([y, -y]))
-            grads[:2, part] = (g_f[:, 0] / top).swapaxes(1, 2)
-            grads[2, part] = g_y.T
-        return tuple(_unbroadcast(grads[i].reshape(shape), np.shape(args[i])) for i in argnums)
-
-    return vjp
-
-
-defvjp_argnums(_type_reduce, _type_reduce_vjp)
-
-
-def nest(ends: Array, kappa: Array) -> Array:
-    """Return the ends (2, K, N) of planes with no end inside that of a narrower plane.
-
-    In exact arithmetic nothing changes; where ends differ by rounding alone, it puts them in order.
-
-    Args:
-        ends: lower and upper ends, changed in place.
-        kappa: how wide the planes are: (K, 1), or (K, N) where that varies by row.
-
-    >>> nest(np.array([[[1.0], [1.1]], [[2.0], [1.9]]]), np.array([[0.1], [0.2]]))[:, :, 0]
-    array([[1., 1.],
-           [2., 2.]])
-    """
-    if len(kappa) > 1:
-        order = np.argsort(kappa, axis=0, kind="stable")  # the narrowest first
-        for side, outermost in zip(ends, (np.minimum, np.maximum), strict=True):
-            found = outermost.accumulate(np.take_along_axis(side, order, axis=0), axis=0)
-            np.put_along_axis(side, order, found, axis=0)
-    return ends
-
-
-def _unbroadcast(g: Array, shape: tuple[int, ...]) -> Array:
-    """Sum `g` over the axes along which an argument of `shape` was repeated."""
-    g = g.sum(axis=tuple(range(g.ndim - len(shape))))
-    axes = tuple(i for i, n in enumerate(shape) if n == 1 and g.shape[i] != 1)
-    return np.asarray(g.sum(axis=axes, keepdims=True))
+    one_of("engine", engine, ENGINES)
+    shape = _check(*(onp.asarray(getval(v), dtype=float) for v in (f_lower, f_upper, y)))
+    if engine == "fast":
+        return fast_type_reduce(f_lower, f_upper, y)
+    lower, upper, consequents = (  # (N, P) each
+        np.reshape(np.array(v) * onp.ones(shape), (-1, shape[-1])) for v in (f_lower, f_upper, y)
+    )
+    top = onp.max(getval(upper), axis=1, keepdims=True)  # a common factor does not matter
+    y_l, y_r = try_switch_points(lower / top, upper / top, consequents)
+    return np.reshape(y_l, shape[:-1]), np.reshape(y_r, shape[:-1])
 
 
 def _check(f_lower: Array, f_upper: Array, y: Array) -> tuple[int, ...]:
@@ -139,19 +128,25 @@ def _check(f_lower: Array, f_upper: Array, y: Array) -> tuple[int, ...]:
             f"f_lower, f_upper and y must share their last axis, at least one rule: {named}"
         )
     try:
-        shape = np.broadcast_shapes(*shapes)
+        shape = onp.broadcast_shapes(*shapes)
     except ValueError:
         raise ValueError(f"f_lower, f_upper and y must broadcast together: {named}") from None
     for name, v in arrays.items():
-        if not np.isfinite(v).all():
-            raise ValueError(f"{name} must be finite, got {v[~np.isfinite(v)][0]}")
+        if not onp.isfinite(v).all():
+            raise ValueError(f"{name} must be finite, got {v[~onp.isfinite(v)][0]}")
     if (f_lower < 0).any():
         raise ValueError(f"f_lower must not be negative, got {f_lower.min()}")
     if (f_lower > f_upper).any():
-        lo, up = np.broadcast_arrays(f_lower, f_upper)
-        worst = np.argmax(lo - up)
+        lo, up = onp.broadcast_arrays(f_lower, f_upper)
+        worst = onp.argmax(lo - up)
         raise ValueError(
             f"f_lower must not exceed f_upper, got {lo.flat[worst]} > {up.flat[worst]}"
+        )
+    fires = (onp.broadcast_to(f_upper, shape) > 0).any(axis=-1).ravel()
+    if not fires.all():
+        raise ValueError(
+            "f_upper must be positive for some rule in every row; "
+            f"row {int(onp.argmin(fires))} is all 0"
         )
     return shape
 
@@ -181,8 +176,8 @@ def karnik_mendel(
     >>> round(y_l, 12), round(y_r, 12)
     (1.636363636364, 2.727272727273)
     """
-    lo, up, yy = (np.asarray(v, dtype=float) for v in (f_lower, f_upper, y))
-    order = np.argsort(yy)
+    lo, up, yy = (onp.asarray(v, dtype=float) for v in (f_lower, f_upper, y))
+    order = onp.argsort(yy)
     lo, up, yy = lo[order], up[order], yy[order]
     ends, iterations = [], 0
     for sign, small, large in ((1, up, lo), (-1, lo, up)):  # firing of small and large consequents
@@ -191,7 +186,7 @@ def karnik_mendel(
         for _ in range(max_iterations):
             iterations += 1
             # the rule at the mean itself takes its upper firing, for either end
-            w = np.where(yy <= mean if sign > 0 else yy < mean, small, large)
+            w = onp.where(yy <= mean if sign > 0 else yy < mean, small, large)
             before, mean = mean, w @ yy / w.sum() if w.any() else mean
             if sign * (before - mean) <= 0:
                 mean = before
@@ -209,10 +204,10 @@ def enumerate_weights(f_lower: ArrayLike, f_upper: ArrayLike, y: ArrayLike) -> t
     >>> round(y_l, 12), round(y_r, 12)
     (1.636363636364, 2.727272727273)
     """
-    lo, up, yy = (np.asarray(v, dtype=float) for v in (f_lower, f_upper, y))
+    lo, up, yy = (onp.asarray(v, dtype=float) for v in (f_lower, f_upper, y))
     P = yy.size
-    choose_upper = (np.arange(2**P)[:, None] >> np.arange(P)) & 1 == 1  # (2^P, P)
-    w = np.where(choose_upper, up, lo)
+    choose_upper = (onp.arange(2**P)[:, None] >> onp.arange(P)) & 1 == 1  # (2^P, P)
+    w = onp.where(choose_upper, up, lo)
     fires = w.sum(axis=1) > 0
     means = (w[fires] @ yy) / w[fires].sum(axis=1)
     return float(means.min()), float(means.max())

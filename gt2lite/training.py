@@ -1,8 +1,10 @@
-"""Training by Algorithm 1 of the paper: recipes and presets, start values, Adam, `train`.
+"""Training by Algorithm 1 of the paper: recipes, start values, Adam, `train`.
 
 The sections follow each other as a training uses them. `Recipe` holds all settings; `init_params`
-draws start values by k-means; `Adam` moves one flat vector of parameters; `train` goes through the
-epochs. The loss itself is in `gt2lite.losses`, its gradient in `gt2lite._fast`.
+draws start values by k-means; `Adam` moves one flat vector of parameters; `train` goes through
+epochs and batches. An engine gives it loss and gradient: "autograd" differentiates
+`gt2lite.losses.loss` of `gt2lite.system.plane_ends`, the functions that one reads; "fast", the
+default, computes the same in closed form (`gt2lite._fast`), some ten times as fast.
 """
 
 from __future__ import annotations
@@ -11,19 +13,26 @@ import bisect
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
+from autograd import grad
+from autograd.tracer import getval
 
-from gt2lite._fast.gradient import BatchGradient
+from gt2lite._fast.engine import FastEngine
+from gt2lite._fast.kmeans import kmeans, kmeans_1d
+from gt2lite._fast.loss import CompiledLoss
 from gt2lite._fast.parameters import Flat
 from gt2lite._fast.state import quietly
 from gt2lite._progress import progress_bar
 from gt2lite._threads import one_blas_thread
 from gt2lite._validation import Array, IntArray, between, matrix, one_of, vector, warn, whole
-from gt2lite.losses import OBJECTIVES, CompiledLoss, Objective, make_objective
+from gt2lite.losses import OBJECTIVES, Objective, make_objective
+from gt2lite.losses import loss as loss_of_ends
+from gt2lite.parameters import SMF_MODES, Params, param_shapes
+from gt2lite.reduction import ENGINES
 from gt2lite.splits import random_parts
-from gt2lite.system import SMF_MODES, Params, Planes, param_shapes
+from gt2lite.system import plane_ends
 
 # ----------------------------------------------------------------------------------------- recipes
 
@@ -196,9 +205,9 @@ def init_params(
     shapes = param_shapes(P, M, smf)
     sigma = _std(X) * between("sigma_scale", sigma_scale, 0, np.inf)
     if one_of("start", start, STARTS) == "joint":
-        c = _kmeans(X, P, rng)
+        c = kmeans(X, P, rng)
     else:
-        c = np.stack([rng.permutation(_kmeans_1d(x, P, rng)) for x in X.T], axis=1)  # (P, M)
+        c = np.stack([rng.permutation(kmeans_1d(x, P, rng)) for x in X.T], axis=1)  # (P, M)
     return {
         "c": c,
         "raw_sigma": np.tile(sigma, (P, 1)),
@@ -220,81 +229,13 @@ def _std(X: Array) -> Array:
     return std
 
 
-@one_blas_thread()  # for a row half-way between two centres the last bit decides
-def _kmeans(X: Array, n: int, rng: np.random.Generator, iterations: int = 100) -> Array:
-    """Return `n` centres (n, M) of the rows of `X`; fewer distinct rows than that are repeated."""
-    rows = np.unique(X, axis=0)
-    if len(rows) <= n:
-        return np.resize(rows, (n, X.shape[1]))
-    centres = _far_apart(rows, n, rng)
-    for _ in range(iterations):
-        nearest = np.argmin((centres**2).sum(axis=1) - 2 * (X @ centres.T), axis=1)  # (N,)
-        counts = np.bincount(nearest, minlength=n)
-        sums = np.zeros_like(centres)
-        np.add.at(sums, nearest, X)
-        full = counts > 0  # a cluster without rows stays where it is
-        moved = centres.copy()
-        moved[full] = sums[full] / counts[full, None]
-        if np.array_equal(moved, centres):
-            break
-        centres = moved
-    return centres
-
-
-def _far_apart(
-    rows: Array, n: int, rng: np.random.Generator, counts: IntArray | None = None
-) -> Array:
-    """Return `n` of distinct rows, each drawn far from the others (k-means++).
-
-    A row that occurs `counts` times is drawn as often more.
-    """
-    share = None if counts is None else counts / counts.sum()
-    first = rng.integers(len(rows)) if share is None else rng.choice(len(rows), p=share)
-    chosen = [int(first)]
-    distance = np.full(len(rows), np.inf)
-    for _ in range(n - 1):
-        distance = np.minimum(distance, ((rows - rows[chosen[-1]]) ** 2).sum(axis=1))
-        weight = distance if counts is None else distance * counts
-        if not weight.sum() > 0:  # squares have underflown: any row not yet chosen will do
-            weight = (~np.isin(np.arange(len(rows)), chosen)).astype(float)
-        chosen.append(int(rng.choice(len(rows), p=weight / weight.sum())))
-    return rows[chosen]
-
-
-def _kmeans_1d(x: Array, n: int, rng: np.random.Generator, iterations: int = 100) -> Array:
-    """Return `n` centres of the values `x`; fewer distinct values than that are repeated.
-
-    On a line clusters are stretches of the sorted values, so that a step of Lloyd's
-    algorithm is a search for the midpoints and a sum over each stretch.
-    """
-    values, counts = np.unique(x, return_counts=True)
-    if values.size <= n:
-        return np.resize(values, n)
-    centres = np.sort(_far_apart(values[:, None], n, rng, counts)[:, 0])
-    for _ in range(iterations):
-        cuts = np.searchsorted(values, (centres[1:] + centres[:-1]) / 2)
-        first, last = np.append(0, cuts), np.append(cuts, values.size)
-        full = last > first  # a cluster without values stays where it is
-        moved = centres.copy()
-        moved[full] = np.add.reduceat(counts * values, first[full]) / np.add.reduceat(
-            counts, first[full]
-        )
-        if np.array_equal(moved, centres):
-            break
-        centres = moved
-    return centres
-
-
 # -------------------------------------------------------------------------------------------- Adam
 
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8  # the usual values
 
 
 class Adam:
-    """Adam on one flat vector.
-
-    The two moments, and the gradient and its square towards which they move, are rows of one
-    array each: half as many calls.
+    """Adam (Kingma and Ba 2015) on one flat vector.
 
     Args:
         vector: the numbers to optimise, changed in place.
@@ -325,38 +266,104 @@ class Adam:
         self._cycles = [0, *ends]  # the steps at which they start, and the last one ends
         self.weight_decay = weight_decay
         self.decayed = vector if decayed is None else decayed
-        self.moments = np.zeros((2, vector.size), vector.dtype)
-        self._shares = np.array([[1 - BETA_1], [1 - BETA_2]], vector.dtype)
-        self._buffer = np.empty_like(self.moments)
-        self._m, self._v = self.moments
-        self._change, self._root = self._buffer
+        self.m, self.v = np.zeros_like(vector), np.zeros_like(vector)  # the two moments
         self.steps = 0
 
     def update(self, g: Array, count: int | None = None) -> None:
         """Move along the gradient `g`; `count` replaces the number of steps in the correction."""
-        learning_rate = self.learning_rate
-        if len(self._cycles) > 1:
-            i = bisect.bisect_right(self._cycles, self.steps)
-            start, end = self._cycles[i - 1 : i + 1]
-            share = (self.steps - start) / (end - start)
-            learning_rate *= (1 + math.cos(math.pi * share)) / 2
+        rate = self._rate()
         self.steps += 1
         t = self.steps if count is None else count
-        buffer, change, root = self._buffer, self._change, self._root
-        change[:] = g
-        np.multiply(g, g, out=root)
-        buffer -= self.moments
-        buffer *= self._shares
-        self.moments += buffer
-
-        correction = math.sqrt(1 - BETA_2**t)  # that of v, moved out of the root
-        np.sqrt(self._v, out=root)
-        root += EPSILON * correction
-        np.multiply(self._m, learning_rate * correction / (1 - BETA_1**t), out=change)
-        change /= root
+        self.m += (g - self.m) * (1 - BETA_1)
+        self.v += (g * g - self.v) * (1 - BETA_2)
+        root = math.sqrt(1 - BETA_2**t)  # corrects the bias of v, moved out of its root
+        change = rate * root / (1 - BETA_1**t) * self.m / (np.sqrt(self.v) + EPSILON * root)
         if self.weight_decay:
-            self.decayed *= 1 - learning_rate * self.weight_decay
+            self.decayed *= 1 - rate * self.weight_decay
         self.vector -= change
+
+    def _rate(self) -> float:
+        """Return the learning rate of the next step."""
+        if len(self._cycles) == 1:
+            return self.learning_rate
+        i = bisect.bisect_right(self._cycles, self.steps)
+        start, end = self._cycles[i - 1 : i + 1]
+        share = (self.steps - start) / (end - start)
+        return self.learning_rate * (1 + math.cos(math.pi * share)) / 2
+
+
+# ----------------------------------------------------------------------------------------- engines
+
+
+class Engine(Protocol):
+    """Planes, loss and gradient of one system in training, whose parameters move meanwhile.
+
+    It is made from the parameters as one flat vector, and reads them anew in every call.
+    """
+
+    def ends(self, params: Params, X: Array) -> Array:
+        """Return the ends (2, K, N) of the planes of a system at inputs (N, M)."""
+
+    def loss(self, ends: Array, y: Array, X: Array) -> float:
+        """Return the loss of ends (2, K, N) at targets (N,); inputs (N, M) if it needs them."""
+
+    def gradient(self, X: Array, y: Array) -> tuple[Array, Array]:
+        """Return the gradient of the loss by the flat vector, and the ends, of a batch (B, M)."""
+
+
+class AutogradEngine:
+    """Loss and gradient straight from the formulas, by automatic differentiation."""
+
+    def __init__(self, flat: Flat, objective: Objective) -> None:
+        self._flat, self._objective = flat, objective
+        self._by_params = grad(self._loss_of)
+
+    def ends(self, params: Params, X: Array) -> Array:
+        """Return the ends (2, K, N) of all planes."""
+        return plane_ends(params, X, self._objective.kappa)
+
+    def loss(self, ends: Array, y: Array, X: Array) -> float:
+        """Return the loss of ends (2, K, N) at targets (N,)."""
+        return float(loss_of_ends(ends, y, self._objective))
+
+    def gradient(self, X: Array, y: Array) -> tuple[Array, Array]:
+        """Return the gradient by the flat vector and the ends of a batch."""
+        found = Flat(self._by_params(self._flat.params, X, y))
+        return found.vector, self._ends
+
+    def _loss_of(self, params: Params, X: Array, y: Array) -> Array:
+        ends = self.ends(params, X)
+        self._ends: Array = getval(ends)  # without what autograd records about them
+        return loss_of_ends(ends, y, self._objective)
+
+
+def loss_gradient(
+    params: Params, X: Array, y: Array, objective: Objective, *, engine: str = "fast"
+) -> Params:
+    """Return the gradient of the loss by every parameter, as a step of training computes it.
+
+    Args:
+        params: the system.
+        X: scaled inputs (N, M).
+        y: scaled targets (N,).
+        objective: planes and levels, such as `Recipe().planes`.
+        engine: "fast" or "autograd", see `train`.
+    """
+    found, flat = Flat(params), Flat(params)
+    found.vector[:], _ = quietly(_make_engine(engine, flat, objective).gradient)(X, y)
+    return found.params
+
+
+def _make_engine(
+    name: str, flat: Flat, objective: Objective, loss: CompiledLoss | None = None
+) -> Engine:
+    """Return an engine for the parameters `flat`."""
+    if one_of("engine", name, ENGINES) == "fast":
+        return FastEngine(flat, objective, loss)
+    if loss is not None or flat.vector.dtype != float:
+        what = "loss" if loss is not None else "precision='single'"
+        raise ValueError(f'{what} needs engine="fast", got engine={name!r}')
+    return AutogradEngine(flat, objective)
 
 
 # ------------------------------------------------------------------------------------------- train
@@ -403,6 +410,7 @@ def train(
     seed: int | Sequence[int] | np.random.Generator = 0,
     start: Params | None = None,
     loss: CompiledLoss | None = None,
+    engine: str = "fast",
     draw_inputs: DrawInputs | None = None,
     callback: Callback | None = None,
     on_interrupt: str = "raise",
@@ -410,13 +418,20 @@ def train(
 ) -> Trained:
     """Train a system by Algorithm 1.
 
+    An epoch goes through all rows in batches, in random order. For each batch the engine computes
+    memberships, firings, planes and output, the loss and its gradient, and Adam moves the
+    parameters. Which of them are returned is up to `recipe.keep`.
+
     Args:
         X: scaled inputs (N, M).
         y: scaled targets (N,).
         recipe: the settings; None for the paper's.
         seed: a number, several, or a generator; decides start values and the order of the rows.
         start: start values; None draws them by `init_params`.
-        loss: the loss of the planes; None for that of the recipe's objective.
+        loss: the loss of the planes, for the engine "fast"; None for that of the recipe's
+            objective.
+        engine: "fast", or "autograd" for gradients by automatic differentiation of the formulas.
+            Both learn the same up to rounding.
         draw_inputs: returns the inputs of an epoch, and those for start values, from `X` and the
             generator; None for `X` itself.
         callback: called after each epoch with its number (from 1), its loss and the parameters
@@ -443,90 +458,100 @@ def train(
     """
     recipe = recipe or Recipe()
     one_of("on_interrupt", on_interrupt, ("raise", "keep"))
-    X = matrix("X", X)
-    y = vector("y", y, len(X))
     rng = np.random.default_rng(seed)
-    X_score, y_score = X, y
-    if recipe.keep == "validation":
-        if len(y) < 2:
-            raise ValueError(f"keep='validation' needs at least 2 rows, got {len(y)}")
-        n = min(max(round(recipe.validation * len(y)), 1), len(y) - 1)
-        aside, rows = (np.sort(part) for part in random_parts(len(y), [n], rng))
-        X, y, X_score, y_score = X[rows], y[rows], X[aside], y[aside]
+    X = matrix("X", X)
+    X, y, X_score, y_score = _set_aside(X, vector("y", y, len(X)), recipe, rng)
     draw_inputs = draw_inputs or (lambda X, rng: X)
-    if start is None:
-        start = init_params(
-            draw_inputs(X, rng),
-            recipe.n_rules,
-            rng,
-            smf=recipe.smf,
-            start=recipe.start,
-            sigma_scale=recipe.sigma_scale,
-        )
-    else:
-        found = {name: value.shape for name, value in start.items()}
-        wanted = param_shapes(recipe.n_rules, X.shape[1], recipe.smf)
-        if found != wanted:
-            raise ValueError(f"start must have the parameters {wanted}, got {found}")
+    theta = _start_values(start, draw_inputs(X, rng), recipe, rng)  # Algorithm 1, line 6
     dtype = PRECISIONS[recipe.precision]
     X, y = X.astype(dtype, copy=False), y.astype(dtype, copy=False)
-    system = _Training(start, recipe, loss or CompiledLoss(recipe.planes, dtype), len(y))
-    moving, kept = system.moving, system.kept
+    system = _Training(theta, recipe, engine, loss, len(y))
     history: list[float] = []
-    best, best_loss, best_epoch = kept.vector.copy(), math.inf, 0
-    # the last complete epoch, its parameters, and those to keep if training ended there; one
-    # object, so that Ctrl-C finds all of it or none
-    complete = 0, moving.vector.copy(), best
+    # one object for all that the last complete epoch leaves, so that Ctrl-C finds all of it or none
+    done = _Epoch(0, system.moving.vector.copy(), system.kept.vector.copy())
     try:
         with (
             one_blas_thread(),
             progress_bar(recipe.epochs, "training", "epoch", show=progress) as step_done,
         ):
             for epoch in range(1, recipe.epochs + 1):
-                _, sound, _ = complete
-                mean = system.learn(draw_inputs(X, rng), y, rng, epoch)
-                if not (math.isfinite(mean) and np.isfinite(moving.vector).all()) or (
-                    epoch == recipe.epochs and system.has_diverged(mean)
-                ):
-                    raise system.divergence(epoch, sound, history)
-                value, keeping = mean, kept.vector.copy()
-                if recipe.keep != "last":
-                    value = system.score(X_score, y_score)
-                    if value < best_loss:
-                        best, best_loss, best_epoch = keeping, value, epoch
-                    keeping = best
+                mean = system.learn(draw_inputs(X, rng), y, rng, epoch)  # lines 7 to 14
+                if system.is_lost(mean, is_last=epoch == recipe.epochs):
+                    raise system.divergence(epoch, done, history)
+                value, new = system.compare(epoch, mean, done, X_score, y_score)  # line 15
                 history.append(mean)
-                complete = epoch, moving.vector.copy(), keeping
-                answer = None if callback is None else callback(epoch, value, kept.params)
+                before, done = done, new
+                answer = None if callback is None else callback(epoch, value, system.kept.params)
                 step_done(f"loss {value:.4f}")
-                if recipe.patience is not None and epoch - best_epoch >= recipe.patience:
+                if recipe.patience is not None and epoch - done.best_epoch >= recipe.patience:
                     break
                 if isinstance(answer, (bool, np.bool_)) and answer:
                     if system.has_diverged(mean):
-                        raise system.divergence(epoch, sound, history[:-1])
+                        raise system.divergence(epoch, before, history[:-1])
                     break
     except KeyboardInterrupt:
-        epoch, moving.vector[:], _ = complete
-        if on_interrupt == "raise" or not epoch or system.has_diverged(history[epoch - 1]):
+        system.moving.vector[:] = done.vector
+        if on_interrupt == "raise" or not done.epoch:
+            raise
+        if system.has_diverged(history[done.epoch - 1]):
             raise
         warn(
-            f"interrupted after epoch {epoch} of {recipe.epochs}: the parameters learned so far "
-            "are kept",
+            f"interrupted after epoch {done.epoch} of {recipe.epochs}: the parameters learned so "
+            "far are kept",
             InterruptedTrainingWarning,
         )
-    epoch, _, kept.vector[:] = complete
-    return Trained(as_double(kept.params), np.array(history[:epoch]))
+    system.kept.vector[:] = done.kept
+    return Trained(as_double(system.kept.params), np.array(history[: done.epoch]))  # line 16
+
+
+def _set_aside(
+    X: Array, y: Array, recipe: Recipe, rng: np.random.Generator
+) -> tuple[Array, Array, Array, Array]:
+    """Return the rows to learn from, and those on which epochs are compared."""
+    if recipe.keep != "validation":
+        return X, y, X, y
+    if len(y) < 2:
+        raise ValueError(f"keep='validation' needs at least 2 rows, got {len(y)}")
+    n = min(max(round(recipe.validation * len(y)), 1), len(y) - 1)
+    aside, rows = (np.sort(part) for part in random_parts(len(y), [n], rng))
+    return X[rows], y[rows], X[aside], y[aside]
+
+
+def _start_values(
+    start: Params | None, X: Array, recipe: Recipe, rng: np.random.Generator
+) -> Params:
+    """Return the start values that were given, checked, or draw some."""
+    if start is None:
+        shape = {"smf": recipe.smf, "start": recipe.start}
+        return init_params(X, recipe.n_rules, rng, **shape, sigma_scale=recipe.sigma_scale)
+    found = {name: value.shape for name, value in start.items()}
+    wanted = param_shapes(recipe.n_rules, X.shape[1], recipe.smf)
+    if found != wanted:
+        raise ValueError(f"start must have the parameters {wanted}, got {found}")
+    return start
+
+
+class _Epoch(NamedTuple):
+    """The state after an epoch."""
+
+    epoch: int
+    vector: Array  # the parameters, as one vector
+    kept: Array  # those that would be returned
+    best_loss: float = math.inf  # of all epochs so far, if they are compared
+    best_epoch: int = 0
 
 
 class _Training:
     """A system in training: the parameters that move, and those that are kept, their mean."""
 
-    def __init__(self, start: Params, recipe: Recipe, loss: CompiledLoss, n_rows: int) -> None:
-        self.recipe, self.loss = recipe, loss
+    def __init__(
+        self, start: Params, recipe: Recipe, engine: str, loss: CompiledLoss | None, n_rows: int
+    ) -> None:
+        self.recipe = recipe
         dtype = PRECISIONS[recipe.precision]
         self.moving = Flat(start, dtype)
         self.kept = Flat(start, dtype) if recipe.averaging else self.moving
-        self.gradient = BatchGradient(self.moving, recipe.planes.kappa, loss.gradient)
+        self.engine = _make_engine(engine, self.moving, recipe.planes, loss)
         steps = max(n_rows // recipe.batch_size, 1)  # in an epoch
         self.adam = Adam(
             self.moving.vector,
@@ -543,20 +568,44 @@ class _Training:
         count = epoch if self.recipe.bias_correction == "epochs" else None
         rows = _batches(len(y), self.recipe.batch_size, rng)  # (batches, B)
         X_rows, y_rows = X[rows], y[rows]
-        batches = np.ascontiguousarray(X_rows.transpose(0, 2, 1))  # (batches, M, B)
         found = []  # the ends of every batch
-        for X_t, y_t in zip(batches, y_rows, strict=True):
-            g, ends = self.gradient(X_t, y_t)
-            self.adam.update(g, count)
+        for X_batch, y_batch in zip(X_rows, y_rows, strict=True):  # Algorithm 1, line 7
+            g, ends = self.engine.gradient(X_batch, y_batch)  # lines 8 to 12
+            self.adam.update(g, count)  # line 13
             if self.recipe.averaging:  # at first over about the last tenth of all steps
                 share = max(1 - self.recipe.averaging, 10 / (9 + self.adam.steps))
                 self.kept.vector += share * (self.moving.vector - self.kept.vector)
             found.append(ends)
             if math.isnan(self._worst):
-                self._worst = DIVERGED * (1 + self.loss.value(ends, y_t, X_t))
-        self._batch = X_t, y_t
-        X_all = X_rows.reshape(-1, X.shape[1]).T  # (M, rows)
-        return self.loss.value(np.concatenate(found, axis=-1), y_rows.ravel(), X_all)
+                self._worst = DIVERGED * (1 + self.engine.loss(ends, y_batch, X_batch))
+        self._last = X_rows[-1], y_rows[-1]
+        X_all = X_rows.reshape(-1, X.shape[1])
+        return self.engine.loss(np.concatenate(found, axis=-1), y_rows.ravel(), X_all)
+
+    def compare(
+        self, epoch: int, mean: float, before: _Epoch, X: Array, y: Array
+    ) -> tuple[float, _Epoch]:
+        """Return the loss by which an epoch is compared, and the state after it."""
+        value, kept = mean, self.kept.vector.copy()
+        best_loss, best_epoch = before.best_loss, before.best_epoch
+        if self.recipe.keep != "last":
+            value = self._score(X, y)
+            if value < best_loss:
+                best_loss, best_epoch = value, epoch
+            else:
+                kept = before.kept
+        return value, _Epoch(epoch, self.moving.vector.copy(), kept, best_loss, best_epoch)
+
+    @quietly
+    def _score(self, X: Array, y: Array) -> float:
+        """Return the loss of the kept parameters on some rows."""
+        return self.engine.loss(self.engine.ends(self.kept.params, X), y, X)
+
+    def is_lost(self, mean: float, *, is_last: bool) -> bool:
+        """Return whether an epoch left numbers that are not finite, or ended in divergence."""
+        if not (math.isfinite(mean) and np.isfinite(self.moving.vector).all()):
+            return True
+        return is_last and self.has_diverged(mean)
 
     @quietly
     def has_diverged(self, mean: float) -> bool:
@@ -566,14 +615,14 @@ class _Training:
         """
         if self.recipe.keep != "last":
             return False
-        X_t, y_t = self._batch  # no batch follows that would show a bad last step
-        _, ends = self.gradient(X_t, y_t)
-        last = self.loss.value(ends, y_t, X_t)
+        X, y = self._last  # no batch follows that would show a bad last step
+        _, ends = self.engine.gradient(X, y)
+        last = self.engine.loss(ends, y, X)
         return not (mean <= self._worst and last <= self._worst)  # NaN is not
 
-    def divergence(self, epoch: int, sound: Array, history: list[float]) -> DivergenceError:
-        """Return the error of an epoch, given parameters and losses of those before it."""
-        self.moving.vector[:] = sound
+    def divergence(self, epoch: int, sound: _Epoch, history: list[float]) -> DivergenceError:
+        """Return the error of an epoch, given the state and the losses before it."""
+        self.moving.vector[:] = sound.vector
         recipe = self.recipe
         advice = (
             f"training diverged in epoch {epoch} of {recipe.epochs}: the loss is no longer finite, "
@@ -583,27 +632,6 @@ class _Training:
             "extreme outliers. The error's `params` hold the last finite state."
         )
         return DivergenceError(advice, self.moving.params, np.array(history))
-
-    @quietly
-    def score(self, X: Array, y: Array) -> float:
-        """Return the loss of the kept parameters on some rows."""
-        ends = Planes(self.kept.params, X).ends(self.recipe.planes.alphas)
-        return self.loss.value(ends, y, X.T)
-
-
-def loss_gradient(params: Params, X: Array, y: Array, objective: Objective) -> Params:
-    """Return the gradient of the loss by every parameter, as a step of training computes it.
-
-    Args:
-        params: the system.
-        X: scaled inputs (N, M).
-        y: scaled targets (N,).
-        objective: planes and levels, such as `Recipe().planes`.
-    """
-    found = Flat(params)
-    gradient = BatchGradient(Flat(params), objective.kappa, CompiledLoss(objective).gradient)
-    found.vector[:], _ = quietly(gradient)(np.ascontiguousarray(X.T), y)
-    return found.params
 
 
 def as_double(params: Params) -> Params:

@@ -32,11 +32,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from gt2lite._fast.loss import CompiledLoss
 from gt2lite._threads import one_blas_thread
 from gt2lite._validation import Array, between, matrix, vector
 from gt2lite.calibration import ConformalCalibrator
 from gt2lite.datasets import DATASETS, load_dataset, prepare, split
-from gt2lite.losses import CompiledLoss, make_objective
+from gt2lite.losses import make_objective
 from gt2lite.memberships import kappa_of, log_firing
 from gt2lite.metrics import interval_score, picp, rmse
 from gt2lite.reduction import type_reduce
@@ -232,17 +233,17 @@ def train_levels(
 class LevelLoss(CompiledLoss):
     """The dual loss at the level of each row, which is in the last column of the inputs."""
 
-    def value(self, ends: Array, y: Array, X_t: Array | None = None) -> float:
-        """Return the loss of the bounds (2, K, B) at `y` (B,), given the inputs (M + 1, B)."""
-        self._set_levels(X_t)
+    def value(self, ends: Array, y: Array, X: Array | None = None) -> float:
+        """Return the loss of the bounds (2, K, B) at `y` (B,), given the inputs (B, M + 1)."""
+        self._set_levels(X)
         return super().value(ends, y)
 
-    def gradient(self, ends: Array, y: Array, X_t: Array | None = None) -> Array:
+    def gradient(self, ends: Array, y: Array, X: Array | None = None) -> Array:
         """Return the gradient with respect to the bounds (2, K, B)."""
-        self._set_levels(X_t)
+        self._set_levels(X)
         return super().gradient(ends, y)
 
-    def _set_levels(self, X_t: Array | None) -> None:
-        assert X_t is not None
-        phi = np.tanh(_MEAN + _STD * X_t[-1])
+    def _set_levels(self, X: Array | None) -> None:
+        assert X is not None
+        phi = np.tanh(_MEAN + _STD * X[:, -1])
         self._lean = np.stack([-phi, phi])[:, None, :] / 2  # (2, 1, B)

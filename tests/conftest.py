@@ -44,13 +44,3 @@ def check_axes(ax):
         assert not ax.get_title()
 
     return check
-
-
-@pytest.fixture(scope="module", params=["matrix products", "running sums"])
-def either_sum(request):
-    """Either way to sum in type reduction, which is otherwise chosen by the number of rules."""
-    switching = importlib.import_module("gt2lite._fast.switching")
-    with pytest.MonkeyPatch.context() as patch:
-        if request.param == "running sums":
-            patch.setattr(switching, "MATRIX_SUMS_UP_TO", 0)
-        yield

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gt2lite.losses import loss_and_gradient
+from gt2lite._fast.loss import loss_and_gradient
 from gt2lite.system import Planes
 
 

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 LAYERS = [
     ["_version", "_validation", "_progress", "_threads"],
     ["splits"],
-    ["memberships", "datasets", "metrics"],
+    ["memberships", "parameters", "datasets", "metrics"],
     ["_fast"],
     ["reduction"],
     ["system"],

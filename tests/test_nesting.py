@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from gt2lite import GT2Regressor
-from gt2lite.reduction import nest
-from gt2lite.system import Planes
+from gt2lite.system import Planes, nest
 from gt2lite.training import init_params
 
 ALPHAS = np.linspace(0.01, 1, 12)

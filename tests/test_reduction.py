@@ -12,9 +12,26 @@ from gradients import check_gradient, one_sided
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from gt2lite.reduction import enumerate_weights, karnik_mendel, type_reduce
+from gt2lite import reduction
+from gt2lite._fast import switching
+from gt2lite.reduction import enumerate_weights, karnik_mendel
 
-pytestmark = pytest.mark.usefixtures("either_sum")
+ENGINE = {"engine": "fast"}
+ENGINES = ["matrix products", "running sums", "autograd"]
+
+
+@pytest.fixture(scope="module", params=ENGINES, autouse=True)
+def engine(request):
+    """Either engine; the fast one sums in one of two ways, by the number of rules."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(ENGINE, "engine", "autograd" if request.param == "autograd" else "fast")
+        if request.param == "running sums":
+            patch.setattr(switching, "MATRIX_SUMS_UP_TO", 0)
+        yield
+
+
+def type_reduce(*args):
+    return reduction.type_reduce(*args, **ENGINE)
 
 
 def random_rows(seed, N=60, P=6):

@@ -24,7 +24,7 @@ from gt2lite.practice.rules import (
 )
 from gt2lite.practice.selection import Fitted
 from gt2lite.reduction import enumerate_weights
-from gt2lite.system import Planes, constrain, reference_ends
+from gt2lite.system import Planes, constrain, plane_ends
 
 
 @pytest.fixture(scope="module")
@@ -217,7 +217,7 @@ def test_weights_are_those_of_the_best_choice(alpha):
     assert_allclose(weights.sum(axis=2), 1)
     assert (weights >= 0).all()
     ends = (weights * y).sum(axis=2)
-    assert_allclose(ends, reference_ends(reg.params_, Z, [kappa])[:, 0])
+    assert_allclose(ends, plane_ends(reg.params_, Z, [kappa])[:, 0])
     lower, upper = np.exp(log_firing(Z, *constrain(reg.params_)[:4], kappa))
     for i in range(3):  # by trying all choices
         assert_allclose(ends[:, i], enumerate_weights(lower[i], upper[i], y[i]))

@@ -7,13 +7,13 @@ import pickle
 import numpy as np
 import pytest
 
-from gt2lite import system
+from gt2lite._fast import chunks
 from gt2lite.memberships import kappa_of
 from gt2lite.system import (
     Planes,
     constrain,
     n_parameters,
-    reference_ends,
+    plane_ends,
 )
 from gt2lite.training import init_params
 
@@ -62,7 +62,7 @@ def test_planes_are_those_of_the_formulas(shape):
     found = Planes(params, X).ends(ALPHAS)
     for name in ("raw_l", "raw_r"):  # one share serves every input
         params[name] = np.repeat(params[name], shape[1])
-    expected = reference_ends(params, X, kappa_of(ALPHAS))
+    expected = plane_ends(params, X, kappa_of(ALPHAS))
     assert found.shape == (2, len(ALPHAS), len(X))
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
 
@@ -98,8 +98,8 @@ def test_chunks_do_not_show(monkeypatch, chunk, cache):
     alpha = np.random.default_rng(1).uniform(0.01, 1, len(X))
     whole = Planes(params, X)
     expected, expected_rows = whole.ends(ALPHAS), whole(alpha)
-    monkeypatch.setattr(system, "_CHUNK_ELEMENTS", chunk)
-    monkeypatch.setattr(system, "_CACHE_ELEMENTS", cache)
+    monkeypatch.setattr(chunks, "_CHUNK_ELEMENTS", chunk)
+    monkeypatch.setattr(chunks, "_CACHE_ELEMENTS", cache)
     planes = Planes(params, X)
     for _ in range(3):  # the second time it is kept, the third time taken from there
         np.testing.assert_allclose(planes.ends(ALPHAS), expected, rtol=0, atol=1e-12)

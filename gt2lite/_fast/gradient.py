@@ -10,12 +10,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from gt2lite._fast.parameters import Flat, Theta, sigmoid
+from gt2lite._fast.parameters import Flat, sigmoid
 from gt2lite._fast.planes import Fired, Wide, count_wide, fire, pull_back_planes, reduce_planes
 from gt2lite._validation import Array
+from gt2lite.parameters import Theta
 
 LossGradient = Callable[[Array, Array, Array], Array]
-"""The gradient of a loss by the ends (2, K, B), given ends, targets (B,) and inputs (M, B)."""
+"""The gradient of a loss by the ends (2, K, B), given ends, targets (B,) and inputs (B, M)."""
 
 
 class BatchGradient:
@@ -30,11 +31,11 @@ class BatchGradient:
 
     >>> params = {"c": np.zeros((1, 1)), "raw_sigma": np.ones((1, 1)), "raw_l": np.zeros(1),
     ...           "raw_r": np.zeros(1), "a": np.zeros((1, 1)), "a0": np.zeros(1)}
-    >>> def squares(ends, y, X_t):  # the gradient of the mean of (y - middle)**2
+    >>> def squares(ends, y, X):  # the gradient of the mean of (y - middle)**2
     ...     return np.stack([(ends.mean(axis=0) - y) / y.size] * 2)
     >>> gradient = BatchGradient(Flat(params), np.zeros(1), squares)  # the plane alpha = 1
-    >>> X_t, y = np.zeros((1, 2)), np.array([0.3, 0.3])
-    >>> g, ends = gradient(X_t, y)  # the slope of a0 is 2 * (0 - 0.3)
+    >>> X, y = np.zeros((2, 1)), np.array([0.3, 0.3])
+    >>> g, ends = gradient(X, y)  # the slope of a0 is 2 * (0 - 0.3)
     >>> g.round(4) + 0.0, ends.shape
     (array([ 0. ,  0. ,  0. ,  0. ,  0. , -0.6]), (2, 1, 2))
     """
@@ -53,13 +54,13 @@ class BatchGradient:
         self._g_shares = np.empty((2, self._M), self._dtype)
         self._g_theta = Theta(c, raw_sigma, self._g_shares[0], self._g_shares[1], self._g.b)
 
-    def __call__(self, X_t: Array, y: Array) -> tuple[Array, Array]:
+    def __call__(self, X: Array, y: Array) -> tuple[Array, Array]:
         """Return the gradient, in the order of the flat vector, and the ends (2, K, B).
 
         The gradient is overwritten by the next call.
 
         Args:
-            X_t: scaled inputs (M, B).
+            X: scaled inputs (B, M).
             y: scaled targets (B,).
         """
         if self._fired is None or self._fired.shape[2] != y.size:
@@ -74,9 +75,9 @@ class BatchGradient:
         if is_scalar:
             s = np.repeat(shares, self._M, axis=1)
         theta = Theta(flat.params["c"], flat.params["raw_sigma"], s[0], s[1], flat.b)
-        fire(theta, X_t, fired)
+        fire(theta, X.T, fired)
         ends = reduce_planes(theta, fired, self._kappa, wide)
-        g_ends = self._loss_gradient(ends, y, X_t)
+        g_ends = self._loss_gradient(ends, y, X)
         pull_back_planes(theta, fired, wide, ends, g_ends, self._g_theta)
         slope = 1.0 - shares
         slope *= shares  # of the sigmoid

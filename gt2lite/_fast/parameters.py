@@ -1,42 +1,18 @@
-"""The parameters of a system: by name, as one flat vector, and as the formulas use them."""
+"""The parameters of a system as one flat vector."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from gt2lite._validation import Array
-
-Params = dict[str, Array]
-"""A system: free real numbers by name, see `gt2lite.system`."""
-
-PARAM_NAMES = ("c", "raw_sigma", "raw_l", "raw_r", "a", "a0")
-
-
-class Theta(NamedTuple):
-    """The parameters of a system as the formulas use them, constraints applied."""
-
-    c: Array  # (P, M) centres
-    sigma: Array  # (P, M) widths; only their squares matter, so a sign does no harm
-    s_l: Array  # (M,) share of the room below mu, in (0, 1)
-    s_r: Array  # (M,) share of the room above mu, in (0, 1)
-    b: Array  # (P, M + 1) slopes of the consequents and, last, their intercepts
-
-    @property
-    def a(self) -> Array:
-        """The slopes (P, M)."""
-        return self.b[:, :-1]
-
-    @property
-    def a0(self) -> Array:
-        """The intercepts (P,)."""
-        return self.b[:, -1]
+from gt2lite.parameters import PARAM_NAMES, Params
 
 
 def sigmoid(raw: Array) -> Array:
-    """Return the share in (0, 1) that stands for any real number."""
-    s = np.tanh(0.5 * raw)  # this form does not overflow
+    """Return `gt2lite.parameters.sigmoid`, with one temporary array in place of four."""
+    s = np.tanh(0.5 * raw)
     s += 1
     s *= 0.5
     return s

@@ -45,9 +45,9 @@ from typing import Any
 
 import numpy as np
 
-from gt2lite._fast.parameters import Theta
 from gt2lite._fast.switching import LIMITS, Reduction, cache_line_array, ones, sort_rules
 from gt2lite._validation import Array, IntArray
+from gt2lite.parameters import Theta
 
 _SAFE_INPUTS = 5  # inputs whose memberships are multiplied at a time in single precision
 

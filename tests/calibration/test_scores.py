@@ -144,7 +144,7 @@ def test_planes_beyond_the_envelope_change_no_bit_within():
 def test_a_large_set_is_scored_in_stretches(monkeypatch):
     planes, y = system(300)
     whole = critical_scores(planes, y)
-    monkeypatch.setattr("gt2lite.system._CACHE_ELEMENTS", 15 * 40)  # 40 rows at once
+    monkeypatch.setattr("gt2lite._fast.chunks._CACHE_ELEMENTS", 15 * 40)  # 40 rows at once
     parts = critical_scores(Planes(planes.params, planes.X), y)
     for name in ("alpha", "margin", "side"):
         assert_allclose(getattr(parts, name), getattr(whole, name), rtol=1e-9)

@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from gt2lite._fast.loss import loss_and_gradient
 from gt2lite.datasets import load_dataset, prepare
-from gt2lite.losses import loss_and_gradient, make_objective
+from gt2lite.losses import make_objective
 from gt2lite.memberships import alpha_of, log_firing
 from gt2lite.metrics import picp
-from gt2lite.system import Planes, constrain, sigmoid
+from gt2lite.parameters import sigmoid
+from gt2lite.system import Planes, constrain
 from gt2lite.training import Recipe, init_params, train
 from study import aligned, results
 from study.aligned import (
@@ -35,14 +37,14 @@ def test_every_row_learns_the_quantiles_of_its_own_level():
     rng = np.random.default_rng(0)
     phi, y, ends = np.array([0.2, 0.5, 0.97]), rng.normal(size=3), rng.normal(size=(2, 3, 3))
     loss = LevelLoss(make_objective("dual"))
-    X_t = with_level(np.zeros((3, 1)), phi).T
+    rows = with_level(np.zeros((3, 1)), phi)
     alone = [
         loss_and_gradient(ends[:, :, i : i + 1], y[i : i + 1], make_objective("dual", level))
         for i, level in enumerate(phi)
     ]
-    assert loss.value(ends, y, X_t) == pytest.approx(np.mean([value for value, _ in alone]))
+    assert loss.value(ends, y, rows) == pytest.approx(np.mean([value for value, _ in alone]))
     gradient = np.concatenate([g for _, g in alone], axis=2) / 3
-    assert_allclose(loss.gradient(ends, y, X_t), gradient, rtol=1e-13)
+    assert_allclose(loss.gradient(ends, y, rows), gradient, rtol=1e-13)
 
 
 def test_the_level_is_the_last_column_and_scaled_as_inputs_are():

@@ -13,7 +13,7 @@ from gt2lite.datasets import load_dataset, prepare
 from gt2lite.losses import make_objective, pinball
 from gt2lite.memberships import kappa_of
 from gt2lite.metrics import covers
-from gt2lite.system import PARAM_NAMES, Planes, reference_ends
+from gt2lite.system import PARAM_NAMES, Planes, plane_ends
 from gt2lite.training import Recipe, init_params, train
 from study import results, sqr
 
@@ -35,7 +35,7 @@ def reference_loss(params, X, y, alpha):
     """The loss straight from the formulas, row by row, for autograd."""
     total = 0.0
     for i, level in enumerate(alpha):
-        ends = reference_ends(params, X[i : i + 1], [kappa_of(level)])  # (2, 1, 1)
+        ends = plane_ends(params, X[i : i + 1], [kappa_of(level)])  # (2, 1, 1)
         total = total + anp.mean(pinball(y[i] - (ends[0, 0] + ends[1, 0]) / 2, level))
     return total / len(alpha)
 
@@ -57,7 +57,7 @@ def test_the_gradient_is_that_of_the_formulas(smf, M):
 def test_a_quantile_is_the_middle_of_its_plane():
     X, _ = noisy(30)
     params = moved_system(X, "scalar")
-    lower, upper = reference_ends(params, X, [kappa_of(0.05), kappa_of(0.95)])
+    lower, upper = plane_ends(params, X, [kappa_of(0.05), kappa_of(0.95)])
     assert_allclose(sqr.quantiles(params, X, np.array([0.05, 0.95])), (lower + upper) / 2)
 
 
