@@ -30,7 +30,7 @@ unexport PYTHONPATH PYTHONHOME
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help book pdf slides lab chapter own reproduce comparison study bench data \
-  check test lint type stress lowest setup lock clean distclean wheel release
+  check test lint type stress lowest pictures setup lock clean distclean wheel release
 
 help:
 	@echo 'Usage: make COMMAND'
@@ -108,6 +108,10 @@ lowest: ## Test the package with the lowest versions that pyproject.toml allows
 	@$(LOWEST)/bin/uv pip list --quiet --python $(LOWEST)/bin/python
 	@$(LOWEST)/bin/python -m pytest -n auto --dist worksteal -q -m 'not slow and not browser' \
 	  -W ignore::DeprecationWarning tests $(BESIDE:%=--ignore=tests/%)
+
+pictures: $(VENV)/.stamp ## Draw the pictures in assets/ again: README's figure, the modules of gt2lite
+	@$(PY) tools/headline.py
+	@$(PY) tools/modules.py
 
 setup: $(VENV)/.stamp ## Create the virtual environment (other commands do so when needed)
 

@@ -11,13 +11,10 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 
-TOOLS = Path(__file__).resolve().parents[1] / "tools"
 NODE = shutil.which("node")
 CALL = "([code, given]) => (0, eval)(code)(...given)"
 PROGRAM = f"""
@@ -50,8 +47,6 @@ def import_browser():
     """Return the module that starts Chromium, or None if Chromium cannot be used here."""
     if any(find_spec(name) is None for name in ("playwright", "sphinx_external_toc")):
         return None
-    if str(TOOLS) not in sys.path:
-        sys.path.insert(0, str(TOOLS))
     browser = importlib.import_module("builder.browser")
     return browser if browser.find_chromium() else None
 
