@@ -20,60 +20,43 @@ EXTRAS := plot sklearn parallel report study book dev
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
-# The values of these variables reach the programs as they are: neither make nor a shell expands them.
-override NAME := $(value NAME)
-override PARAMS := $(value PARAMS)
-override PROFILE := $(value PROFILE)
-override ARGS := $(value ARGS)
-override CSV := $(value CSV)
-override TARGET := $(value TARGET)
-override LEVELS := $(value LEVELS)
-override GROUP := $(value GROUP)
-override TIME := $(value TIME)
-override SOLUTIONS := $(value SOLUTIONS)
-export NAME PARAMS PROFILE ARGS CSV TARGET LEVELS GROUP TIME SOLUTIONS
+# What a user wrote in one of these reaches the programs as it is: neither make nor a shell expands it.
+GIVEN := NAME PARAMS PROFILE ARGS CSV TARGET LEVELS GROUP TIME SOLUTIONS
+$(foreach name,$(GIVEN),$(eval override $(name) := $$(value $(name))))
+export $(GIVEN)
 # Packages from outside .venv must not leak in.
 unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check test lint type book pdf slides chapter lab own reproduce comparison study stress bench wheel release data lock clean distclean
+.PHONY: help book pdf slides lab chapter own reproduce comparison study bench data \
+  check test lint type stress lowest pictures setup lock clean distclean wheel release
 
-help: ## List the commands
-	@echo "Usage: make COMMAND"
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
+help:
+	@echo 'Usage: make COMMAND'
+	@awk -F ':.*## ' '/^### / { print substr($$0, 5) } /^[a-z]+:.*## / { printf "  %-10s  %s\n", $$1, $$2 }' Makefile
 
-# Types are checked while the tests run: mypy uses one core only. Left out are the rooms around the
-# method and the estimator, and scikit-learn's own checks.
-NOT_QUICK := book plots report stress study test_benchmarks.py test_sklearn.py test_threads.py test_wheel.py
-check: lint ## Check style and types, run the quick tests of the package
-	@$(PY) -m mypy & types=$$!; \
-	$(PY) tools/args.py $(PY) -m pytest -n auto --dist worksteal -q -m 'not slow and not browser' tests \
-	  $(patsubst %,--ignore=tests/%,$(NOT_QUICK)); tests=$$?; \
-	wait $$types && exit $$tests
-
-test: $(VENV)/.stamp ## Run all tests; those of pages need `make book` before (ARGS="-k reduction" picks some)
-	@$(PY) tools/args.py $(PY) -m pytest -n auto --dist worksteal
-
-book: $(VENV)/.stamp ## Run all chapters, build the book: _build/html/index.html (PROFILE=quick, SOLUTIONS=0)
+### Read
+book: $(VENV)/.stamp ## Run all chapters, build _build/html/index.html (PROFILE=quick, SOLUTIONS=0)
 	@$(PY) tools/book.py build
 
-pdf: $(VENV)/.stamp ## Print the book: _build/gt2lite.pdf (needs Chromium)
+pdf: $(VENV)/.stamp ## Print the book to _build/gt2lite.pdf (needs Chromium)
 	@$(PY) tools/book.py pdf
 
-slides: $(VENV)/.stamp ## Make slides of the chapters for offline presentation: _build/slides/
+slides: $(VENV)/.stamp ## Make slides for offline presentation: _build/slides/
 	@$(PY) tools/book.py slides
 
+lab: $(VENV)/.lab ## Open JupyterLab on copies of the chapters (ARGS for JupyterLab)
+	@$(PY) tools/args.py $(PY) tools/book.py lab --
+
+### Run
 chapter: $(VENV)/.stamp ## Run one chapter: NAME=type2_sets PARAMS="sigma=2 s_r=0.5"
 	@$(PY) tools/book.py chapter
 
-lab: $(VENV)/.lab ## Open JupyterLab on copies of the chapters, with the outputs of the last build (ARGS for JupyterLab)
-	@$(PY) tools/args.py $(PY) tools/book.py lab --
-
-own: $(VENV)/.stamp ## Run the chapter on your own data: CSV=houses.csv TARGET=price LEVELS="0.8 0.9" (GROUP=, TIME=)
+own: $(VENV)/.stamp ## Analyse your data: CSV=houses.csv TARGET=price LEVELS="0.8 0.9" (GROUP=, TIME=)
 	@$(PY) tools/own.py
 
-reproduce: $(VENV)/.stamp ## Train the systems of the paper again; print cells, winners and claims
+reproduce: $(VENV)/.stamp ## Repeat the paper's experiment; print cells, winners and claims
 	@$(PY) tools/args.py $(PY) -m study reproduce
 
 comparison: $(VENV)/.competitors ## Run the method comparison; update data/results/ (hours)
@@ -82,33 +65,53 @@ comparison: $(VENV)/.competitors ## Run the method comparison; update data/resul
 study: $(VENV)/.competitors ## Recompute every stored result; print what moved beyond tolerance (hours)
 	@$(PY) tools/args.py $(PY) -m study study
 
-stress: $(VENV)/.stamp ## Run the property tests at length and print their counts (ARGS for pytest)
-	@$(PY) tools/args.py $(PY) -m pytest -n auto --dist worksteal --hypothesis-profile=stress --hypothesis-show-statistics tests/stress
+bench: $(VENV)/.bench ## Run every benchmark (installs JAX and PyTorch)
+	@set -e; for script in benchmarks/[!_]*.py; do echo "== $$script"; $(PY) "$$script"; done
 
-lint: $(VENV)/.stamp ## Check style, formatting, clean notebooks, workflows
+data: $(VENV)/.stamp ## Extract the data sets in data/ again from their sources
+	@$(PY) data/extract.py
+
+### Develop
+# Types are checked while the tests run: mypy uses one core only.
+BESIDE := book stress study test_benchmarks.py test_wheel.py
+NOT_QUICK := $(BESIDE) plots report test_sklearn.py test_threads.py
+check: lint ## Check style and types, run the quick tests (about a minute)
+	@$(PY) -m mypy & types=$$!; \
+	$(PY) tools/args.py $(PY) -m pytest -n auto --dist worksteal -q -m 'not slow and not browser' tests \
+	  $(NOT_QUICK:%=--ignore=tests/%); tests=$$?; \
+	wait $$types && exit $$tests
+
+test: $(VENV)/.stamp ## Run all tests; those of pages need `make book` (ARGS="-k reduction" for some)
+	@$(PY) tools/args.py $(PY) -m pytest -n auto --dist worksteal
+
+lint: $(VENV)/.stamp ## Check style, formatting, notebooks without outputs, workflows
 	@$(PY) -m ruff check --quiet .
 	@$(PY) -m ruff format --check --quiet . || \
 	  { echo 'Some files need formatting: $(PY) -m ruff format .' >&2; exit 1; }
-	@set -- chapters/*.ipynb chapters/*/*.ipynb; [ ! -e "$$1" ] || $(PY) -m nbstripout --verify --keep-id "$$@" || \
+	@$(PY) -m nbstripout --verify --keep-id chapters/*.ipynb chapters/*/*.ipynb || \
 	  { echo 'Some notebooks carry outputs: $(PY) -m nbstripout --keep-id chapters/*.ipynb chapters/*/*.ipynb' >&2; exit 1; }
 	@$(VENV)/bin/zizmor --offline --quiet --no-progress .github/workflows
 
 type: $(VENV)/.stamp ## Check types
 	@$(PY) -m mypy
 
-bench: $(VENV)/.bench ## Run every benchmark (installs JAX and PyTorch)
-	@set -e; for script in benchmarks/[!_]*.py; do \
-	  [ -e "$$script" ] || { echo 'There are no benchmarks yet.'; break; }; \
-	  echo "== $$script"; $(PY) "$$script"; done
+stress: $(VENV)/.stamp ## Run the property tests at length; print their counts (ARGS for pytest)
+	@$(PY) tools/args.py $(PY) -m pytest -n auto --dist worksteal --hypothesis-profile=stress --hypothesis-show-statistics tests/stress
 
-wheel: $(VENV)/.stamp ## Build wheel and sdist into dist/, test them in an empty environment
-	@$(PY) tools/wheel.py
+# Old versions beside new ones warn of deprecations that are not ours.
+LOWEST := _build/lowest
+lowest: ## Test the package with the lowest versions that pyproject.toml allows
+	@$(PYTHON) -m venv --clear $(LOWEST)
+	@$(LOWEST)/bin/python -m pip --disable-pip-version-check --no-input -qq install uv==$(UV_VERSION)
+	@$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct \
+	  --editable '.[plot,sklearn,report,parallel]' 'hypothesis>=6.100' 'pytest>=9' 'pytest-xdist>=3.8'
+	@$(LOWEST)/bin/uv pip list --quiet --python $(LOWEST)/bin/python
+	@$(LOWEST)/bin/python -m pytest -n auto --dist worksteal -q -m 'not slow and not browser' \
+	  -W ignore::DeprecationWarning tests $(BESIDE:%=--ignore=tests/%)
 
-release: $(VENV)/.stamp ## Recompute a sample of the results, then build all artefacts into dist/
-	@$(PY) tools/release.py
-
-data: $(VENV)/.stamp ## Extract the data sets in data/ again from their sources
-	@$(PY) data/extract.py
+pictures: $(VENV)/.stamp ## Draw the pictures in assets/ again: README's figure, the modules of gt2lite
+	@$(PY) tools/headline.py
+	@$(PY) tools/modules.py
 
 setup: $(VENV)/.stamp ## Create the virtual environment (other commands do so when needed)
 
@@ -124,6 +127,13 @@ clean: ## Remove build outputs, keep the environment
 
 distclean: clean ## Remove the environment as well
 	@rm -rf $(VENV)
+
+### Release
+wheel: $(VENV)/.stamp ## Build wheel and sdist into dist/, test them in an empty environment
+	@$(PY) tools/wheel.py
+
+release: $(VENV)/.stamp ## Recompute a sample of the results, then build all artefacts into dist/
+	@$(PY) tools/release.py
 
 # The environment holds what the lock says and nothing else: a new lock makes a
 # new one. A stamp is the last act of its rule, so an interrupted set-up leaves

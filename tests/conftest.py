@@ -7,6 +7,7 @@ import os
 
 import numpy as np
 import pytest
+from javascript import import_browser, skip_without
 
 # scikit-learn skips one of its checks of estimators unless SciPy was told this at import.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
@@ -44,3 +45,13 @@ def check_axes(ax):
         assert not ax.get_title()
 
     return check
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """A browser without a window."""
+    browser = import_browser()
+    if browser is None:
+        skip_without("Chromium or Chrome on the PATH, and the extras `book` and `dev`")
+    with browser.chromium() as opened:
+        yield opened

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-import shutil
 import subprocess
-import sys
 import warnings
-from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
+from javascript import NODE, run_in, run_in_node, skip_without
 
 from gt2lite import GT2Regressor
 
@@ -23,6 +20,9 @@ from gt2lite.practice.columns import specify  # noqa: E402
 from gt2lite.practice.report.model import TableModel  # noqa: E402
 
 EVALUATOR = model_file.EVALUATOR.read_text(encoding="utf-8")
+ROOT = Path(__file__).resolve().parents[1]
+SCRIPTS = [path for top in ("gt2lite", "study", "tools") for path in (ROOT / top).rglob("*.js")]
+ENGINES = ["node", pytest.param("chromium", marks=pytest.mark.browser)]
 N_TRAIN, N_CAL, N_NEW = 150, 600, 130
 LEVELS = [0.07, 0.5, 0.9, 0.99]
 FAST = {"epochs": 4, "learning_rate": 0.05, "batch_size": 16, "n_rules": 6}
@@ -144,11 +144,19 @@ EVALUATE = """(file, rows, groups, levels) => {
 }"""
 
 
-def error(evaluate, case, last=0):
+@pytest.fixture(scope="module", params=ENGINES)
+def run(request):
+    """Either engine; `-m "not browser"` leaves Node."""
+    if request.param == "chromium":
+        return run_in(request.getfixturevalue("chromium").new_page())
+    return run_in_node if NODE else skip_without("Node on the PATH")
+
+
+def error(run, case, script=EVALUATOR, last=0):
     """Return the largest difference from NumPy, in standard deviations of the learned target."""
     file, rows, groups, unit, expected = case
     groups = None if groups is None else groups[-last:].tolist()
-    found = np.array(evaluate(file, rows[-last:], groups, LEVELS), dtype=float)
+    found = np.array(run(f"{script};({EVALUATE})", file, rows[-last:], groups, LEVELS), dtype=float)
     expected, n_values = expected[-last:].copy(), 1 + 2 * len(LEVELS)
     assert found.shape == expected.shape and np.isfinite(expected).mean() > 0.5
     same = found == expected  # infinite ones
@@ -161,41 +169,21 @@ def error(evaluate, case, last=0):
     return float(np.max(np.nan_to_num(difference, nan=np.inf)))
 
 
-@pytest.fixture(scope="module")
-def tab():
-    if find_spec("playwright") is None:
-        pytest.skip("needs the extra `dev`: pip install 'gt2lite[dev]'")
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
-    browser = importlib.import_module("builder.browser")
-    if browser.find_chromium() is None:
-        pytest.skip("needs Chromium or Chrome on the PATH")
-    with browser.chromium() as opened:
-        yield opened.new_page()
-
-
-def in_browser(tab, script=EVALUATOR):
-    tab.add_script_tag(content=script)
-    return lambda *asked: tab.evaluate(f"(asked) => ({EVALUATE})(...asked)", list(asked))
-
-
-@pytest.mark.browser
 @pytest.mark.parametrize("name", [*REGRESSORS, "table model", "encoded columns"])
-def test_the_browser_computes_what_numpy_does(tab, cases, name):
-    assert error(in_browser(tab), cases[name]) < 1e-12
+def test_javascript_computes_what_numpy_does(run, cases, name):
+    assert error(run, cases[name]) < 1e-12
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
-def test_node_computes_what_numpy_does(cases):
-    program = f"{EVALUATOR};const f={EVALUATE};const v=JSON.parse(require('fs').readFileSync(0));"
-    program += "process.stdout.write(JSON.stringify(v.map((asked) => f(...asked))))"
-    few = {name: cases[name] for name in ("leading rules", "table model")}
-    asked = [[file, rows[-50:], None, LEVELS] for file, rows, *_ in few.values()]
-    command = [shutil.which("node"), "-e", program]
-    done = subprocess.run(
-        command, input=json.dumps(asked), capture_output=True, text=True, check=True
-    )
-    for case, found in zip(few.values(), json.loads(done.stdout), strict=True):
-        assert error(lambda *_, found=found: found, case, 50) < 1e-12
+@pytest.mark.skipif(NODE is None, reason="needs Node on the PATH")
+def test_node_requires_the_file(cases):
+    script = f"const gt2liteModel = require({json.dumps(str(model_file.EVALUATOR))})"
+    assert error(run_in_node, cases["the paper's recipe"], script) < 1e-12
+
+
+@pytest.mark.skipif(NODE is None, reason="needs Node on the PATH")
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
+def test_a_script_has_no_syntax_error(path):
+    subprocess.run([NODE, "--check", path], check=True)
 
 
 REFUSED = {
@@ -212,13 +200,11 @@ REFUSED = {
 }
 
 
-@pytest.mark.browser
 @pytest.mark.parametrize("what", REFUSED)
-def test_bad_requests_are_refused_by_name(tab, cases, what):
+def test_bad_requests_are_refused_by_name(run, cases, what):
     call, match = REFUSED[what]
     file, rows, *_ = cases["the paper's recipe"]
-    in_browser(tab)
-    script = f"""([file, row]) => {{
+    asked = f"""((file, row) => {{
       const {{ content }} = file;
       const open = (changed) => gt2liteModel({{ ...file, content: {{ ...content, ...changed }} }});
       const other = {{ state: {{ kind: "search", options: {{}} }}, arrays: {{}} }};
@@ -227,9 +213,9 @@ def test_bad_requests_are_refused_by_name(tab, cases, what):
         arrays: {{ ...arrays, group: arrays.side.map(() => 0) }} }};
       const model = gt2liteModel(file);
       return {call};
-    }}"""
+    }})"""
     with pytest.raises(Exception, match=match):
-        tab.evaluate(script, [file, rows[0]])
+        run(f"{EVALUATOR};{asked}", file, rows[0])
 
 
 FAULTS = {  # what is replaced by what, and a model that shows it
@@ -257,14 +243,13 @@ FAULTS = {  # what is replaced by what, and a model that shows it
 }
 
 
-@pytest.mark.browser
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_planted_fault_is_found(tab, cases, fault):
+def test_a_planted_fault_is_found(run, cases, fault):
     right, wrong, name = FAULTS[fault]
     assert EVALUATOR.count(right) == 1
-    evaluate = in_browser(tab, EVALUATOR.replace(right, wrong))
+    script = EVALUATOR.replace(right, wrong)
     if fault == "the pool":
         with pytest.raises(Exception, match="out of reach"):
-            error(evaluate, cases[name], 100)
+            error(run, cases[name], script, last=100)
     else:
-        assert error(evaluate, cases[name], 100) > 1e-9
+        assert error(run, cases[name], script, last=100) > 1e-9

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import re
-import sys
 import tarfile
 import zipfile
 from importlib.util import find_spec
@@ -17,7 +16,6 @@ if any(find_spec(name) is None for name in NEEDED):
     pytest.skip("needs the extras `book` and `dev`", allow_module_level=True)
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tools"))
 wheel = importlib.import_module("wheel")
 
 

@@ -37,10 +37,3 @@ def site(executed):
     if not (html / "index.html").is_file():
         pytest.skip("needs the built book: make book")
     return html
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    """A browser without a window."""
-    with importlib.import_module("builder.browser").chromium() as opened:
-        yield opened

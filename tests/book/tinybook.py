@@ -18,7 +18,6 @@ if any(find_spec(name) is None for name in NEEDED):
     pytest.skip("needs the extra `book`: pip install 'gt2lite[book]'", allow_module_level=True)
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
 source = importlib.import_module("builder.source")
 
 PARAMETERS = "seed = 1  # a seed\nrate = 0.5  # a rate"

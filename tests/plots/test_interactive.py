@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import re
-import sys
-from importlib.util import find_spec
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -133,23 +129,16 @@ def test_the_small_system_of_the_first_chapter_is_a_model():
 
 
 @pytest.fixture(scope="module")
-def tab(elements, tmp_path_factory):
-    if find_spec("playwright") is None:
-        pytest.skip("needs the extra `dev`: pip install 'gt2lite[dev]'")
-    sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
-    browser = importlib.import_module("builder.browser")
-    if browser.find_chromium() is None:
-        pytest.skip("needs Chromium or Chrome on the PATH")
+def tab(chromium, elements, tmp_path_factory):
     path = tmp_path_factory.mktemp("interactive") / "page.html"
     none = plots.switch_point([0.0, 0.0], [1.0, 1.0], [1.0, 2.0])  # no weight at all at 0
     body = "".join(element._repr_html_() for element in [*elements.values(), none])
     head = '<!doctype html><meta charset=utf-8><meta name=viewport content="width=device-width">'
     path.write_text(f"{head}<body>{body}", encoding="utf-8")
-    with browser.chromium() as opened:
-        page = opened.new_page(viewport={"width": 390, "height": 800})
-        page.on("pageerror", lambda error: pytest.fail(str(error)))
-        page.goto(path.as_uri())
-        yield page
+    page = chromium.new_page(viewport={"width": 390, "height": 800})
+    page.on("pageerror", lambda error: pytest.fail(str(error)))
+    page.goto(path.as_uri())
+    return page
 
 
 def element(tab, kind, nth=0):

@@ -223,6 +223,8 @@ ODD = {
 
 @pytest.mark.parametrize("name", ODD)
 def test_columns_of_odd_types_become_the_same_numbers_in_a_frame_and_in_a_file(name):
+    if name == "long ago" and pd.__version__ < "3":
+        pytest.skip("pandas 2 reads no dates before 1678")
     values, kind = ODD[name]
     frame = pd.DataFrame({"y": np.arange(60.0), "odd": values})
     columns = specify(frame, np.arange(40), "y")

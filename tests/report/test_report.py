@@ -217,16 +217,10 @@ def test_the_page_is_complete_and_loads_nothing(made):
 
 
 @pytest.mark.browser
-def test_the_panel_predicts_what_the_model_does_and_asks_nothing(made):
-    pytest.importorskip("playwright", reason="needs the extra `dev`")
-    sys.path.insert(0, str(ROOT / "tools"))
-    browser = importlib.import_module("builder.browser")
-    if browser.find_chromium() is None:
-        pytest.skip("needs Chromium or Chrome on the PATH")
+def test_the_panel_predicts_what_the_model_does_and_asks_nothing(made, chromium):
     model = load(made[0] / "out" / "model.json")
     row = {"Größe": 120.0, "Farbe": "blau", "Garten": "no", "Zimmer": 4.0, "verkauft am": None}
-    with browser.chromium() as opened:
-        tab = opened.new_page(viewport={"width": 390, "height": 800}, color_scheme="dark")
+    with chromium.new_page(viewport={"width": 390, "height": 800}, color_scheme="dark") as tab:
         asked = []
         tab.on("request", lambda request: asked.append(request.url.partition(":")[0]))
         tab.on("pageerror", lambda error: asked.append(str(error)))
