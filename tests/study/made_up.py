@@ -1,4 +1,4 @@
-"""Records that no run has made, and a world of them in which the claims of the paper hold."""
+"""Noisy rows; records that no run has made; a world of them in which the paper's claims hold."""
 
 from __future__ import annotations
 
@@ -20,6 +20,13 @@ PLAIN = dict.fromkeys(COLUMNS) | {
 }
 NOISE = 1e-3 * np.array([-2.0, 1.0, 0.0, 2.0, -1.0])  # by seed; its mean is 0
 SHIFTED = np.roll(NOISE, 2)
+
+
+def noisy(n=100, M=2, seed=0):
+    """Inputs (n, M), and the first of them with normal noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, M))
+    return X, X[:, 0] + rng.normal(size=n)
 
 
 def records(rows):

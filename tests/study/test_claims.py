@@ -11,7 +11,7 @@ import pytest
 from made_up import NOISE, SHIFTED, by_row, records, stored, verdict, when, world
 from scipy import stats
 
-from study import cells, claims, paper, protocol
+from study import cells, claims, paper
 from study.claims import comparable, every_row, in_every_row, matters, reaches
 from study.statistics import corrected_t, coverage_p_value
 
@@ -21,15 +21,6 @@ def with_p(p, n=5, mean=1.0, ratio=15 / 70):
     x = np.arange(n) - (n - 1) / 2
     t = stats.t.isf(p / 2, n - 1)
     return mean + x / x.std(ddof=1) * abs(mean) / (t * math.sqrt(1 / n + ratio))
-
-
-def test_the_design_is_that_of_the_paper():
-    settings = paper.settings()
-    assert tuple(sorted(paper.cells().level.unique())) == protocol.LEVELS
-    assert protocol.MODELS["baseline"] == settings["baseline_level"]
-    assert (settings["table_step"], "linear") == protocol.PAPER_TABLE
-    assert len(protocol.SEEDS) == cells.N_THEIRS == settings["repetitions"]
-    assert settings["test_share"] / settings["train_share"] == pytest.approx(15 / 70)
 
 
 # --------------------------------------------------- verdicts that turn at a p-value

@@ -69,6 +69,7 @@ def test_rounding_decides_what_a_sentence_says():
 
 # ---------------------------------------------------------------------------------- figures
 
+pytest.importorskip("matplotlib", reason="needs the extra `plot`").use("agg")
 Y = np.linspace(-1.1, 1.1, 201)  # some lie outside every plane
 
 
