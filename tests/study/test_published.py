@@ -53,7 +53,9 @@ def test_settings_are_those_of_our_data():
         lower, upper = settings[f"tau_lower_{level}"], settings[f"tau_upper_{level}"]
         assert (upper - lower, lower + upper) == pytest.approx((level / 100, 1))
     shares = [settings[f"{part}_share"] for part in ("train", "calibration", "test")]
-    assert (sum(shares), shares[0] + shares[1]) == pytest.approx((1, settings["train_share_direct"]))
+    assert (sum(shares), shares[0] + shares[1]) == pytest.approx(
+        (1, settings["train_share_direct"])
+    )
 
 
 def test_the_trials_of_the_other_study_are_complete_and_as_published():
