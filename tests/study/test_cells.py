@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from made_up import records
+from numpy.testing import assert_allclose
 from scipy import optimize
 
 from study import cells, paper
@@ -31,30 +32,20 @@ def few_draws(monkeypatch):
 
 def made_up(change=None, published=PRINTED):
     """Runs with exactly the published means and spreads; `change` maps a cell to its values."""
-    values = {}
+    rows = {}
     for cell in published.itertuples():
         y = cell.mean + cell.std * SPREAD
         y = y if change is None else change(cell, y)
-        values.setdefault((cell.dataset, cell.model, cell.level), {})[cell.metric] = y / 100
-    return records(
-        {"dataset": dataset, "seed": seed, "model": model, "level": level}
-        | {"method": "search" if model == "calibrated" else "trained"}
-        | {metric: y[seed] for metric, y in metrics.items()}
-        for (dataset, model, level), metrics in values.items()
-        for seed in range(N)
-    )
+        method = "search" if cell.model == "calibrated" else "trained"
+        for seed in range(N):
+            place = {"dataset": cell.dataset, "model": cell.model, "level": cell.level}
+            row = rows.setdefault((*place.values(), seed), place | {"seed": seed, "method": method})
+            row[cell.metric] = y[seed] / 100
+    return records(rows.values())
 
 
 def place(cell):
     return cell.dataset, cell.level, cell.metric, cell.model
-
-
-def find(frame, **wanted):
-    """The one row that is as wanted."""
-    for name, value in wanted.items():
-        frame = frame[frame[name] == value]
-    assert len(frame) == 1
-    return frame.iloc[0]
 
 
 # ------------------------------------------------------------------------ the verdicts
@@ -63,21 +54,17 @@ def find(frame, **wanted):
 def test_the_published_numbers_agree_with_themselves_and_the_calibrated_rmse_counts_once():
     itself = verdicts(made_up(), PRINTED)
     assert (itself.refuted == "no").all() and (itself.p_holm == 1).all() and (itself.n == N).all()
-    np.testing.assert_allclose(itself.our_mean, itself.paper_mean)
-    np.testing.assert_allclose(itself.our_std, itself.paper_std)
+    assert_allclose(itself[["our_mean", "our_std"]], itself[["paper_mean", "paper_std"]])
     assert (itself.p_std > 0.1).all()
     assert (itself.best <= itself.margin).all() and (itself.margin < 1.2 * itself.best).all()
     found, own = cells.shown_within(itself), itself[~itself.repeated]
     assert found.shown["near"] == own.equivalent.sum() <= found.shown["wide"]
     assert (found.shown <= found.best).all() and (found.shown_holm <= found.shown).all()
-    again = itself[itself.repeated]
-    assert len(again) == 4
-    assert set(zip(again.metric, again.model, again.level, strict=True)) == {
-        ("rmse", "calibrated", 0.95)
-    }
-    for row in again.itertuples():
-        first = find(itself, dataset=row.dataset, metric="rmse", model="calibrated", level=0.90)
-        assert all(first[name] == getattr(row, name) for name in ("p", "p_std", "margin", "best"))
+    rmse = itself[(itself.metric == "rmse") & (itself.model == "calibrated")]
+    assert itself.repeated.sum() == 4 and (rmse.repeated == (rmse.level == 0.95)).all()
+    first, again = (rmse[rmse.level == level].set_index("dataset") for level in (0.90, 0.95))
+    same = ["p", "p_std", "margin", "best"]
+    assert again[same].equals(first[same])
 
 
 PLANTED = {  # cell: printed mean, mean of our runs, verdict
@@ -106,23 +93,22 @@ def test_ten_sigmas_are_better_or_worse_and_nothing_else_is_refuted():
     assert (judged.refuted != "no").sum() == len(PLANTED)
 
 
-def test_the_line_is_at_5_percent_with_holm_over_the_44(monkeypatch):
-    for p, word in {0.00113: "worse", 0.00114: "no"}.items():  # 0.05 / 44 is 0.001136
+@pytest.mark.parametrize(("p", "word"), [(0.00113, "worse"), (0.00114, "no")])
+def test_the_line_is_at_5_percent_with_holm_over_the_44(monkeypatch, p, word):
+    def exchanged(ours, means, stds, n_theirs):  # 0.05 / 44 is 0.001136
+        assert ours.shape == (44, N) and n_theirs == 5
+        return np.r_[p, np.ones(43)], np.ones(44)
 
-        def exchanged(ours, means, spreads, n_theirs, p=p):
-            assert ours.shape == (44, N) and n_theirs == 5
-            return np.r_[p, np.ones(43)], np.ones(44)
-
-        monkeypatch.setattr(cells, "exchange", exchanged)
-        first = verdicts(made_up(lambda c, y: y + 1), PRINTED).iloc[0]
-        assert first.p_holm == pytest.approx(44 * p) and first.refuted == word
+    monkeypatch.setattr(cells, "exchange", exchanged)
+    first = verdicts(made_up(lambda c, y: y + 1), PRINTED).iloc[0]
+    assert first.p_holm == pytest.approx(44 * p) and first.refuted == word
 
 
 def test_results_that_pass_alone_may_be_too_far_together():
     def small(cell, y):  # 0.9 standard deviations, in every other result of PP
         here = cell.dataset == "pp" and cell.metric != "rmse"
-        mixed = cell.mean + cell.std * np.random.default_rng(cell.Index).permutation(SPREAD)
-        return mixed + (0.9 * cell.std if here else 0)
+        mixed = np.random.default_rng(cell.Index).permutation(SPREAD)
+        return cell.mean + cell.std * (mixed + 0.9 * here)
 
     rows = made_up(small)
     assert (verdicts(rows, PRINTED).refuted == "no").all()
@@ -132,23 +118,22 @@ def test_results_that_pass_alone_may_be_too_far_together():
 
 
 def test_spreads_are_judged_in_a_family_of_their_own():
-    judged = verdicts(
-        made_up(lambda c, y: c.mean + (y - c.mean) * (12 if c.dataset == "pp" else 1)), PRINTED
-    )
+    rows = made_up(lambda c, y: c.mean + (y - c.mean) * (12 if c.dataset == "pp" else 1))
+    judged = verdicts(rows, PRINTED)
     assert (judged.refuted == "no").all()
     assert ((judged.p_std_holm < 0.05) == (judged.dataset == "pp")).all()
 
 
 def test_equivalent_is_what_two_one_sided_tests_show():
-    judged = verdicts(made_up(lambda c, y: y + 0.1), PRINTED)
+    judged = verdicts(made_up(lambda c, y: y + 0.1), PRINTED).set_index(paper.CELL)
     for metric in ("picp", "pinaw"):
-        v = find(judged, dataset="pp", level=0.95, metric=metric, model="trained")
+        v = judged.loc["pp", 0.95, metric, "trained"]
         share = 1 if metric == "picp" else 100 / v.paper_mean
         ours = v.our_std, N, v.paper_std, 5
         assert v.margin == pytest.approx(share * smallest_margin(0.1, *ours))
         best = min(smallest_margin(0, *ours), smallest_margin(0, 0, math.inf, v.paper_std, 5))
         assert v.best == pytest.approx(share * best)
-        for width, margins in cells.MARGINS.items():
+        for width, margins in {"near": (5.0, 1.0), "wide": (10.0, 2.0)}.items():
             margin = margins[metric == "picp"]
             p = beyond_p(margin / share, 0.1, *welch(*ours))
             assert v[f"p_equal_{width}"] == pytest.approx(p) and (p < 0.05) == (v.margin < margin)
@@ -159,17 +144,17 @@ def test_equivalent_is_what_two_one_sided_tests_show():
 def test_a_difference_is_in_pooled_standard_deviations_of_both():
     # Ours 3 times theirs: the pooled variance of fifty and five runs is (49 * 9 + 4) / 53 of it.
     judged = beside(made_up(lambda c, y: c.mean + c.std * (2 + 3 * SPREAD)), PRINTED)
-    np.testing.assert_allclose(judged.difference_in_std, 2 / math.sqrt(445 / 53))
+    assert_allclose(judged.difference_in_std, 2 / math.sqrt(445 / 53))
 
 
 def test_without_any_variation_a_difference_is_infinite_or_none():
     published = PRINTED.assign(std=0.0, mean=64.0)
-    wide = published.model == "trained"
     rows = made_up(lambda c, y: np.full(N, c.mean + 16.0 * (c.model == "trained")), published)
-    found = verdicts(rows, published)
-    assert (found.difference_in_std[wide] > 1e14).all() and (found.refuted[wide] != "no").all()
-    assert (found.difference_in_std[~wide] == 0).all() and found.equivalent[~wide].all()
-    assert (found.refuted[~wide] == "no").all()
+    found = verdicts(rows, published).set_index("model")
+    far, none = found.loc["trained"], found.loc["calibrated"]
+    assert (far.difference_in_std > 1e14).all() and (far.refuted != "no").all()
+    assert (none.difference_in_std == 0).all() and (none.refuted == "no").all()
+    assert none.equivalent.all()
 
 
 def test_only_the_mode_asked_for_and_the_search_count():
@@ -181,30 +166,23 @@ def test_only_the_mode_asked_for_and_the_search_count():
     assert (authors.our_mean[authors.metric == "rmse"] == 9900).all()
 
 
-@pytest.mark.parametrize("scale", [1.0, 1.3])
-def test_other_published_trials_are_judged_by_the_same_rules(scale):
-    trials = paper.alliance()
-    own, rows = trials[trials.system == "it2-km"], []
+def test_other_published_trials_are_judged_by_the_same_rules():
+    trials, rows = paper.alliance(), []
     ways = {"none": ("trained", "trained"), "cqr": ("calibrated", "conformal")}
+    own = trials[(trials.system == "it2-km") & trials.conformal.isin(ways)]
     for (kind, dataset, level), ten in own.groupby(["conformal", "dataset", "level"]):
-        if kind in ways:
-            model, method = ways[kind]
-            cell = {"dataset": dataset, "level": level, "model": model, "method": method}
-            picp, pinaw = (np.resize(ten[name] / 100, N) for name in ("picp", "pinaw"))
-            rows += [
-                cell | {"seed": seed, "picp": picp[seed], "pinaw": scale * pinaw[seed]}
-                for seed in range(N)
-            ]
+        cell = dict(zip(("model", "method"), ways[kind], strict=True))
+        scale = 1.3 if (dataset, kind) == ("pp", "cqr") else 1.0  # theirs but for these widths
+        for seed, one in zip(range(N), [*ten.itertuples()] * 5, strict=True):
+            cell |= {"dataset": dataset, "level": level, "seed": seed}
+            rows.append(cell | {"picp": one.picp / 100, "pinaw": scale * one.pinaw / 100})
     found = against_alliance(records(rows), trials)
     assert len(found) == 4 * 2 * 2 * 2 and (found.n == N).all()
-    widths = found.metric == "pinaw"
-    np.testing.assert_allclose(found.our_mean, found.paper_mean * np.where(widths, scale, 1))
-    precise = widths & (found.dataset == "pp")
-    assert (found.equivalent[precise] == (scale == 1)).all()
-    assert set(found.refuted[precise]) == {"no" if scale == 1 else "worse"}
-
-
-# -------------------------------------------------------------------------- the records
+    widths = found[(found.metric == "pinaw") & (found.dataset == "pp")].set_index("model")
+    wider, same = widths.loc["calibrated"], widths.loc["trained"]
+    assert_allclose(wider.our_mean, 1.3 * wider.paper_mean)
+    assert set(wider.refuted) == {"worse"} and not wider.equivalent.any()
+    assert set(same.refuted) == {"no"} and same.equivalent.all()
 
 
 @pytest.mark.parametrize(
@@ -221,46 +199,32 @@ def test_incomplete_or_repeated_records_are_refused(rows, words):
         values(by_cell(records(rows)), "picp", [("ww", "trained", 0.9, "trained")])
 
 
-def test_values_come_in_the_order_of_seeds():
-    rows = records([{"seed": 2, "rmse": 3.0}, {"seed": 0, "rmse": 1.0}, {"seed": 1, "rmse": 2.0}])
-    found = values(by_cell(rows), "rmse", [("ww", "trained", 0.9, "trained")])
-    assert found.tolist() == [[1, 2, 3]]
-
-
 # ------------------------------------------------------------------------- the winners
 
 
-def test_the_paper_follows_its_own_rule_in_all_24_rows():
-    rows = bold_rows(PRINTED)
+def test_the_paper_follows_its_own_rule_and_its_numbers_have_its_winners():
+    rows, found = bold_rows(PRINTED), winners(made_up(), PRINTED)
     assert len(rows) == 24
     assert (rows.bold == np.where(rows.difference < 0, "calibrated", "trained")).all()
-    row = find(rows, dataset="pp", metric="picp", level=0.90)  # the closest one
-    assert row.difference == pytest.approx(-0.02)
-
-
-def test_the_published_numbers_have_the_published_winners():
-    found, rows = winners(made_up(), PRINTED), bold_rows(PRINTED)
+    closest = rows.set_index(cells.ROW).difference["pp", 0.90, "picp"]
+    assert closest == pytest.approx(-0.02)
     assert found.agrees.all()
-    np.testing.assert_allclose(found.difference, rows.difference)
+    assert_allclose(found.difference, rows.difference)
 
 
-@pytest.mark.parametrize(
-    ("dataset", "trained", "calibrated", "winner", "difference"),
-    [
-        ("ww", 90.0, 95.0, "trained", 5),  # against the paper
-        ("pm", 91.0, 89.5, "calibrated", -0.5),  # on two sides of the level: distances count
-    ],
-)
-def test_a_row_is_won_beyond_chance(dataset, trained, calibrated, winner, difference):
-    def change(cell, values):
-        if (cell.dataset, cell.metric, cell.level) != (dataset, "picp", 0.90):
-            return values
-        mean = trained if cell.model == "trained" else calibrated
-        return mean + 0.01 * (SPREAD**2 - (SPREAD**2).mean())
+def test_coverages_are_compared_by_their_distances_from_the_level():
+    means = {"ww": {"trained": 90.0, "calibrated": 95.0}, "pm": {"trained": 91, "calibrated": 89.5}}
 
-    row = find(winners(made_up(change), PRINTED), dataset=dataset, metric="picp", level=0.90)
-    assert (row.winner, row.agrees, row.clear) == (winner, winner == "calibrated", True)
-    assert row.difference == pytest.approx(difference)
+    def change(cell, y):
+        if cell.dataset not in means or (cell.metric, cell.level) != ("picp", 0.90):
+            return y
+        return means[cell.dataset][cell.model] + 0.01 * (SPREAD**2 - (SPREAD**2).mean())
+
+    found = winners(made_up(change), PRINTED).set_index(cells.ROW)
+    for dataset, winner, difference in (("ww", "trained", 5), ("pm", "calibrated", -0.5)):
+        row = found.loc[dataset, 0.90, "picp"]
+        assert (row.winner, row.agrees, row.clear) == (winner, winner == "calibrated", True)
+        assert row.difference == pytest.approx(difference)
 
 
 @pytest.mark.parametrize(("p_holm", "clear"), [(0.0499, True), (0.0501, False)])
@@ -271,8 +235,8 @@ def test_a_win_a_hair_beside_the_line_with_holm_over_all_24(p_holm, clear):
         alone = place(cell) == ("aids", 0.95, "rmse", "calibrated")
         return 100 * cell.level + (MIXED + gap if alone else 0 * MIXED)
 
-    judged = winners(made_up(change), PRINTED)
-    row = find(judged, dataset="aids", metric="rmse", level=0.95)
+    judged = winners(made_up(change), PRINTED).set_index(cells.ROW)
+    row = judged.loc["aids", 0.95, "rmse"]
     assert row.winner == "trained" and row.difference == pytest.approx(gap)
     assert row.half == pytest.approx(corrected_t(MIXED + gap, 15 / 70).half)
     assert row.p_holm == pytest.approx(p_holm) and row.clear == clear

