@@ -33,11 +33,10 @@ from typing import Any, NamedTuple
 import _measure
 import numpy as np
 
-from gt2lite.calibration import CoverageError
+from gt2lite.calibration import CALIBRATORS, CoverageError
 from gt2lite.datasets import Prepared, load_dataset, prepare
 from gt2lite.memberships import ALPHA_0
 from gt2lite.metrics import Quality, interval_quality, pinaw
-from gt2lite.practice.calibrators import CALIBRATORS
 from gt2lite.system import Params, Planes
 from gt2lite.training import Recipe, Trained, train
 from study.aligned import train_levels, with_level

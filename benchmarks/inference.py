@@ -11,9 +11,9 @@ from collections.abc import Callable
 import _measure
 import numpy as np
 
+from gt2lite.calibration import CALIBRATORS, Calibrator
 from gt2lite.losses import DUAL_ALPHAS
 from gt2lite.memberships import ALPHA_0
-from gt2lite.practice.calibrators import CALIBRATORS, Calibration
 from gt2lite.system import Planes
 from gt2lite.training import init_params
 
@@ -38,7 +38,7 @@ def main() -> None:
         "interval, a plane for each row, kept": (1, lambda: kept(np.full(args.rows, 0.3))),
     }
 
-    def calibrate(method: str) -> Calibration:
+    def calibrate(method: str) -> Calibrator:
         fitted = CALIBRATORS[method]().fit(Planes(params, X), y)
         fitted.alpha(_measure.LEVELS)
         return fitted

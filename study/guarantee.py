@@ -8,9 +8,16 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from gt2lite._validation import Array, IntArray
-from gt2lite.calibration import CoverageError, Cut, Scores, SmallCalibrationWarning
+from gt2lite.calibration import (
+    CALIBRATORS,
+    CoverageError,
+    Cut,
+    Scores,
+    SmallCalibrationWarning,
+    find_cut,
+)
 from gt2lite.memberships import ALPHA_0
-from gt2lite.practice.calibrators import CALIBRATORS, RANKED, find_cuts
+from gt2lite.practice.calibrators import RANKED
 
 
 def redraws(
@@ -40,7 +47,7 @@ def redrawn_coverage(
         seen, new = scores.take(cal), scores.take(test)
         for method in methods:
             ranked = method in RANKED
-            cut = find_cuts(seen, level, method)[0] if ranked else _chosen(seen, level, method)
+            cut = find_cut(seen, level, method) if ranked else _chosen(seen, level, method)
             found[method][i] = new.covered(cut).mean()
     return found
 

@@ -27,11 +27,11 @@ import pandas as pd
 
 from gt2lite._threads import one_blas_thread
 from gt2lite._validation import Array, one_of
-from gt2lite.calibration import CoverageError, TableCalibrator
+from gt2lite.calibration import CALIBRATORS, CoverageError, TableCalibrator
 from gt2lite.datasets import DATASETS, Prepared, load_dataset, prepare
 from gt2lite.memberships import ALPHA_0
 from gt2lite.metrics import interval_quality, rmse
-from gt2lite.practice.calibrators import CALIBRATORS, RANKED
+from gt2lite.practice.calibrators import RANKED
 from gt2lite.system import Params, Planes
 from gt2lite.training import Recipe, init_params, train
 
@@ -261,7 +261,7 @@ def _calibrate(
     if method in RANKED:  # these continue beyond the envelope, so every run has an answer
         ends, reached = fitted.intervals(test, level), fitted.reached(level)
     else:
-        ends, reached = test(alpha), fitted.coverage(alpha)
+        ends, reached = test(alpha), fitted.coverage(float(alpha))
     return {
         "alpha": 0.0 if np.isnan(alpha) else alpha,
         "margin": margin,

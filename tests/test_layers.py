@@ -27,7 +27,8 @@ LAYERS = [
     ["calibration"],
     ["plots"],
     # the upper storey
-    ["practice._sklearn", "practice.printing", "practice.presets", "practice.calibrators"],
+    ["practice._sklearn", "practice.printing", "practice.presets"],
+    ["practice.calibrators", "practice.margins"],
     ["practice.tables", "practice.splitting"],
     ["practice.distribution"],
     ["practice.selection"],

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gt2lite import GT2Regressor
-from gt2lite.practice.calibrators import CALIBRATORS
+from gt2lite.calibration import CALIBRATORS
 from gt2lite.practice.regressor import (
     MissedLevelWarning,
     NarrowEnvelopeWarning,

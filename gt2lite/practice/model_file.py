@@ -54,7 +54,8 @@ import numpy as np
 from gt2lite._validation import LARGEST_SEED, Array, between, matrix, numbers, one_of, vector, whole
 from gt2lite._version import __version__
 from gt2lite.datasets import Scaler
-from gt2lite.practice.calibrators import Calibration, GroupCalibrator, Margins, restore
+from gt2lite.practice.calibrators import Calibration, GroupCalibrator, restore
+from gt2lite.practice.margins import Margins
 from gt2lite.practice.rules import RuleGroups
 from gt2lite.practice.selection import INPUTS, Candidate, Fitted, Ranks, System
 from gt2lite.practice.tables import Names

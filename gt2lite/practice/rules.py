@@ -19,7 +19,7 @@ import numpy as np
 from gt2lite._validation import Array, IntArray, between, one_of, whole
 from gt2lite.datasets import Scaler
 from gt2lite.memberships import ALPHA_0, kappa_of, log_firing, secondary
-from gt2lite.practice.calibrators import Margins
+from gt2lite.practice.margins import Margins
 from gt2lite.practice.printing import Printed, Rows, count, number, wrap
 from gt2lite.practice.selection import SPREAD, Fitted, System
 from gt2lite.reduction import type_reduce

@@ -28,7 +28,7 @@ from gt2lite._validation import Array, between, one_of, warn, whole
 from gt2lite.calibration import rank
 from gt2lite.memberships import ALPHA_0, alpha_of
 from gt2lite.metrics import interval_score
-from gt2lite.practice.calibrators import POWERS, MarginFamily, Margins
+from gt2lite.practice.margins import POWERS, MarginFamily, Margins
 from gt2lite.practice.presets import STRONG
 from gt2lite.system import Params, Planes, fitting_rows
 from gt2lite.training import (

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+from gt2lite.calibration import CALIBRATORS, PlainFamily
 from gt2lite.memberships import alpha_of, kappa_of
-from gt2lite.practice.calibrators import CALIBRATORS
 from gt2lite.system import Planes
 from gt2lite.training import init_params
 
@@ -40,7 +40,7 @@ class Steps:
         return np.mean(alpha <= self.edges)
 
 
-class Cone:
+class Cone(PlainFamily):
     """A nested family of n samples: from `centre - kappa * below` to `centre + kappa * above`."""
 
     def __init__(self, centre, below, above, kappa_max=1.0):

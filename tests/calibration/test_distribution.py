@@ -10,20 +10,20 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from gt2lite import GT2Regressor, IntervalHead
-from gt2lite.calibration import ConformalCalibrator, ExactCalibrator, SmallCalibrationWarning, rank
+from gt2lite.calibration import SmallCalibrationWarning, rank
 from gt2lite.datasets import Scaler
 from gt2lite.memberships import alpha_of, kappa_of
-from gt2lite.practice.calibrators import GroupCalibrator, MarginFamily
+from gt2lite.practice.calibrators import RANKED, GroupCalibrator, RankCalibrator
 from gt2lite.practice.distribution import Distribution, quantile_rank
+from gt2lite.practice.margins import MarginFamily
 
 PLAIN = Scaler(np.zeros(1), np.ones(1), 0.0, 1.0)
 LEVELS = [0.03, 0.07, 0.2, 0.4, 0.5, 0.55, 0.7, 0.93, 0.96]
-KINDS = {"conformal": ConformalCalibrator, "exact": ExactCalibrator}
 
 
 def distribution(family, y, rows=None, calibrator=None):
     """Return the distributions at the rows of a family, calibrated on the family itself."""
-    fitted = (calibrator or ConformalCalibrator()).fit(family, y)
+    fitted = (calibrator or RankCalibrator()).fit(family, y)
     return Distribution(fitted, family if rows is None else rows, PLAIN)
 
 
@@ -49,14 +49,14 @@ def positions(family, y):
 
 
 @few
-@pytest.mark.parametrize("method", KINDS)
+@pytest.mark.parametrize("method", RANKED)
 @pytest.mark.parametrize("make", [cone, system], ids=["cone", "system"])
 def test_a_quantile_is_the_family_at_a_rank_of_the_signed_positions(make, method):
     n = 99
     family, y = make(n)
     t = np.sort(positions(family, y))
     assert (t < -kappa_of(family.alpha_min)).any() and (t > kappa_of(family.alpha_min)).any()
-    found = distribution(family, y, calibrator=KINDS[method]()).quantile(LEVELS)
+    found = distribution(family, y, calibrator=RankCalibrator(method)).quantile(LEVELS)
     for q, values in zip(LEVELS, found.T, strict=True):
         q = Fraction(str(q))
         m = n + (method == "conformal")

@@ -6,12 +6,14 @@ import json
 import pickle
 import re
 from collections import Counter
+from functools import partial
 
 import numpy as np
 import pytest
 from families import Steps, bands, cone, each_method
 
 from gt2lite.calibration import (
+    CALIBRATORS,
     HALVINGS,
     CoverageError,
     SearchCalibrator,
@@ -21,17 +23,17 @@ from gt2lite.calibration import (
 )
 from gt2lite.memberships import ALPHA_0
 from gt2lite.practice.calibrators import (
-    CALIBRATORS,
     RANKED,
     GroupCalibrator,
-    TwoSidedCalibrator,
+    RankCalibrator,
+    make_calibrator,
     restore,
 )
 
 EVERY = {
-    **CALIBRATORS,
-    "two-sided": lambda: TwoSidedCalibrator("exact", (0.25, 0.75)),
-    "group": lambda: GroupCalibrator("conformal", "each", "pool", (0.25, 0.75)),
+    **{method: partial(make_calibrator, method, "both", False, {}) for method in CALIBRATORS},
+    "two-sided": partial(RankCalibrator, "exact", "each", (0.25, 0.75)),
+    "group": partial(GroupCalibrator, "conformal", "each", (0.25, 0.75), "pool"),
 }
 every_kind = pytest.mark.parametrize("kind", EVERY)
 GROUPS = ["a", "b"] * 100
@@ -135,7 +137,7 @@ def test_every_evaluation_is_counted_once(method):
         *((SearchCalibrator, "shrink", v) for v in (0.0, 0.91)),
         *((SearchCalibrator, "tolerance", v) for v in (-1, float("nan"))),
         (SearchCalibrator, "min_step", 0),
-        (TwoSidedCalibrator, "method", "search"),
+        (RankCalibrator, "method", "search"),
         (GroupCalibrator, "method", "table"),
         (GroupCalibrator, "sides", "left"),
         (GroupCalibrator, "small_groups", "merge"),
@@ -173,7 +175,7 @@ def test_a_stored_search_counts_critical_planes_in_place_of_rows():
     family, y = bands(200)
     y[:2] = family(0.3)[1][:2]  # on the edge of a plane
     given = y.copy()
-    search = SearchCalibrator().fit(family, given)
+    search = make_calibrator("search", "both", False, {}).fit(family, given)
     given[:] = 99.0  # changes nothing
     again = stored(search)
     for alpha in (ALPHA_0, 0.3, 0.5, 1.0):

@@ -10,6 +10,7 @@ from families import Steps, bands, by_brute_force, cone, left_out, system
 from numpy.testing import assert_allclose, assert_array_equal
 
 from gt2lite.calibration import (
+    CALIBRATORS,
     ConformalCalibrator,
     CoverageError,
     ExactCalibrator,
@@ -19,13 +20,8 @@ from gt2lite.calibration import (
     rank,
 )
 from gt2lite.memberships import ALPHA_0, alpha_of, kappa_of
-from gt2lite.practice.calibrators import (
-    CALIBRATORS,
-    FLOOR,
-    MarginFamily,
-    Margins,
-    TwoSidedCalibrator,
-)
+from gt2lite.practice.calibrators import RankCalibrator
+from gt2lite.practice.margins import FLOOR, MarginFamily, Margins
 from gt2lite.system import Planes
 
 pytestmark = pytest.mark.filterwarnings("ignore::gt2lite.calibration.SmallCalibrationWarning")
@@ -70,8 +66,8 @@ def test_each_sample_in_turn_is_the_new_one_and_the_guarantee_holds_in_every_sta
 
 
 def test_the_highest_level_that_an_error_names_has_an_answer():
-    for kind in (ConformalCalibrator, TwoSidedCalibrator):
-        calibrator = kind().fit(*cone(57))
+    for kind in (ConformalCalibrator(), RankCalibrator("conformal", "each")):
+        calibrator = kind.fit(*cone(57))
         with pytest.raises(CoverageError, match="levels up to") as caught:
             calibrator.alpha(0.999)
         (highest,) = map(float, re.findall(r"levels up to ([\d.]+)", str(caught.value)))

@@ -9,7 +9,7 @@ import pytest
 from families import Cone, cone, left_out
 
 from gt2lite.calibration import CoverageError, covers
-from gt2lite.practice.calibrators import TwoSidedCalibrator, fewest_samples, make_calibrator
+from gt2lite.practice.calibrators import RankCalibrator, fewest_samples, make_calibrator
 
 pytestmark = pytest.mark.filterwarnings("ignore::gt2lite.calibration.SmallCalibrationWarning")
 
@@ -23,7 +23,7 @@ def test_left_out_in_turn_a_sample_is_beyond_a_bound_as_rarely_as_promised(tails
     family, y = cone(n)
     beyond = np.zeros(2, dtype=int)
     for i, _, part, known in left_out(family, y):
-        fitted = TwoSidedCalibrator("conformal", tails).fit(part, known)
+        fitted = RankCalibrator("conformal", "each", tails).fit(part, known)
         lower, upper = fitted.intervals(family, phi)
         beyond += [y[i] < lower[i], y[i] > upper[i]]
         for end, tail in zip((lower, upper), tails, strict=True):
@@ -35,7 +35,7 @@ def test_left_out_in_turn_a_sample_is_beyond_a_bound_as_rarely_as_promised(tails
 def test_a_bound_stops_at_the_type_1_output_and_coverage_is_only_increased():
     y = np.linspace(0.1, 1, 100)  # all above the output
     family = Cone(np.zeros(100), 1.0, 1.0)
-    two = TwoSidedCalibrator("exact").fit(family, y)
+    two = RankCalibrator("exact", "each").fit(family, y)
     assert two.alpha(0.5)[0] == 1.0
     lower, upper = two.intervals(family, 0.5)
     assert (lower == 0).all()
@@ -44,7 +44,7 @@ def test_a_bound_stops_at_the_type_1_output_and_coverage_is_only_increased():
 
 def test_shapes_for_one_level_and_for_several():
     family, y = cone(200)
-    two = TwoSidedCalibrator().fit(family, y)
+    two = RankCalibrator("conformal", "each").fit(family, y)
     assert two.alpha(0.9).shape == two.margin(0.9).shape == (2,)
     assert two.alpha([0.5, 0.9, 0.95]).shape == (2, 3)
     np.testing.assert_array_equal(two.alpha([0.5, 0.9])[:, 1], two.alpha(0.9))
@@ -69,4 +69,4 @@ def test_fewest_samples_are_just_enough(tails):
 @pytest.mark.parametrize("bad", [0.2, (0.2, 0.7), (1.2, -0.2), (0.2, 0.3, 0.5), "lower"])
 def test_invalid_tails_are_refused(bad):
     with pytest.raises(ValueError, match="tails must"):
-        TwoSidedCalibrator("conformal", bad)
+        RankCalibrator("conformal", "each", bad)

@@ -19,16 +19,21 @@ from cases import seeds
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gt2lite.calibration import CoverageError, SearchCalibrator, TableCalibrator
+from gt2lite.calibration import CoverageError, PlainFamily
 from gt2lite.memberships import ALPHA_0, kappa_of
-from gt2lite.practice.calibrators import CALIBRATORS, GroupCalibrator, TwoSidedCalibrator, restore
+from gt2lite.practice.calibrators import (
+    GroupCalibrator,
+    RankCalibrator,
+    make_calibrator,
+    restore,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 methods = st.sampled_from(["exact", "conformal"])
 
 
 @dataclass
-class Family:
+class Family(PlainFamily):
     """A nested family of intervals, and samples."""
 
     centre: np.ndarray
@@ -144,8 +149,8 @@ def tail_shares(tails, level):
 @given(families_and_levels(), methods, st.sampled_from([None, (0.5, 0.5), (0.2, 0.8)]))
 def test_each_plane_has_the_rank_of_its_tail(drawn, method, tails):
     family, levels = drawn
-    two = TwoSidedCalibrator(method, tails) if tails else CALIBRATORS[method]()
-    calibrator = two.fit(family, family.y)
+    sides = ("each", tails) if tails else ()
+    calibrator = RankCalibrator(method, *sides).fit(family, family.y)
     kappas, margins = family.needed()  # (2, Q)
     if tails is None:
         kappas, margins = kappas.max(axis=0)[None], margins.max(axis=0)[None]
@@ -205,7 +210,8 @@ def within_envelope(calibrator, family, levels):
 @given(families_and_levels(), st.floats(0.005, 1), st.sampled_from(["linear", "pchip"]))
 def test_the_lookup_table_counts_and_interpolates_between_neighbours(drawn, step, interpolation):
     family, levels = drawn
-    calibrator = TableCalibrator(step=step, interpolation=interpolation).fit(family, family.y)
+    options = {"step": step, "interpolation": interpolation}
+    calibrator = make_calibrator("table", "both", False, options).fit(family, family.y)
     for phi, alpha in calibrator.table[:: max(len(calibrator.table) // 4, 1)]:
         assert family.n_covered(family(float(alpha))) / len(family.y) == phi
     answered = within_envelope(calibrator, family, levels)
@@ -231,7 +237,7 @@ def test_the_lookup_table_counts_and_interpolates_between_neighbours(drawn, step
 )
 def test_no_search_looks_at_more_planes_than_its_bound(drawn, options):
     family, levels = drawn
-    calibrator = SearchCalibrator(**options).fit(family, family.y)
+    calibrator = make_calibrator("search", "both", False, options).fit(family, family.y)
     for level in within_envelope(calibrator, family, levels):
         before = calibrator.n_evaluations
         path = calibrator.path(level)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gt2lite.calibration import Scores, critical_scores
+from gt2lite.calibration import CALIBRATORS, Scores, critical_scores
 from gt2lite.memberships import kappa_of
-from gt2lite.practice.calibrators import CALIBRATORS
 from study.guarantee import redrawn_coverage, redraws
 
 
