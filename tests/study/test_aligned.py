@@ -10,10 +10,6 @@ from gt2lite.datasets import load_dataset, prepare
 from gt2lite.losses import make_objective
 from gt2lite.memberships import alpha_of, log_firing
 from gt2lite.metrics import picp
-<<<<<<< HEAD
-from gt2lite.parameters import sigmoid
-=======
->>>>>>> room-studytests
 from gt2lite.system import Planes, constrain
 from gt2lite.training import Recipe, init_params, train
 from study import aligned, results
@@ -23,12 +19,7 @@ from study.aligned import lacking, shortfall, small_shares, train_levels, with_l
 def test_every_row_learns_the_quantiles_of_its_own_level():
     rng = np.random.default_rng(0)
     phi, y, ends = np.array([0.2, 0.5, 0.97]), rng.normal(size=3), rng.normal(size=(2, 3, 3))
-<<<<<<< HEAD
-    loss = LevelLoss(make_objective("dual"))
-    rows = with_level(np.zeros((3, 1)), phi)
-=======
-    loss, X_t = aligned.LevelLoss(make_objective("dual")), with_level(np.zeros((3, 1)), phi).T
->>>>>>> room-studytests
+    loss, rows = aligned.LevelLoss(make_objective("dual")), with_level(np.zeros((3, 1)), phi)
     alone = [
         loss_and_gradient(ends[:, :, i : i + 1], y[i : i + 1], make_objective("dual", level))
         for i, level in enumerate(phi)

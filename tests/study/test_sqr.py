@@ -113,7 +113,7 @@ def test_rows_of_a_comparison_have_the_stored_columns_and_count_steps():
     ours = sqr.compare("aids", 0, "sqr", Recipe(smf="scalar", **short))
     theirs = sqr.compare("aids", 0, "aligned", Recipe(objective="aligned", **short))
     assert set(ours) == set(results.load("sqr"))
-    assert list(zip(ours.form, ours.level)) == [
+    assert list(zip(ours.form, ours.level, strict=True)) == [
         (form, level) for form in ("raw", "conformal") for level in (0.9, 0.95)
     ]
     assert set(ours.steps) == {2 * ((1497 - 299) // 64)}
