@@ -214,6 +214,11 @@ class Calibrator(ABC):
     def cut(self, coverage: float) -> Cut:
         """Return the plane, or the margin beyond all planes, for a level."""
 
+    def cuts(self, coverage: float) -> tuple[Cut, Cut]:
+        """Return where the lower and the upper bound are cut for a level: at the same plane."""
+        cut = self.cut(coverage)
+        return cut, cut
+
     @abstractmethod
     def coverage(self, alpha: float) -> float:
         """Return the share of the calibration set that the plane `alpha` covers, Eq. (17)."""
@@ -238,8 +243,7 @@ class Calibrator(ABC):
             coverage: the level, or L of them.
         """
         levels, single = read_levels(coverage)
-        cuts = [self.cut(level) for level in levels]
-        lower, upper = cut_ends(interval, [(cut, cut) for cut in cuts])  # (L, N) each
+        lower, upper = cut_ends(interval, [self.cuts(level) for level in levels])  # (L, N) each
         return (lower[0], upper[0]) if single else (lower.T, upper.T)
 
     def reached(self, coverage: float) -> float:
@@ -416,15 +420,11 @@ class TableCalibrator(PlaneCalibrator):
 class SearchCalibrator(PlaneCalibrator):
     """Method 2, Algorithm 4: move to the plane whose coverage is nearest to the level, Eq. (19).
 
-    From `start` the search looks one step to either side, moves where coverage
-    comes nearer to the level, and shrinks the step where neither side helps.
-    Coverage is flat between two samples, so the search can *stall* on a plateau
-    wider than its step although a better plane lies beyond. That belongs to the
-    method; `converged` and `reached` report it.
-
-    The paper gives no values for the settings. The defaults are those of the authors' public
-    code (`Calibration_Example.m`, `derivative_free_search_algorithm.m`), the exit at a small
-    step included.
+    Coverage is flat between two samples, so the search can *stall* on a plateau wider than its
+    step although a better plane lies beyond; `converged` and `reached` report it. The paper gives
+    no values for the settings. The defaults are those of the authors' public code
+    (`Calibration_Example.m`, `derivative_free_search_algorithm.m`), the exit at a small step
+    included.
 
     Args:
         start: the first plane, alpha_init.
@@ -762,7 +762,7 @@ class ExactCalibrator(Calibrator):
 
     def reached(self, coverage: float) -> float:
         """Return the share of the calibration set that the intervals for a level cover."""
-        return float(self.scores.covered(self.cut(coverage)).mean())
+        return float(self.scores.between(*self.cuts(coverage)).mean())
 
     @property
     def n_samples(self) -> int:
