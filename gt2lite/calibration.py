@@ -193,7 +193,7 @@ class Calibrator(ABC):
     """
 
     method: str
-    _fitted = False
+    _n_samples = 0  # before `fit`
 
     def fit(self, interval: Interval, y: ArrayLike) -> Self:
         """Learn the relation of plane and coverage from a calibration set.
@@ -256,9 +256,10 @@ class Calibrator(ABC):
         return self.coverage(ALPHA_0)
 
     @property
-    @abstractmethod
     def n_samples(self) -> int:
         """The size Q of the calibration set."""
+        self.check_fitted()
+        return self._n_samples
 
     @property
     @abstractmethod
@@ -272,7 +273,7 @@ class Calibrator(ABC):
 
     def check_fitted(self) -> None:
         """Raise an error before `fit`."""
-        if not self._fitted:
+        if self._n_samples == 0:
             raise RuntimeError(f"{type(self).__name__} has no calibration set yet: call fit first")
 
 
@@ -284,10 +285,10 @@ class PlaneCalibrator(Calibrator):
 
     def learn(self, interval: Interval, y: ArrayLike) -> None:
         """Evaluate the first planes."""
-        self._y, self._fitted = vector("y", y).copy(), False  # a fit may fail
+        self._y, self._n_samples = vector("y", y).copy(), 0  # a fit may fail
         self._family = as_family(interval)
         self._seen = {alpha: self._count(alpha) for alpha in self.planes()}  # samples covered
-        self._fitted = True
+        self._n_samples = self._y.size
 
     def planes(self) -> list[float]:
         """Return the planes that `fit` evaluates."""
@@ -323,12 +324,6 @@ class PlaneCalibrator(Calibrator):
                 'coverage, or calibrate by "exact" or "conformal", which go beyond that plane'
             )
         return level
-
-    @property
-    def n_samples(self) -> int:
-        """The size Q of the calibration set."""
-        self.check_fitted()
-        return self._y.size
 
     @property
     def n_evaluations(self) -> int:
@@ -577,9 +572,8 @@ class Scores:
 
     def arrays(self) -> dict[str, Array]:
         """Return the scores as arrays to be stored."""
-        lowest = np.array([self.alpha_min])
-        found = {"critical_alpha": self.alpha, "margin": self.margin, "side": self.side}
-        return found | {"alpha_min": lowest}
+        arrays = {"critical_alpha": self.alpha, "margin": self.margin, "side": self.side}
+        return arrays | {"alpha_min": np.array([self.alpha_min])}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> Self:
@@ -734,7 +728,7 @@ class ExactCalibrator(Calibrator):
 
     def learn(self, interval: Interval, y: ArrayLike) -> None:
         """Find the critical planes of the samples."""
-        y, self._fitted = vector("y", y), False  # a fit may fail
+        y, self._n_samples = vector("y", y), 0  # a fit may fail
         self.scores = critical_scores(interval, y)
 
     @property
@@ -745,7 +739,7 @@ class ExactCalibrator(Calibrator):
 
     @scores.setter
     def scores(self, scores: Scores) -> None:
-        self._scores, self._fitted = scores, True
+        self._scores, self._n_samples = scores, len(scores)
 
     @property
     def critical_alpha(self) -> Array:
@@ -763,11 +757,6 @@ class ExactCalibrator(Calibrator):
     def reached(self, coverage: float) -> float:
         """Return the share of the calibration set that the intervals for a level cover."""
         return float(self.scores.between(*self.cuts(coverage)).mean())
-
-    @property
-    def n_samples(self) -> int:
-        """The size Q of the calibration set."""
-        return len(self.scores)
 
     @property
     def n_evaluations(self) -> int:
