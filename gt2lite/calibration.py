@@ -193,7 +193,7 @@ class Calibrator(ABC):
     """
 
     method: str
-    _fitted = False
+    _n_samples = 0  # before `fit`
 
     def fit(self, interval: Interval, y: ArrayLike) -> Self:
         """Learn the relation of plane and coverage from a calibration set.
@@ -213,6 +213,11 @@ class Calibrator(ABC):
     @abstractmethod
     def cut(self, coverage: float) -> Cut:
         """Return the plane, or the margin beyond all planes, for a level."""
+
+    def cuts(self, coverage: float) -> tuple[Cut, Cut]:
+        """Return where the lower and the upper bound are cut for a level: at the same plane."""
+        cut = self.cut(coverage)
+        return cut, cut
 
     @abstractmethod
     def coverage(self, alpha: float) -> float:
@@ -238,8 +243,7 @@ class Calibrator(ABC):
             coverage: the level, or L of them.
         """
         levels, single = read_levels(coverage)
-        cuts = [self.cut(level) for level in levels]
-        lower, upper = cut_ends(interval, [(cut, cut) for cut in cuts])  # (L, N) each
+        lower, upper = cut_ends(interval, [self.cuts(level) for level in levels])  # (L, N) each
         return (lower[0], upper[0]) if single else (lower.T, upper.T)
 
     def reached(self, coverage: float) -> float:
@@ -252,9 +256,10 @@ class Calibrator(ABC):
         return self.coverage(ALPHA_0)
 
     @property
-    @abstractmethod
     def n_samples(self) -> int:
         """The size Q of the calibration set."""
+        self.check_fitted()
+        return self._n_samples
 
     @property
     @abstractmethod
@@ -268,7 +273,7 @@ class Calibrator(ABC):
 
     def check_fitted(self) -> None:
         """Raise an error before `fit`."""
-        if not self._fitted:
+        if self._n_samples == 0:
             raise RuntimeError(f"{type(self).__name__} has no calibration set yet: call fit first")
 
 
@@ -280,10 +285,10 @@ class PlaneCalibrator(Calibrator):
 
     def learn(self, interval: Interval, y: ArrayLike) -> None:
         """Evaluate the first planes."""
-        self._y, self._fitted = vector("y", y).copy(), False  # a fit may fail
+        self._y, self._n_samples = vector("y", y).copy(), 0  # a fit may fail
         self._family = as_family(interval)
         self._seen = {alpha: self._count(alpha) for alpha in self.planes()}  # samples covered
-        self._fitted = True
+        self._n_samples = self._y.size
 
     def planes(self) -> list[float]:
         """Return the planes that `fit` evaluates."""
@@ -319,12 +324,6 @@ class PlaneCalibrator(Calibrator):
                 'coverage, or calibrate by "exact" or "conformal", which go beyond that plane'
             )
         return level
-
-    @property
-    def n_samples(self) -> int:
-        """The size Q of the calibration set."""
-        self.check_fitted()
-        return self._y.size
 
     @property
     def n_evaluations(self) -> int:
@@ -416,15 +415,11 @@ class TableCalibrator(PlaneCalibrator):
 class SearchCalibrator(PlaneCalibrator):
     """Method 2, Algorithm 4: move to the plane whose coverage is nearest to the level, Eq. (19).
 
-    From `start` the search looks one step to either side, moves where coverage
-    comes nearer to the level, and shrinks the step where neither side helps.
-    Coverage is flat between two samples, so the search can *stall* on a plateau
-    wider than its step although a better plane lies beyond. That belongs to the
-    method; `converged` and `reached` report it.
-
-    The paper gives no values for the settings. The defaults are those of the authors' public
-    code (`Calibration_Example.m`, `derivative_free_search_algorithm.m`), the exit at a small
-    step included.
+    Coverage is flat between two samples, so the search can *stall* on a plateau wider than its
+    step although a better plane lies beyond; `converged` and `reached` report it. The paper gives
+    no values for the settings. The defaults are those of the authors' public code
+    (`Calibration_Example.m`, `derivative_free_search_algorithm.m`), the exit at a small step
+    included.
 
     Args:
         start: the first plane, alpha_init.
@@ -577,9 +572,8 @@ class Scores:
 
     def arrays(self) -> dict[str, Array]:
         """Return the scores as arrays to be stored."""
-        lowest = np.array([self.alpha_min])
-        found = {"critical_alpha": self.alpha, "margin": self.margin, "side": self.side}
-        return found | {"alpha_min": lowest}
+        arrays = {"critical_alpha": self.alpha, "margin": self.margin, "side": self.side}
+        return arrays | {"alpha_min": np.array([self.alpha_min])}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> Self:
@@ -734,7 +728,7 @@ class ExactCalibrator(Calibrator):
 
     def learn(self, interval: Interval, y: ArrayLike) -> None:
         """Find the critical planes of the samples."""
-        y, self._fitted = vector("y", y), False  # a fit may fail
+        y, self._n_samples = vector("y", y), 0  # a fit may fail
         self.scores = critical_scores(interval, y)
 
     @property
@@ -745,7 +739,7 @@ class ExactCalibrator(Calibrator):
 
     @scores.setter
     def scores(self, scores: Scores) -> None:
-        self._scores, self._fitted = scores, True
+        self._scores, self._n_samples = scores, len(scores)
 
     @property
     def critical_alpha(self) -> Array:
@@ -762,12 +756,7 @@ class ExactCalibrator(Calibrator):
 
     def reached(self, coverage: float) -> float:
         """Return the share of the calibration set that the intervals for a level cover."""
-        return float(self.scores.covered(self.cut(coverage)).mean())
-
-    @property
-    def n_samples(self) -> int:
-        """The size Q of the calibration set."""
-        return len(self.scores)
+        return float(self.scores.between(*self.cuts(coverage)).mean())
 
     @property
     def n_evaluations(self) -> int:

@@ -34,13 +34,13 @@ from gt2lite.calibration import (
     Interval,
     critical_scores,
     cut_ends,
+    find_cut,
     rank,
 )
 from gt2lite.datasets import DATASETS, Prepared
 from gt2lite.losses import pinball
 from gt2lite.memberships import ALPHA_0
 from gt2lite.metrics import interval_quality, interval_score, picp
-from gt2lite.practice.calibrators import find_cuts
 from gt2lite.system import Params, Planes
 from gt2lite.training import Recipe
 from study import protocol
@@ -124,8 +124,8 @@ def planes_at_coverage(interval: Interval, y: ArrayLike, level: float) -> Bounds
     If no plane covers as many, the lowest one gets a margin, as in `ExactCalibrator`. The nested
     intervals are those of the N targets.
     """
-    cuts = find_cuts(critical_scores(interval, y), level, "exact")
-    lower, upper = cut_ends(interval, [cuts])
+    cut = find_cut(critical_scores(interval, y), level, "exact")
+    lower, upper = cut_ends(interval, [(cut, cut)])
     return lower[0], upper[0]
 
 

@@ -375,34 +375,14 @@ class RankCalibrator(Calibration, ExactCalibrator):
 
     def cut(self, coverage: float) -> Cut:
         """Return plane and margin for a level; (2,) each if the bounds have their own."""
-        return self.pair(self.cuts(coverage))
+        return self._joined(self.cuts(coverage))
 
-    def pair(self, cuts: Cuts) -> Cut:
-        """Return the cuts of both bounds as one: numbers if they are one, else (2,)."""
+    def _joined(self, cuts: Cuts) -> Cut:
         return cuts[0] if self.sides == "both" else Cut(*np.array(cuts).T)
-
-    def intervals(
-        self, interval: Interval, coverage: Levels, groups: ArrayLike | None = None
-    ) -> tuple[Array, Array]:
-        """Return lower and upper bounds (N,) of new samples at a level, or (N, L) for several."""
-        self.check_fitted()
-        _refuse(groups)
-        levels, single = read_levels(coverage)
-        return _levels_last(cut_ends(interval, [self.cuts(level) for level in levels]), single)
-
-    def reached(self, coverage: float) -> float:
-        """Return the share of the calibration set that the intervals for a level cover."""
-        return float(self.scores.between(*self.cuts(coverage)).mean())
 
     def set_state(self, meta: Meta, arrays: Arrays) -> None:
         """Take over what `get_state` returned, in place of `fit`."""
         self.scores = Scores.from_arrays(arrays)
-
-
-def _levels_last(ends: Array, single: bool) -> tuple[Array, Array]:
-    """Return bounds (2, L, N) as two arrays (N, L), or (N,) for a single level."""
-    lower, upper = ends
-    return (lower[0], upper[0]) if single else (lower.T, upper.T)
 
 
 @dataclass(eq=False)
@@ -472,7 +452,8 @@ class GroupCalibrator(RankCalibrator):
         for level in levels:
             table = np.array(self._cuts(level, labels))[place]  # (N, 2, 2): bound, alpha or margin
             pairs.append((Cut(*table[:, 0].T), Cut(*table[:, 1].T)))
-        return _levels_last(cut_ends(interval, pairs), single)
+        lower, upper = cut_ends(interval, pairs)  # (L, N) each
+        return (lower[0], upper[0]) if single else (lower.T, upper.T)
 
     def alpha(self, coverage: Levels, group: Label | None = None) -> float | Array:
         """Return the plane of a group for a level, see `Calibration.alpha`."""
@@ -484,8 +465,7 @@ class GroupCalibrator(RankCalibrator):
 
     def reached(self, coverage: float) -> float:
         """Raise an error: each group has its own, see `report`."""
-        read_groups(None)
-        raise AssertionError
+        raise ValueError(NO_GROUPS)
 
     def sets_of(self, groups: ArrayLike | None) -> tuple[list[Scores], int | IntArray]:
         """Return the scores of each group that is present, and the place of each row's (N,)."""
@@ -502,7 +482,7 @@ class GroupCalibrator(RankCalibrator):
                 rows.append(ReportRow(label, n, "nothing", np.nan, np.nan, np.nan))
                 continue
             inside = self.scores.take(self._rows[label]).between(*cuts)
-            rows.append(ReportRow(label, n, source, *self.pair(cuts), float(inside.mean())))
+            rows.append(ReportRow(label, n, source, *self._joined(cuts), float(inside.mean())))
         return rows
 
     def get_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -561,11 +541,14 @@ class GroupCalibrator(RankCalibrator):
         """Return plane (0) or margin (1) of a group for levels."""
         levels, single = read_levels(coverage)
         labels, _ = self._places(None if group is None else [group])
-        found = [self.pair(*self._cuts(level, labels))[which] for level in levels]
+        found = [self._joined(*self._cuts(level, labels))[which] for level in levels]
         return found[0] if single else np.array(found).T
 
     def _named(self, labels: Sequence[Label]) -> str:
         return _few(f"{label!r} ({len(self._rows[label])} samples)" for label in labels)
+
+
+NO_GROUPS = "groups are missing: this calibration is by groups, one for each sample"
 
 
 def read_groups(groups: ArrayLike | None, n: int | None = None) -> list[Label]:
@@ -575,7 +558,7 @@ def read_groups(groups: ArrayLike | None, n: int | None = None) -> list[Label]:
     ([3, 1], ['a', 2])
     """
     if groups is None:
-        raise ValueError("groups are missing: this calibration is by groups, one for each sample")
+        raise ValueError(NO_GROUPS)
     array = groups if isinstance(groups, np.ndarray) else np.asarray(groups, dtype=object)
     if array.ndim != 1 or array.size == 0 or (n is not None and array.size != n):
         length = "" if n is None else f" of length {n}"
