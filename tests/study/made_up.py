@@ -1,7 +1,5 @@
 """Noisy rows; records that no run has made; a world of them in which the paper's claims hold."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import replace
 

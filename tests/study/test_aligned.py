@@ -39,15 +39,6 @@ def test_the_level_is_the_last_column_and_scaled_as_inputs_are():
     assert_array_equal(with_level(X, float(levels[7]))[:, -1], column[7])
 
 
-def test_levels_and_recipes_that_cannot_be_learned_are_refused():
-    for coverage in (0.0, 0.995, float("nan")):
-        with pytest.raises(ValueError, match="coverage"):
-            with_level(np.zeros((3, 1)), coverage)
-    for change in ({"objective": "aligned"}, {"keep": "best"}):
-        with pytest.raises(ValueError, match=next(iter(change))):
-            train_levels(*noisy(), Recipe(epochs=1, **change))
-
-
 @pytest.mark.slow
 def test_it_learns_the_levels_of_noise_that_it_can_represent():
     recipe = Recipe(n_rules=5, epochs=60, learning_rate=0.01)

@@ -1,7 +1,5 @@
 """Rules of the comparison at their edges: the competitor to beat, tests, costs, bins."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +7,7 @@ from numpy.testing import assert_array_equal
 
 from study import comparison
 from study.comparison import by_dataset, overall, ratios
-from study.comparison.conditional import coverage_by, excess_risk, rarity, regions, width_bins
+from study.comparison.conditional import rarity, regions, width_bins
 from study.statistics import corrected_t
 
 
@@ -85,24 +83,10 @@ def test_costs_are_geometric_means_of_all_that_fitting_takes():
     assert list(found[["fit", "fit_times", "predict_times"]]) == pytest.approx([4.0, 2.0, 1.0])
 
 
-def test_pairs_are_by_seed_and_percent_of_the_second():
-    rows = rows_of({"strong": lambda d, v, seed: 1.0 + seed, "head": lambda d, v, seed: 2.0 * seed})
-    found = comparison.paired(rows, "strong", "head", "rmse").iloc[0]
-    expected = corrected_t(1.0 - np.arange(5), 15 / 70)
-    assert (found["mean"], found.half, found.p) == pytest.approx(tuple(expected))
-    assert found.percent == pytest.approx(100 * -1 / 4)
-
-
 # ----------------------------------------------------------------- coverage given the inputs
 
 RNG = np.random.default_rng(0)
 X_TRAIN, X = RNG.normal(size=(500, 3)) * [1, 5, 1], RNG.normal(size=(200, 3)) * [1, 5, 1]
-
-
-def test_coverage_is_counted_bin_by_bin_in_the_order_of_numbers():
-    found = coverage_by([10, 8, 9, 10], [0.0, 3.0, 1.0, 2.0], [-1.0, 0, 0, 0], [1.0, 2, 1, 1])
-    expected = {"n": [1, 1, 2], "covered": [0, 1, 1], "width": [2.0, 1.0, 1.5]}
-    assert found.to_dict("list") == expected and list(found.index) == [8, 9, 10]
 
 
 def test_bins_hold_equal_shares_and_a_row_on_the_border_belongs_to_the_lower_one():
@@ -125,12 +109,3 @@ def test_regions_follow_the_largest_spread_and_rarity_the_distance():
     assert_array_equal(rarity(X_TRAIN, far), [1, 5, 5])
     flat = X_TRAIN * [1, 1, 0]  # a constant input does no harm
     assert set(rarity(flat, flat)) == {1, 2, 3, 4, 5}
-
-
-def test_excess_risk_is_the_distance_of_coverage_from_its_level():
-    rng = np.random.default_rng(0)
-    X = rng.uniform(-1, 1, size=(2000, 2))
-    even = rng.uniform(size=2000) < 0.9
-    split = rng.uniform(size=2000) < np.where(X[:, 0] < 0, 1.0, 0.8)  # 0.9 on average
-    assert abs(excess_risk(X, even, 0.9)) < 0.03
-    assert excess_risk(X, split, 0.9) == pytest.approx(0.1, abs=0.03)

@@ -1,7 +1,5 @@
 """Checks of the lab: right code passes, each typical mistake fails and is named."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import math

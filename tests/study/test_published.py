@@ -1,7 +1,5 @@
 """The published values as printed: complete, consistent, and those of our data."""
 
-from __future__ import annotations
-
 import pytest
 
 from gt2lite.datasets import DATASETS, load_dataset

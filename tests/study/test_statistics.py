@@ -1,7 +1,5 @@
 """Tests of the study: hand-worked values, enumeration, and simulation against exact laws."""
 
-from __future__ import annotations
-
 import itertools
 import math
 
@@ -9,16 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from study.statistics import (
-    beyond_p,
-    corrected_t,
-    coverage_p_value,
-    exchange,
-    smallest_margin,
-    standard_error,
-    welch,
-    worst_by_chance,
-)
+from study import statistics
+from study.statistics import beyond_p, corrected_t, coverage_p_value, smallest_margin, welch
 
 GAPS = np.array([0.3, -0.1, 0.4, 0.2, 0.1])
 
@@ -27,35 +17,22 @@ GAPS = np.array([0.3, -0.1, 0.4, 0.2, 0.1])
 def test_the_corrected_test_by_hand(share):
     mean, half, p = corrected_t(GAPS, share)
     error = GAPS.std(ddof=1) * math.sqrt(1 / 5 + share)
-    assert mean == pytest.approx(0.18)
-    assert half == pytest.approx(stats.t.isf(0.025, 4) * error)
+    assert (mean, half) == pytest.approx((0.18, stats.t.isf(0.025, 4) * error))
     assert p == pytest.approx(2 * stats.t.sf(0.18 / error, 4))
     assert corrected_t(-GAPS, share)[1:] == (half, p)
-    assert corrected_t(np.zeros(3), share) == (0, 0, 1)
-    assert corrected_t(np.ones(3), share) == (1, 0, 0)
-
-
-@pytest.mark.parametrize(
-    ("function", "arguments", "name"),
-    [
-        (corrected_t, ([1.0], 0.2), "differences"),
-        (corrected_t, ([1.0, 2.0], -1), "test_over_train"),
-        (coverage_p_value, (0.9, 90, 10), "level"),
-        (worst_by_chance, ([10], 1.5), "level"),
-        (exchange, (np.ones((1, 6)), np.ones(1), np.ones(1), 5), "ours"),
-        (exchange, (np.ones((1, 9)), np.ones(1), np.ones(1), 1), "n_theirs"),
-    ],
-)
-def test_impossible_arguments_are_refused(function, arguments, name):
-    with pytest.raises(ValueError, match=name):
-        function(*arguments)
+    assert (corrected_t(np.zeros(3), share), corrected_t(np.ones(3), share)) == (
+        (0, 0, 1),
+        (1, 0, 0),
+    )
 
 
 def test_one_sided_tests_are_those_of_scipy():
     test = stats.ttest_1samp(GAPS, 0.1, alternative="greater")
-    assert beyond_p(GAPS.mean(), 0.1, standard_error(GAPS), 4) == pytest.approx(test.pvalue)
+    assert beyond_p(GAPS.mean(), 0.1, statistics.standard_error(GAPS), 4) == pytest.approx(
+        test.pvalue
+    )
     assert beyond_p([1.0, 1.0], [0.9, 1.0], 0.0, 2).tolist() == [0, 1]
-    assert standard_error(np.full((1, 5), 0.1)) == 0
+    assert statistics.standard_error(np.full((1, 5), 0.1)) == 0
 
 
 def test_coverage_follows_the_binomial_law_or_that_of_ranks():
@@ -74,9 +51,9 @@ def test_coverage_follows_the_binomial_law_or_that_of_ranks():
 def test_the_worst_of_several_bins_is_below_the_level_by_chance_alone():
     rng, sizes = np.random.default_rng(0), [5, 20, 147]
     drawn = np.min([rng.binomial(n, 0.9, size=200_000) / n for n in sizes], axis=0)
-    assert worst_by_chance(sizes, 0.9) == pytest.approx(drawn.mean(), abs=0.001)
+    assert statistics.worst_by_chance(sizes, 0.9) == pytest.approx(drawn.mean(), abs=0.001)
     # Two bins of 1 and 2 rows at 1/2: the lower share is 1 with 1/8, 1/2 with 1/4, else 0.
-    assert worst_by_chance([1, 2], 0.5) == pytest.approx(1 / 8 + 1 / 2 * 1 / 4)
+    assert statistics.worst_by_chance([1, 2], 0.5) == pytest.approx(1 / 8 + 1 / 2 * 1 / 4)
 
 
 # ---------------------------------------------------------- few runs against many
@@ -88,7 +65,7 @@ def test_draws_come_to_what_all_choices_give():
         (ours[list(some)], np.delete(ours, some)) for some in itertools.combinations(range(9), 3)
     ]
     means, stds = np.array([0.5, -0.2, ours.mean() + 0.9]), np.array([0.5, 1.5, 0.9])
-    found = exchange(np.tile(ours, (3, 1)), means, stds, 3, draws=40_000)
+    found = statistics.exchange(np.tile(ours, (3, 1)), means, stds, 3, draws=40_000)
     for p, at, measure in zip(found, (means, stds), (np.mean, stats.tstd), strict=True):
         gaps = np.array([measure(some) - measure(rest) for some, rest in parts])
         seen = (at - measure(ours))[:, None]
@@ -98,7 +75,9 @@ def test_draws_come_to_what_all_choices_give():
 
 def test_a_common_source_is_refuted_about_as_often_as_it_should_be():
     theirs, ours = np.split(np.random.default_rng(2).normal(size=(400, 55)), [5], axis=1)
-    for p in exchange(ours, theirs.mean(axis=1), theirs.std(axis=1, ddof=1), 5, draws=2000):
+    for p in statistics.exchange(
+        ours, theirs.mean(axis=1), theirs.std(axis=1, ddof=1), 5, draws=2000
+    ):
         assert 0.02 < np.mean(p < 0.05) < 0.09
         assert 0.4 < np.mean(p < 0.5) < 0.6
 
@@ -115,6 +94,4 @@ def test_equality_is_two_one_sided_welch_tests_and_turns_at_the_smallest_margin(
     for sign in (-1, 1):
         margin = smallest_margin(sign * gap, *facts)
         assert beyond_p(margin, abs(gap), *welch(*facts)) == pytest.approx(0.05)
-    known = smallest_margin(0.0, 5.0, math.inf, 3.0, 5)  # leaves the error of the other mean
-    assert known == pytest.approx(stats.t.isf(0.05, 4) * 3 / math.sqrt(5))
     assert beyond_p(1.0, [0.5, 1.0], *welch(0, 5, 0, 5)).tolist() == [0, 1]

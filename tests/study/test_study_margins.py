@@ -1,21 +1,20 @@
-"""Nested families: ranks decide, MAPIE finds the same margins, the oracle covers its level."""
-
-from __future__ import annotations
+"""Nested families: ranks decide, MAPIE finds the same margins, redraws cover by known laws."""
 
 import warnings
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
-from scipy import stats
+from numpy.testing import assert_allclose
 
-from gt2lite.calibration import CoverageError, ExactCalibrator, rank
+from gt2lite.calibration import Scores, critical_scores, rank
 from gt2lite.memberships import kappa_of
 from gt2lite.metrics import interval_score, picp
+from gt2lite.practice.calibrators import CALIBRATORS
 from gt2lite.system import Planes
 from gt2lite.training import Recipe, init_params
 from study import margins
+from study.guarantee import redrawn_coverage, redraws
 from study.margins import around, at_coverage, between, calibrated, planes_at_coverage
 from study.protocol import run
 from study.results import load
@@ -71,33 +70,6 @@ def test_the_oracle_of_planes_with_a_known_answer(level, width):
     for unit in (1.0, 1.5):  # how planes are spread does not matter
         found = planes_at_coverage(band(y, unit), y, level)
         assert margins.mean_width(found) == pytest.approx(width)
-
-
-def test_the_oracle_of_a_system_is_the_exact_calibrator_to_the_last_bit():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(150, 2))
-    planes = Planes(init_params(X, 4, rng), X)
-    y = planes.output([0.01, 0.5, 1.0]) + 0.003 * rng.normal(size=150)
-    exact = ExactCalibrator().fit(planes, y)
-    for level in (0.3, 0.97):
-        assert_array_equal(planes_at_coverage(planes, y, level), exact.intervals(planes, level))
-
-
-def test_impossible_levels_are_refused():
-    y = np.arange(9.0)
-    for level in (0, 1, 95):
-        with pytest.raises(ValueError, match=r"level must be a number in \(0, 1\)"):
-            at_coverage(around(y), y, level)
-    with pytest.raises(CoverageError, match="9 calibration rows"):
-        calibrated(around(y), around(y), y, 0.95)
-
-
-def test_crps_is_that_of_the_quantile_function():
-    """For N(0, 1) and its own quantiles the CRPS is 1 / sqrt(pi) on average."""
-    y = np.random.default_rng(0).normal(size=200_000)
-    bounds = [stats.norm.interval(p) * np.ones((y.size, 1)) for p in margins.GRID]
-    found = margins.crps([tuple(ends.T) for ends in bounds], y)
-    assert found == pytest.approx(1 / np.sqrt(np.pi), rel=0.01)
 
 
 def test_mapie_finds_the_same_margins():
@@ -159,3 +131,35 @@ def test_a_pair_is_the_search_against_the_lowest_plane_and_makes_a_stored_row():
     for name, record in {"calibrated": searched, "trained": direct.records}.items():
         assert found[f"pinaw_{name}"] == pytest.approx(record.pinaw.item())
     assert ["dataset", "seed", "level", *found] == list(load("widths"))
+
+
+# ---------------------------------------------------------------- redrawn calibration and test sets
+
+
+def test_redrawn_coverage_is_what_calibrators_do_with_the_rows():
+    y = np.random.default_rng(0).normal(scale=0.6, size=300)
+    scores = critical_scores(band(y), y)
+    found = redrawn_coverage(scores, 0.8, 120, 150, 5, np.random.default_rng(1))
+    assert list(found) == list(CALIBRATORS)
+    for i, (cal, test) in enumerate(redraws(300, 120, 150, 5, np.random.default_rng(1))):
+        assert len({*cal, *test}) == 120 + 150  # every row at most once
+        for method, shares in found.items():
+            calibrator = CALIBRATORS[method]().fit(band(y[cal]), y[cal])
+            lower, upper = calibrator.intervals(band(y[test]), 0.8)
+            assert shares[i] == np.mean((lower <= y[test]) & (y[test] <= upper))
+
+
+def test_a_sample_is_covered_by_the_very_plane_of_its_score():
+    # The plane 0.3 covers all of them and 0.4 half: 99.9 % is asked of a plane just above 0.3. Were
+    # a sample outside its own plane, 0.2 and 0.3 would stand there instead, and all be covered.
+    scores = Scores(np.repeat([0.3, 0.7], 150), np.zeros(300), np.ones(300), 0.01)
+    found = redrawn_coverage(scores, 0.999, 100, 100, 5, np.random.default_rng(0), ("table",))
+    assert (found["table"] < 0.7).all()
+
+
+def test_where_no_plane_reaches_the_level_the_methods_of_the_paper_end_at_the_widest():
+    alpha = np.repeat([0.5, 0.0], 100)
+    scores = Scores(alpha, np.where(alpha > 0, 0.0, 1.0), np.ones(200), 0.01)
+    found = redrawn_coverage(scores, 0.9, 100, 100, 20, np.random.default_rng(0))
+    assert max(found["table"].max(), found["search"].max()) < 0.7
+    assert found["exact"].min() == found["conformal"].min() == 1  # the margin covers all

@@ -1,7 +1,5 @@
 """Numbers, tables and figures on pages."""
 
-from __future__ import annotations
-
 from collections import namedtuple
 
 import numpy as np
@@ -11,7 +9,7 @@ import pytest
 from gt2lite.calibration import ExactCalibrator, SearchCalibrator
 from gt2lite.memberships import kappa_of
 from study import figures
-from study.pages import compared, glue_facts, p_value, power_of_ten, table
+from study.pages import glue_facts, power_of_ten, table
 
 
 def test_facts_are_glued_under_the_prefix_as_plain_values(monkeypatch):
@@ -60,13 +58,6 @@ def test_bars_and_line_ends_do_not_break_a_row():
     assert head == r"| \|x\| |" and body == [r"| $\|a\|$ and |", r"| b\|c |"]
 
 
-def test_rounding_decides_what_a_sentence_says():
-    assert [p_value(p)[-5:] for p in (0.00099, 0.001)] == ["0.001"] * 2
-    assert "<" in p_value(0.00099) and "<" not in p_value(0.001)
-    words = [compared(d, "lower", "higher", digits=1) for d in (-0.06, -0.04, 0.06)]
-    assert words == ["0.1% lower", "equal", "0.1% higher"]
-
-
 # ---------------------------------------------------------------------------------- figures
 
 pytest.importorskip("matplotlib", reason="needs the extra `plot`").use("agg")
@@ -80,20 +71,6 @@ def interval(alpha):
 
 CRITICAL = ExactCalibrator().fit(interval, Y).critical_alpha
 PATH = SearchCalibrator().fit(interval, Y).path(0.6)
-
-
-@pytest.mark.parametrize(
-    ("draw", "arguments"),
-    [
-        (figures.target_histogram, (np.array([0.0, 1.0, 1.0]), "grade")),
-        (figures.target_histogram, (Y, "grade")),
-        (figures.secondary_membership, (0.7, 0.6, 0.4, 0.3)),
-        (figures.rule_lines, (Y, {"a": np.array([[1.0], [-2.0]]), "a0": np.zeros(2)})),
-        (figures.search_path, (CRITICAL, PATH, 0.6, 0.0005)),
-    ],
-)
-def test_a_figure_returns_its_axes_with_both_labelled_and_no_title(ax, check_axes, draw, arguments):
-    check_axes(draw(ax, *arguments))
 
 
 def test_figures_show_the_moves_of_a_search_and_the_means_of_runs(ax):
