@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import importlib
 import io
 import os
@@ -360,6 +361,18 @@ def test_names_that_predictions_have_are_changed_and_text_is_no_formula():
         "0,1,'=1+1,'-a,5.0",
         "1,2,-3.5,b,6.0",
     ]
+
+
+@pytest.mark.parametrize("end", ["\r", "\n", "\r\n"])
+def test_a_cell_of_several_lines_stays_one_cell_in_which_no_line_is_a_formula(end):
+    cells = [f"x{end}=1+1", f"a{end}-b", f'"q"{end}@c', f"n{end}-3.5", "plain"]
+    frame = pd.DataFrame({f"two{end}lines": cells, "y": range(5)}, index=[*"abcd", f"e{end}+f"])
+    rows = list(csv.reader(io.StringIO(frame_to_csv(frame).decode(), newline="")))
+    assert rows[0] == ["row", f"two{end}lines", "y"]
+    found = [f"x{end}'=1+1", f"a{end}'-b", f'"q"{end}\'@c', f"n{end}-3.5", "plain"]
+    assert [row[1] for row in rows[1:]] == found
+    assert [row[0] for row in rows[1:]] == [*"abcd", f"e{end}'+f"]
+    assert frame_to_csv(frame).endswith(b"plain,4\n")
 
 
 def test_bounds_logarithms_and_a_quick_look(small, tmp_path):

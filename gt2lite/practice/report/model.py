@@ -22,7 +22,9 @@ from gt2lite.practice.regressor import ClippedInputsWarning, GT2Regressor, bound
 from gt2lite.practice.report.reading import read
 
 CHUNK = 1_000  # rows that are predicted at a time
-_FORMULA = re.compile(r"[=@\t\r]|[-+](?![\d.,]*$)")  # what spreadsheets would compute
+# Before what spreadsheets would compute: at the start of a cell, or of a line in it.
+_FORMULA = re.compile(r"(?:\A|(?<=[\r\n]))(?=[=@\t]|[-+](?![\d.,]*$))|\A(?=\r)")
+_ROW_END = re.compile(r'("[^"]*")|\r\n')  # outside of quotes
 
 Bounds = tuple[float, float]  # of the target; infinite if unknown
 
@@ -71,16 +73,18 @@ def put_before(inputs: Frame, predictions: Frame) -> Frame:
 def frame_to_csv(frame: Frame) -> bytes:
     """Return a frame with its index, the column "row", as a CSV file.
 
-    Text that a spreadsheet would compute, such as "=1+1", begins with an apostrophe.
+    Text that a spreadsheet would compute, such as "=1+1", begins with an apostrophe, also in a
+    later line of a cell.
     """
 
     def harmless(value: Any) -> Any:
-        return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
+        return _FORMULA.sub("'", value) if isinstance(value, str) else value
 
     frame = frame.rename(columns=harmless, index=harmless)
     texts = {name: frame[name].map(harmless) for name in frame if frame[name].dtype.kind == "O"}
-    text: str = frame.assign(**texts).to_csv(index_label="row", lineterminator="\n")
-    return text.encode()
+    # Python 3.11 quotes cells with characters of the line terminator only, so it is both of them.
+    text: str = frame.assign(**texts).to_csv(index_label="row", lineterminator="\r\n")
+    return _ROW_END.sub(lambda found: found[1] or "\n", text).encode()
 
 
 @dataclass
