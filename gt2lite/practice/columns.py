@@ -112,7 +112,7 @@ def as_text(values: Series) -> Series:
     ['1', None, '2.5']
     """
 
-    def text(value: Any) -> str | None:
+    def text(value: object) -> str | None:
         if value is None:
             return None
         if isinstance(value, (float, np.floating)) and value.is_integer():
@@ -123,7 +123,7 @@ def as_text(values: Series) -> Series:
     return found.where(found.notna(), None)
 
 
-def as_labels(values: Series) -> Any:
+def as_labels(values: Series) -> NDArray[np.object_]:
     """Return values as an array of text in which missing values have a name, too."""
     return as_text(values).fillna("(missing)").to_numpy()
 
@@ -435,7 +435,7 @@ class Encoded(NamedTuple):
     flags: list[str]  #: for each row what is unusual, such as "age: filled"; "" if nothing is
 
 
-def _plain(name: Any) -> str:
+def _plain(name: object) -> str:
     return " ".join(str(name).split()).casefold()
 
 
@@ -507,7 +507,7 @@ class Columns:
         return [asdict(column) for column in self.columns]
 
     @classmethod
-    def from_json(cls, content: Any) -> Self:
+    def from_json(cls, content: object) -> Self:
         """Return the columns that `to_json` described, or raise a ValueError."""
         if not isinstance(content, list):
             raise ValueError("invalid column specification")

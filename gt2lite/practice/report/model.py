@@ -6,7 +6,7 @@ import math
 import os
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,7 +48,7 @@ def read_levels(levels: Sequence[float]) -> tuple[float, ...]:
     return tuple(found)
 
 
-def read_bounds(bounds: Any) -> Bounds:
+def read_bounds(bounds: Sequence[float | None] | None) -> Bounds:
     """Return the bounds of a target, infinite where they are None.
 
     >>> read_bounds((0, None))
@@ -77,7 +77,7 @@ def frame_to_csv(frame: Frame) -> bytes:
     later line of a cell.
     """
 
-    def harmless(value: Any) -> Any:
+    def harmless(value: object) -> object:
         return _FORMULA.sub("'", value) if isinstance(value, str) else value
 
     frame = frame.rename(columns=harmless, index=harmless)
@@ -100,7 +100,7 @@ class TableModel:
 
     def predict(
         self,
-        table: Any,
+        table: str | os.PathLike[str] | Frame,
         levels: Sequence[float] | None = None,
         *,
         with_inputs: bool = False,
@@ -153,7 +153,7 @@ class TableModel:
         texts = [str(w.message) for w in caught if w.category is not ClippedInputsWarning]
         return frame.clip(*self.bounds), list(dict.fromkeys(texts))
 
-    def flag_notes(self, index: Any, flags: Sequence[str]) -> list[str]:
+    def flag_notes(self, index: Iterable[object], flags: Sequence[str]) -> list[str]:
         """Return which rows have flags, and what was done about them, in sentences."""
         clipped = getattr(self.regressor, "clip_inputs", False)
         done = "count as the nearest value seen there" if clipped else "are used as they are"

@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from statistics import median
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -71,7 +71,9 @@ class Table(NamedTuple):
     notes: list[str]
 
 
-def read(table: Any, column: str | None = None, sheet: str | None = None) -> Table:
+def read(
+    table: str | os.PathLike[str] | Frame, column: str | None = None, sheet: str | None = None
+) -> Table:
     """Return a file or a data frame as a `Table`; rows of a file are counted from 1.
 
     Args:
