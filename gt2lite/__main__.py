@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 import traceback
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +25,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"gt2lite {__version__}\n")
         parser.print_help()
         return 0
-    before: Any = None
-    result: Any = None
+    result: Path | None = None
+    before: tuple[int, int] | None = None
     try:
         run, result = _report(options) if command == "report" else _predict(options)
         before = _state(result)
-        run()
+        with warnings.catch_warnings():
+            warnings.showwarning = _print_warning
+            run()
     except KeyboardInterrupt:
         # Files take their names all at once, so that one of them tells whether it was too late.
-        written = before is not None and _state(result) != before
+        written = result is not None and before is not None and _state(result) != before
         after = "everything was written before" if written else "nothing was written"
         print(f"gt2lite: stopped, {after}", file=sys.stderr)
         return 130
@@ -45,6 +48,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"gt2lite: {words}", file=sys.stderr)
         return 1
     return 0
+
+
+def _print_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """Print a warning as one line: the place in the code that it names means nothing to users."""
+    print(f"gt2lite: warning: {' '.join(str(message).split())}", file=sys.stderr)
 
 
 def _state(path: Path) -> tuple[int, int]:
@@ -99,7 +107,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _report(options: dict[str, Any]) -> tuple[Any, Path]:
+def _report(options: dict[str, Any]) -> tuple[Callable[[], None], Path]:
     """Return a function that makes a report, and one of the files that it writes."""
     from gt2lite.practice.report import default_folder, report
 
@@ -107,7 +115,7 @@ def _report(options: dict[str, Any]) -> tuple[Any, Path]:
     return lambda: print(report(**options)), options["out"] / "model.json"
 
 
-def _predict(options: dict[str, Any]) -> tuple[Any, Path]:
+def _predict(options: dict[str, Any]) -> tuple[Callable[[], None], Path]:
     """Return a function that predicts a table, and the file that it writes."""
     from gt2lite.practice.model_file import write_files
     from gt2lite.practice.report import check_output, load

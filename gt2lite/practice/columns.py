@@ -20,12 +20,13 @@ from __future__ import annotations
 import re
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from gt2lite._validation import Array, IntArray, warn
 
@@ -111,7 +112,7 @@ def as_text(values: Series) -> Series:
     ['1', None, '2.5']
     """
 
-    def text(value: Any) -> str | None:
+    def text(value: object) -> str | None:
         if value is None:
             return None
         if isinstance(value, (float, np.floating)) and value.is_integer():
@@ -122,7 +123,7 @@ def as_text(values: Series) -> Series:
     return found.where(found.notna(), None)
 
 
-def as_labels(values: Series) -> Any:
+def as_labels(values: Series) -> NDArray[np.object_]:
     """Return values as an array of text in which missing values have a name, too."""
     return as_text(values).fillna("(missing)").to_numpy()
 
@@ -283,14 +284,22 @@ def find_identifier(name: str, values: Series, kind: str) -> tuple[str, str] | N
     numbers, counts = np.unique(as_numbers(present).dropna(), return_counts=True)
     if (numbers % 1 != 0).any() or np.abs(numbers).max(initial=0) > 2**53:
         return None
-    steps = np.diff(numbers).astype(np.int64)
-    n_possible = steps.sum() / np.gcd.reduce(steps) + 1 if len(steps) else 1
-    expected = n * (n - 1) / 2 / n_possible
-    if nearly and expected > 7 and (counts * (counts - 1) / 2).sum() < expected / 8:
+    if nearly and _hardly_coincide(numbers, counts, n):
         return sort, "whole numbers that hardly coincide, as numbers of rows do"
     if n_unique > 20 and (_NAMES_ROWS.search(name) or (nearly and _MAY_NAME_ROWS.search(name))):
         return sort, "whole numbers, and its name suggests it"
     return None
+
+
+def _hardly_coincide(numbers: Array, counts: IntArray, n: int) -> bool:
+    """Return whether fewer pairs of n values coincide than chance explains.
+
+    `numbers` are the different values, all whole, in rising order, and `counts` their rows.
+    """
+    steps = np.diff(numbers).astype(np.int64)
+    n_possible = steps.sum() / np.gcd.reduce(steps) + 1 if len(steps) else 1
+    expected = n * (n - 1) / 2 / n_possible
+    return bool(expected > 7 and (counts * (counts - 1) / 2).sum() < expected / 8)
 
 
 # ------------------------------------------------------------------- specification
@@ -354,42 +363,59 @@ class Column:
     def encode(self, values: Series) -> tuple[Array, list[str], list[str]]:
         """Return the inputs (N, K) that values of this column become, notes, and N flags."""
         read = read_as(self.kind, values, self.date_format)
-        missing = unknown = read.isna().to_numpy()
+        missing = read.isna().to_numpy()
+        unseen, measured = self._find_unseen(read), self._measure(read)
+        inputs = self._compute_inputs(read)
+        inputs[missing if self.rare else missing | unseen] = self.fill
+        if self.flag:
+            inputs = np.column_stack([inputs, missing])
         flags = np.full(len(read), "", dtype=object)
         words = [w if w and w.lower() not in SOFT_MARKS else "" for w in as_text(values[missing])]
         flags[missing] = [f"{w!r} unreadable, filled" if w else "filled" for w in words]
-        far = 0
+        flags[unseen] = [f"{value!r} unknown" for value in read[unseen]]
+        flags[measured < self.low] = "below the training range"
+        flags[measured > self.high] = "above the training range"
+        notes = self._sum_up(flags, measured)
+        return inputs, notes, [f"{self.name}: {flag}" if flag else "" for flag in flags]
+
+    def _compute_inputs(self, read: Series) -> Array:
+        """Return the inputs (N, K) of values as `read_as` returns them, before gaps are filled."""
         if self.kind == "category":
             inputs = np.array([read == category for category in self.coded], dtype=float)
-            inputs = inputs.reshape(len(self.coded), len(read)).T
-            new = ~missing & ~read.isin([*self.categories, *self.rare]).to_numpy()
-            flags[new] = [f"{value!r} unknown" for value in read[new]]
-            if not self.rare:
-                unknown = missing | new
-        elif self.kind == "date":
-            inputs = np.column_stack([date_part(read, part) for part in self.parts])
-        else:
-            inputs = read.to_numpy(float)[:, None].copy()
-        if self.kind in ("number", "date"):
-            numbers = date_part(read, "day") if self.kind == "date" else inputs[:, 0]
-            numbers = np.where(missing, self.low, numbers)
-            flags[numbers < self.low] = "below the training range"
-            flags[numbers > self.high] = "above the training range"
-            room = BEYOND * (self.high - self.low) if self.kind == "number" else np.inf
-            far = int(((numbers < self.low - room) | (numbers > self.high + room)).sum())
-        inputs[unknown] = self.fill
-        if self.flag:
-            inputs = np.column_stack([inputs, missing])
+            return inputs.reshape(len(self.coded), len(read)).T
+        if self.kind == "date":
+            return np.column_stack([date_part(read, part) for part in self.parts])
+        return read.to_numpy(float)[:, None].copy()
+
+    def _find_unseen(self, read: Series) -> NDArray[np.bool_]:
+        """Return which values (N,) are categories that training rows did not have."""
+        if self.kind != "category":
+            return np.zeros(len(read), dtype=bool)
+        return (read.notna() & ~read.isin([*self.categories, *self.rare])).to_numpy()
+
+    def _measure(self, read: Series) -> Array:
+        """Return the values (N,) that have a training range: numbers, or days of dates.
+
+        A missing value lies in the range; values of other kinds are NaN, neither in nor out.
+        """
+        if self.kind not in ("number", "date"):
+            return np.full(len(read), np.nan)
+        numbers = date_part(read, "day") if self.kind == "date" else read.to_numpy(float)
+        return np.where(read.isna(), self.low, numbers)
+
+    def _sum_up(self, flags: Iterable[str], measured: Array) -> list[str]:
+        """Return a note on the flags and on values far outside the training range, if any."""
         counts = Counter(flag for flag in flags if not flag.endswith("range"))
         expected = {"", "filled"} if self.flag else {""}
         notes = [f"{flag} in {n:,} row(s)" for flag, n in counts.items() if flag not in expected]
         notes[3:] = ["..."] if len(notes) > 3 else []
+        room = BEYOND * (self.high - self.low) if self.kind == "number" else np.inf
+        far = int(((measured < self.low - room) | (measured > self.high + room)).sum())
         if far:
             notes.append(
                 f"far outside the training range, {self.low:g} to {self.high:g}, in {far:,} row(s)"
             )
-        notes = [f"column {self.name!r}: {'; '.join(notes)}"] if notes else []
-        return inputs, notes, [f"{self.name}: {flag}" if flag else "" for flag in flags]
+        return [f"column {self.name!r}: {'; '.join(notes)}"] if notes else []
 
 
 def _written(date_format: str | None) -> str:
@@ -409,7 +435,7 @@ class Encoded(NamedTuple):
     flags: list[str]  #: for each row what is unusual, such as "age: filled"; "" if nothing is
 
 
-def _plain(name: Any) -> str:
+def _plain(name: object) -> str:
     return " ".join(str(name).split()).casefold()
 
 
@@ -443,16 +469,10 @@ class Columns:
         Raises:
             TableError: the frame lacks most columns that the model uses.
         """
-        lacking = [column.name for column in self.used if column.name not in frame]
-        known = {column.name for column in self.columns}
-        new = {name: _plain(name) for name in frame if name not in known}
-        alike, wanted = Counter(new.values()), Counter(map(_plain, lacking))
-        sure = {name for name in new.values() if alike[name] == wanted[name] == 1}
-        by_plain = {_plain(name): name for name in lacking}
-        renamed = {name: by_plain[plain] for name, plain in new.items() if plain in sure}
+        renamed = self._match_names(frame)
         notes = [f"column {old!r} was taken for {name!r}" for old, name in renamed.items()]
         frame = frame.rename(columns=renamed)
-        lacking = [name for name in lacking if name not in frame]
+        lacking = [column.name for column in self.used if column.name not in frame]
         if 2 * len(lacking) > len(self.used):
             shown = ", ".join(map(repr, lacking[:8])) + ", ..." * (len(lacking) > 8)
             raise TableError(
@@ -472,12 +492,22 @@ class Columns:
         joined = ["; ".join(filter(None, row)) for row in zip(*marks, strict=True)]
         return Encoded(inputs, notes, joined)
 
+    def _match_names(self, frame: Frame) -> dict[str, str]:
+        """Return which names of a frame stand for columns that it lacks, without ambiguity."""
+        lacking = [column.name for column in self.used if column.name not in frame]
+        known = {column.name for column in self.columns}
+        new = {name: _plain(name) for name in frame if name not in known}
+        alike, wanted = Counter(new.values()), Counter(map(_plain, lacking))
+        sure = {name for name in new.values() if alike[name] == wanted[name] == 1}
+        by_plain = {_plain(name): name for name in lacking}
+        return {name: by_plain[plain] for name, plain in new.items() if plain in sure}
+
     def to_json(self) -> list[dict[str, Any]]:
         """Return the specification as plain values."""
         return [asdict(column) for column in self.columns]
 
     @classmethod
-    def from_json(cls, content: Any) -> Self:
+    def from_json(cls, content: object) -> Self:
         """Return the columns that `to_json` described, or raise a ValueError."""
         if not isinstance(content, list):
             raise ValueError("invalid column specification")
@@ -515,12 +545,7 @@ def specify(
     >>> [(c.name, c.treatment) for c in specify(frame, np.arange(4), "y").columns][1:]
     [('size', 'number, used as it is'), ('unit', 'dropped: the same value in every row')]
     """
-    for option, names in (("keep", keep), ("drop", drop)):
-        for name in names:
-            if name not in frame:
-                raise TableError(f"{option}: there is no column {name!r}")
-            if name in (target, groups) or (name in keep and name in drop):
-                raise TableError(f"{option}: column {name!r} has another role already")
+    _check_choice(frame, (target, groups), keep, drop)
     roles = dict.fromkeys(drop, "dropped: as asked for") | {
         target: "the target",
         groups: "the groups: not an input, because new rows may come from new groups",
@@ -530,35 +555,26 @@ def specify(
         kind, date_format = find_kind(values)
         if name == time and kind != "date":
             roles[name] = "the order in time: not an input, because new rows lie beyond it"
-        reason, identifier = "", ""
+        words, identifier = roles.get(name, ""), ""
         if name not in roles and name not in keep:
-            reason, identifier = _find_useless(name, values, kind)
-        if name in roles or reason:
-            words = roles.get(name, f"dropped: {reason}")
+            words, identifier = _find_useless(name, values, kind)
+        if words:
             columns.append(Column(name, kind, False, words, identifier, date_format=date_format))
-            continue
-        ambiguous = _is_ambiguous(values, date_format)
-        values = values.iloc[train]
-        read = read_as(kind, values, date_format)
-        flag = bool(read.isna().mean() >= FLAG_FROM)
-        if kind == "category":
-            learned, words, fill = *_learn_categories(read, flag), "the shares of the values"
-        elif kind == "date":
-            learned, words, fill = *_learn_dates(read, date_format, name == time), "the mean date"
-            if ambiguous:
-                words += ". Day and month could be the other way round: check it"
-        elif kind == "text":
-            learned, fill, n_texts = {}, "", read.nunique()
-            words = f"dropped: text with {n_texts:,} different values, too many for categories"
         else:
-            learned, words = _learn_numbers(read, kind, is_textual(values))
-            fill = f"{learned['fill'][0]:g}" if learned else ""
-        if learned and read.isna().any():
-            words += f"; missing values become {fill}" + ", and a column marks them" * flag
-        used = bool(learned)
-        learned["flag"] = used and flag
-        columns.append(Column(name, kind, used, words, date_format=date_format, **learned))
+            columns.append(_learn_column(values, train, kind, date_format, name == time))
     return Columns(columns)
+
+
+def _check_choice(
+    frame: Frame, taken: Sequence[str | None], keep: Sequence[str], drop: Sequence[str]
+) -> None:
+    """Raise an error if a column to keep or drop is not there, or has another role."""
+    for option, names in (("keep", keep), ("drop", drop)):
+        for name in names:
+            if name not in frame:
+                raise TableError(f"{option}: there is no column {name!r}")
+            if name in taken or (name in keep and name in drop):
+                raise TableError(f"{option}: column {name!r} has another role already")
 
 
 def learn(frame: Frame) -> Columns:
@@ -580,35 +596,63 @@ def learn(frame: Frame) -> Columns:
 
 
 def _find_useless(name: str, values: Series, kind: str) -> tuple[str, str]:
-    """Return why a column is of no use, as all rows show, and the sort of identifier it is."""
+    """Return why all rows show that a column is of no use, and the sort of identifier it is."""
     share = values.isna().mean()
     if share > MOST_MISSING:
-        return f"{share:.0%} of its values are missing", ""
+        return f"dropped: {share:.0%} of its values are missing", ""
     if as_text(values).nunique() < 2:
-        return "the same value in every row", ""
+        return "dropped: the same value in every row", ""
     identifier, reason = find_identifier(name, values, kind) or ("", "")
-    return reason and f"an identifier ({reason})", identifier
+    return reason and f"dropped: an identifier ({reason})", identifier
 
 
-# Each of the following returns the fields of a `Column` that are learned from training rows, none
-# if the column is dropped, and the treatment in words.
-Learned = tuple[dict[str, Any], str]
+class Learned(NamedTuple):
+    """Findings of training rows about a column."""
+
+    fields: dict[str, Any]  #: of its `Column`; none if it is dropped
+    words: str  #: its treatment
+    fill: str = ""  #: the value that stands for missing ones, in words
+
+
+def _learn_column(
+    values: Series, train: IntArray, kind: str, date_format: str | None, is_time: bool
+) -> Column:
+    """Return the treatment of a column that is an input if its training rows allow it."""
+    read = read_as(kind, values.iloc[train], date_format)
+    flag = bool(read.isna().mean() >= FLAG_FROM)
+    if kind == "category":
+        found = _learn_categories(read, flag)
+    elif kind == "date":
+        found = _learn_dates(read, date_format, is_time, _is_ambiguous(values, date_format))
+    elif kind == "text":
+        n_texts = read.nunique()
+        words = f"dropped: text with {n_texts:,} different values, too many for categories"
+        found = Learned({}, words)
+    else:
+        found = _learn_numbers(read, kind, is_textual(values))
+    used, words = bool(found.fields), found.words
+    if used and read.isna().any():
+        words += f"; missing values become {found.fill}" + ", and a column marks them" * flag
+    learned = {"date_format": date_format, "flag": used and flag, **found.fields}
+    return Column(values.name, kind, used, words, **learned)
 
 
 def _learn_numbers(numbers: Series, kind: str, is_text: bool) -> Learned:
     low, high = float(numbers.min()), float(numbers.max())
     if numbers.nunique() < 2:
-        return {}, "dropped: the same value in every training row"
+        return Learned({}, "dropped: the same value in every training row")
     if numbers.abs().max() > LARGEST or high - low < LEAST_RANGE:
         reason = f"numbers beyond {LARGEST:g}, or a range below {LEAST_RANGE:g}"
-        return {}, f"dropped: {reason}; multiply it by a power of ten"
+        return Learned({}, f"dropped: {reason}; multiply it by a power of ten")
     if kind == "yes/no":
-        return {"fill": [float(numbers.mean())], "low": low, "high": high}, "yes is 1, no is 0"
-    words = "text that reads as numbers" if is_text else "number, used as it is"
-    present = numbers.dropna()
-    if len(present) > 20 and present.is_unique and (present % 1 == 0).all():
-        words += " (every value differs: drop it if it names rows)"
-    return {"fill": [float(numbers.median())], "low": low, "high": high}, words
+        fill, words = float(numbers.mean()), "yes is 1, no is 0"
+    else:
+        fill = float(numbers.median())
+        words = "text that reads as numbers" if is_text else "number, used as it is"
+        present = numbers.dropna()
+        if len(present) > 20 and present.is_unique and (present % 1 == 0).all():
+            words += " (every value differs: drop it if it names rows)"
+    return Learned({"fill": [fill], "low": low, "high": high}, words, f"{fill:g}")
 
 
 def _learn_categories(text: Series, flag: bool) -> Learned:
@@ -616,29 +660,35 @@ def _learn_categories(text: Series, flag: bool) -> Learned:
     enough = max(RAREST, RAREST_SHARE * len(text))
     frequent = counts.index[counts >= enough].tolist()[:MOST_CATEGORIES]
     if not frequent or (len(counts) == 1 and not flag):
-        return {}, "dropped: no category is frequent enough, or there is only one"
+        return Learned({}, "dropped: no category is frequent enough, or there is only one")
     rare = counts.index.tolist()[len(frequent) :]
     column = Column("", "category", False, "", categories=frequent, rare=rare)
     words = f"category: {len(column.coded)} column(s) of 0 and 1"
     if rare:
         words += f"; {len(rare)} rarer value(s) have zeros in all of them"
     shares = (counts[column.coded] / counts.sum()).tolist()
-    return {"fill": shares, "categories": frequent, "rare": rare[:MOST_RARE]}, words
+    learned = {"fill": shares, "categories": frequent, "rare": rare[:MOST_RARE]}
+    return Learned(learned, words, "the shares of the values")
 
 
-def _learn_dates(dates: Series, date_format: str | None, is_time: bool) -> Learned:
+def _learn_dates(
+    dates: Series, date_format: str | None, is_time: bool, is_ambiguous: bool
+) -> Learned:
     present = dates.dropna()
     days = date_part(present, "day")
     parts: list[str] = [part for part in DATE_PARTS if len(set(date_part(present, part))) > 1]
     if is_time:  # days go on beyond the training rows, and so may months
         parts = [part for part in parts if np.ptp(days) >= DATE_SPANS.get(part, np.inf)]
     written = _written(date_format)
+    check = ". Day and month could be the other way round: check it" if is_ambiguous else ""
     if not parts:
-        return {}, f"the order in time{written}" if is_time else "dropped: constant"
+        words = f"the order in time{written}" if is_time else "dropped: constant"
+        return Learned({}, words + check)
     words = f"date{written}: {', '.join(parts)}"
     if "%y" in (date_format or ""):
         words += ". Two-digit years were read as 1969 to 2068: check it"
     if is_time:
         words = f"the order in time, and {words}"
     fill = [float(date_part(present, part).mean()) for part in parts]
-    return {"fill": fill, "low": days.min(), "high": days.max(), "parts": parts}, words
+    learned = {"fill": fill, "low": days.min(), "high": days.max(), "parts": parts}
+    return Learned(learned, words + check, "the mean date")

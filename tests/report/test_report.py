@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import importlib
 import io
 import os
@@ -10,6 +11,7 @@ import re
 import signal
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -334,6 +336,7 @@ def test_groups_and_a_drift_in_time_are_on_the_page(tmp_path):
     frame.loc[120:, "y"] *= 9
     options = QUICK | {"groups": "person_id", "out": tmp_path / "a"}
     assert "Whole groups of" in report(frame, "y", **options).page.read_text(encoding="utf-8")
+    frame.loc[120:, "x"] += 30  # clipped inputs are flags of rows, not Python's warnings
     made = report(frame, "y", time="day", out=tmp_path / "b", **QUICK)
     text = made.page.read_text(encoding="utf-8")
     assert "in the order of" in text and "The data drift" in text
@@ -354,6 +357,18 @@ def test_names_that_predictions_have_are_changed_and_text_is_no_formula():
         "0,1,'=1+1,'-a,5.0",
         "1,2,-3.5,b,6.0",
     ]
+
+
+@pytest.mark.parametrize("end", ["\r", "\n", "\r\n"])
+def test_a_cell_of_several_lines_stays_one_cell_in_which_no_line_is_a_formula(end):
+    cells = [f"x{end}=1+1", f"a{end}-b", f'"q"{end}@c', f"n{end}-3.5", "plain"]
+    frame = pd.DataFrame({f"two{end}lines": cells, "y": range(5)}, index=[*"abcd", f"e{end}+f"])
+    rows = list(csv.reader(io.StringIO(frame_to_csv(frame).decode(), newline="")))
+    assert rows[0] == ["row", f"two{end}lines", "y"]
+    found = [f"x{end}'=1+1", f"a{end}'-b", f'"q"{end}\'@c', f"n{end}-3.5", "plain"]
+    assert [row[1] for row in rows[1:]] == found
+    assert [row[0] for row in rows[1:]] == [*"abcd", f"e{end}'+f"]
+    assert frame_to_csv(frame).endswith(b"plain,4\n")
 
 
 def test_bounds_logarithms_and_a_quick_look(small, tmp_path):
@@ -463,6 +478,21 @@ def test_an_error_is_one_line(capsys, tmp_path, monkeypatch):
     console = io.TextIOWrapper(io.BytesIO(), encoding="cp1252")  # it lacks the letters of a table
     monkeypatch.setattr(sys, "stderr", console)
     assert main(["predict", "no.json", str(tmp_path / "値段.csv")]) == 1
+
+
+def test_a_warning_is_one_line_without_a_place_in_the_code(shell, capsys, monkeypatch):
+    def predict(*_, **__):
+        warnings.warn("rows of\nanother kind", UserWarning, stacklevel=1)
+        return pd.DataFrame({"prediction": [1.0]})
+
+    monkeypatch.setattr(TableModel, "predict", predict)
+    capsys.readouterr()
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        shown = warnings.showwarning
+        assert main(["predict", "t_report/model.json", "t.csv"]) == 0
+        assert warnings.showwarning is shown
+    assert capsys.readouterr().err == "gt2lite: warning: rows of another kind\n"
 
 
 def test_an_unexpected_error_is_one_line_that_names_its_place(shell, capsys, monkeypatch):

@@ -14,10 +14,9 @@ import contextlib
 import os
 import sys
 import time as clock
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 try:
     import jinja2  # noqa: F401
@@ -30,7 +29,7 @@ except ModuleNotFoundError as error:  # pragma: no cover
     ) from error
 
 from gt2lite.practice import model_file
-from gt2lite.practice.columns import TableError
+from gt2lite.practice.columns import Frame, TableError
 from gt2lite.practice.regressor import percent
 from gt2lite.practice.report.analysis import Accuracy, Coverage, Findings, Request, analyse
 from gt2lite.practice.report.model import TableModel, frame_to_csv, load
@@ -76,7 +75,7 @@ class Report:
 
 
 def report(
-    table: Any,
+    table: str | os.PathLike[str] | Frame,
     target: str,
     levels: Sequence[float] = (0.8, 0.9, 0.95),
     groups: str | None = None,
@@ -129,30 +128,39 @@ def report(
     request = Request(target, levels, groups, time, seed, epochs, keep, drop, bounds, log, quick)
     is_file = isinstance(table, (str, os.PathLike))
     folder = default_folder(table if is_file else "table") if out is None else Path(out)
-    files = [folder / name for name in FILES]
-    is_new = not folder.exists()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise TableError(f"out must be a folder: {error}") from None
-    try:  # what cannot be written is refused before anything is computed
-        for file in files:
+    page, predictions, model = files = [folder / name for name in FILES]
+    with _made(folder):
+        for file in files:  # what cannot be written is refused before anything is computed
             check_output(file, [table] if is_file else [], overwrite)
         say("reading the table ...")
         source = read(table, target, sheet)
         found = analyse(source.frame, request, say, progress)
         say("writing the page ...")
-        contents = [render(found, source).encode(), frame_to_csv(found.test_table())]
-        contents.append(found.model.encode())
-        model_file.write_files(dict(zip(files, contents, strict=True)))
+        contents: dict[str | os.PathLike[str], bytes] = {
+            page: render(found, source).encode(),
+            predictions: frame_to_csv(found.test_table()),
+            model: found.model.encode(),
+        }
+        model_file.write_files(contents)
+    say("done")
+    return Report(page, predictions, model, found.model, found.coverages, found.accuracies, found)
+
+
+@contextlib.contextmanager
+def _made(folder: Path) -> Iterator[None]:
+    """Make a folder; a new one is removed again if the block fails and leaves nothing in it."""
+    is_new = not folder.exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TableError(f"out must be a folder: {error}") from None
+    try:
+        yield
     except BaseException:
         if is_new:
             with contextlib.suppress(OSError):  # there are files in it: too late
                 folder.rmdir()
         raise
-    say("done")
-    page, predictions, model = files
-    return Report(page, predictions, model, found.model, found.coverages, found.accuracies, found)
 
 
 def default_folder(table: str | os.PathLike[str]) -> Path:
@@ -164,7 +172,7 @@ def default_folder(table: str | os.PathLike[str]) -> Path:
     return Path(f"{Path(table).name.split('.')[0]}_report")
 
 
-def check_output(path: Path, inputs: Sequence[str], overwrite: bool) -> None:
+def check_output(path: Path, inputs: Sequence[str | os.PathLike[str]], overwrite: bool) -> None:
     """Raise an error if a file cannot be written: an input, a file that is there, no file."""
     if any(path.exists() and os.path.exists(name) and path.samefile(name) for name in inputs):
         raise TableError(f"out: {str(path)!r} is read, so it cannot be written: name another one")

@@ -6,11 +6,11 @@ import difflib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy.stats import betabinom, chatterjeexi
 from sklearn.ensemble import HistGradientBoostingRegressor
 
@@ -24,6 +24,7 @@ from gt2lite.practice.calibrators import fewest_samples
 from gt2lite.practice.columns import (
     Columns,
     Frame,
+    Series,
     TableError,
     as_labels,
     find_kind,
@@ -32,6 +33,7 @@ from gt2lite.practice.columns import (
 )
 from gt2lite.practice.regressor import GT2Regressor, NarrowEnvelopeWarning, bound_names, percent
 from gt2lite.practice.report.model import TableModel, put_before, read_bounds, read_levels
+from gt2lite.practice.rules import Rules
 from gt2lite.splits import group_parts, random_parts
 from gt2lite.training import InterruptedTrainingWarning
 
@@ -66,7 +68,7 @@ class Request:
     epochs: int | None = None
     keep: Sequence[str] = ()
     drop: Sequence[str] = ()
-    bounds: Any = None
+    bounds: Any = None  # as `report` takes them; then `Bounds`
     log: bool = False
     quick: bool = False
 
@@ -119,13 +121,53 @@ class Coverage(NamedTuple):
     median_width: float
 
 
-class Findings(SimpleNamespace):
-    """Everything that the page shows; `analyse` fills it in, and says what each entry is."""
+@dataclass(frozen=True, eq=False)
+class Data:
+    """The rows that have a target, split into sets and encoded."""
+
+    frame: Frame  #: the rows as they stand in the table
+    y: Array  #: their targets (N,)
+    full: Sets  #: the three sets with all of their rows
+    sets: Sets  #: the rows that were drawn from them, to save time
+    columns: Columns  #: as learned from the training set
+    X: Frame  #: inputs (N, M)
+    parts: Parts  #: inputs and targets of each set
+    flags: list[str]  #: what is unusual about each row
+    split: list[str]  #: a description of the sets
+    notes: list[str]  #: what is unusual about the table
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """Everything that the page shows."""
+
+    request: Request
+    model: TableModel  #: trained and calibrated, with its columns
+    main: float  #: the level of regions, widths and misses
+    sets: Sets  #: positions of the rows of the training, calibration and test sets
+    n_trees: int  #: number of rows from which boosted trees learn
+    split: list[str]  #: a description of the sets
+    notes: list[str]  #: what was unusual about the table or the training
+    n_missing: dict[str, int]  #: by column, in all rows
+    target_range: tuple[float, float]  #: in training
+    rows: Frame  #: the test rows as they stand in the table
+    y: Array  #: their targets (N,)
+    flags: list[str]  #: what is unusual about each of them
+    predictions: Frame  #: for them, with bounds at all levels of `curve`
+    curve: list[Coverage]  #: of the test rows at many levels
+    coverages: list[Coverage]  #: of the test rows at the levels asked for
+    accuracies: list[Accuracy]  #: of the model, boosted trees, the mean, the model with one width
+    importance: list[tuple[str, float]]  #: of each column, the most important first
+    regions: list[tuple[str, str, Coverage]]  #: name of values, region, coverage of its test rows
+    alerts: list[str]  #: what may be wrong with the table
+    warnings: list[str]  #: what may void the guarantee
+    readable: GT2Regressor | None  #: a small system that imitates the model
+    fidelity: str  #: how well it does
+    rules: Rules  #: its rules; if there is none, the heaviest ones of the model's first system
 
     def bounds(self, level: float) -> tuple[Array, Array]:
         """Return the lower and upper bounds (N,) of the test rows at a level."""
-        lower, upper = (self.predictions[name].to_numpy() for name in bound_names(level))
-        return lower, upper
+        return _pick_bounds(self.predictions, level)
 
     def test_table(self) -> Frame:
         """Return the test rows: target, prediction, bounds at the levels asked for, flags."""
@@ -141,8 +183,82 @@ def analyse(table: Frame, request: Request, log: Callable[[str], None], verbose:
     Raises:
         TableError: the table cannot be used as asked; the message says what to do.
     """
+    data = prepare(table, request)
+    columns, seed, n_cal = data.columns, request.seed, len(data.sets["calibration"])
+    (X_train, y_train), (X_test, y) = data.parts["training"], data.parts["test"]
+    log(f"training on {len(y_train):,} rows with {data.X.shape[1]} inputs ...")
+    regressor, warned = _fit(data.parts, request, verbose)
+    model = TableModel(regressor, columns, request.target, tuple(request.levels), request.bounds)
+    main = min(model.levels, key=lambda level: abs(level - 0.9))
+
+    log(f"measuring on {len(y):,} test rows ...")
+    levels = sorted({*CURVE_LEVELS, *model.levels})
+    predictions, _ = model.predict_encoded(X_test, levels, verbose=verbose)
+    lower, upper = _pick_bounds(predictions, main)
+    curve = [
+        measure_coverage(y, *_pick_bounds(predictions, level), level, n_cal) for level in levels
+    ]
+    coverages = {row.level: row for row in curve if row.level in model.levels}
+    # Trees are fast, and learn from training rows that were not drawn, too.
+    trees = HistGradientBoostingRegressor(random_state=seed)
+    trees.fit(data.X.to_numpy()[data.full["training"]], data.y[data.full["training"]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what is unusual about rows is in `flags`
+        accuracies = _compare(model, predictions, trees, data.parts)
+        log(f"computing the importance of {len(columns.used)} columns ...")
+        importance = measure_importance(regressor.predict, X_test, y, columns, seed, verbose)
+        drifts = request.time is not None and coverages[main].verdict == "too low"
+        drift = [_describe_drift(regressor, X_test, y, main)] if drifts else []
+    by = _choose_regions(data, predictions, importance, request.groups)
+    alerts = find_alerts(data.frame, data.y, columns, X_train, y_train, seed)
+    # The rules to read are those of a small system that imitates the model. Of fewer than 100
+    # rows, the heaviest rules of the model's first system take their place.
+    readable = regressor.readable(X_train, y_train) if len(y_train) >= 100 else None
+
+    return Findings(
+        request=request,
+        model=model,
+        main=main,
+        sets=data.sets,
+        n_trees=len(data.full["training"]),
+        split=data.split,
+        notes=[*data.notes, *warned],
+        n_missing=data.frame.isna().sum().to_dict(),
+        target_range=(float(y_train.min()), float(y_train.max())),
+        rows=data.frame.iloc[data.sets["test"]],
+        y=y,
+        flags=[data.flags[i] for i in data.sets["test"]],
+        predictions=predictions,
+        curve=curve,
+        coverages=list(coverages.values()),
+        accuracies=accuracies,
+        importance=importance,
+        regions=measure_regions(by, y, lower, upper, main, n_cal),
+        alerts=[*alerts, *_find_negative_bounds(data.y, lower, main)],
+        warnings=[*find_warnings(data.frame, columns, data.sets, request), *drift],
+        readable=readable,
+        fidelity="" if readable is None else str(readable.fidelity_),
+        rules=(readable or regressor).rules(X_train, target=request.target),
+    )
+
+
+def _pick_bounds(predictions: Frame, level: float) -> tuple[Array, Array]:
+    """Return the lower and upper bounds (N,) at a level from a table of predictions."""
+    lower, upper = (predictions[name].to_numpy() for name in bound_names(level))
+    return lower, upper
+
+
+# ------------------------------------------------------------------- prepare
+
+
+def prepare(table: Frame, request: Request) -> Data:
+    """Return the rows of a table that have a target, split into sets and encoded.
+
+    Raises:
+        TableError: the table cannot be used as asked; the message says what to do.
+    """
     request.check_names(list(table.columns))
-    frame, y_all, notes = _rows_with_target(table, request)
+    frame, y, notes = _rows_with_target(table, request)
     full, split = split_rows(frame, request)
     sets, drawn = draw_rows(full, request)
     roles = (request.target, request.groups, request.time, request.keep, request.drop)
@@ -151,77 +267,9 @@ def analyse(table: Frame, request: Request, log: Callable[[str], None], verbose:
         reasons = [f"{c.name!r}: {c.treatment}" for c in columns.columns][:20]
         raise TableError(f"no column is left to predict from: {'; '.join(reasons)}")
     X, unusual, flags = columns.encode(frame)
-    parts = {name: (X.iloc[rows], y_all[rows]) for name, rows in sets.items()}
-    (X_train, y_train), (X_test, y) = parts["training"], parts["test"]
-    log(f"training on {len(y_train):,} rows with {X.shape[1]} inputs ...")
-    regressor, warned = _fit(parts, request, verbose)
-    model = TableModel(regressor, columns, request.target, tuple(request.levels), request.bounds)
-    main = min(model.levels, key=lambda level: abs(level - 0.9))
-    found = Findings(
-        request=request,
-        model=model,  # trained and calibrated, with its columns
-        main=main,  # the level of regions, widths and misses
-        sets=sets,  # positions of the rows of the training, calibration and test sets
-        n_trees=len(full["training"]),  # number of rows from which boosted trees learn
-        split=[*split, *drawn],  # a description of the sets
-        notes=[*notes, *unusual, *warned],  # what was unusual about the table or the training
-        n_missing=frame.isna().sum().to_dict(),  # by column, in all rows
-        target_range=(float(y_train.min()), float(y_train.max())),  # in training
-        rows=frame.iloc[sets["test"]],  # the test rows as they stand in the table
-        y=y,  # their targets (N,)
-        flags=[flags[i] for i in sets["test"]],  # what is unusual about each of them
-    )
-
-    log(f"measuring on {len(y):,} test rows ...")
-    many, n_cal = sorted({*CURVE_LEVELS, *model.levels}), len(sets["calibration"])
-    found.predictions, _ = model.predict_encoded(X_test, many, verbose=verbose)
-    found.curve = [measure_coverage(y, *found.bounds(level), level, n_cal) for level in many]
-    found.coverages = [row for row in found.curve if row.level in model.levels]
-    # Trees are fast, and learn from training rows that were not drawn, too.
-    trees = HistGradientBoostingRegressor(random_state=request.seed)
-    trees.fit(X.to_numpy()[full["training"]], y_all[full["training"]])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what is unusual about rows is in `flags`
-        found.accuracies = _compare(found, parts, trees)
-        log(f"computing the importance of {len(columns.used)} columns ...")
-        predict, seed = regressor.predict, request.seed
-        found.importance = measure_importance(predict, X_test, y, columns, seed, verbose)
-    by: dict[str, Any] = {"prediction": found.predictions["prediction"].to_numpy()}
-    for name, _ in found.importance[:2]:
-        kind = next(column.kind for column in columns.used if column.name == name)
-        if kind == "number":
-            by[name] = X_test.iloc[:, columns.places()[name][0]].to_numpy()
-        elif kind != "date":
-            by[name] = as_labels(found.rows[name])
-    if request.groups is not None:
-        by[request.groups] = as_labels(found.rows[request.groups])
-    lower, upper = found.bounds(main)
-    found.regions = measure_regions(by, y, lower, upper, main, n_cal)
-
-    # `alerts`: what may be wrong with the table. `warnings`: what may void the guarantee.
-    found.alerts = find_alerts(frame, y_all, columns, X_train, y_train, request.seed)
-    if y_all.min() >= 0 and (n_below := int((lower < 0).sum())):
-        found.alerts.append(
-            f"The target is never negative, and {n_below / len(y):.0%} of the {percent(main)}% "
-            "intervals begin below 0: try --bounds 0 none"
-            + (", or --log." if y_all.min() > 0 else ".")
-        )
-    found.warnings = find_warnings(frame, columns, sets, request)
-    at = model.levels.index(main)
-    if request.time is not None and found.coverages[at].verdict == "too low":
-        fixed, adapted, last = measure_drift(regressor, X_test, y, main)
-        found.warnings.append(
-            f"The data drift: intervals of level {main:.4g} cover {fixed:.1%} of the {len(y):,} "
-            f"latest rows; levels that adapt to the misses cover {adapted:.1%}, and the last of "
-            f"them is {last:.3g}. Calibrate again with recent rows, or let levels adapt "
-            "(gt2lite.practice.adaptive.AdaptiveIntervals)."
-        )
-    # The rules to read are those of a small system that imitates the model. Of fewer than 100
-    # rows, the heaviest rules of the model's first system take their place.
-    found.readable = small = regressor.readable(X_train, y_train) if len(y_train) >= 100 else None
-    found.fidelity = "" if small is None else str(small.fidelity_)
-    found.rules = (small or regressor).rules(X_train, target=request.target)
-    return found
+    parts = {name: (X.iloc[rows], y[rows]) for name, rows in sets.items()}
+    split, notes = [*split, *drawn], [*notes, *unusual]
+    return Data(frame, y, full, sets, columns, X, parts, flags, split, notes)
 
 
 def _rows_with_target(frame: Frame, request: Request) -> tuple[Frame, Array, list[str]]:
@@ -254,9 +302,6 @@ def _rows_with_target(frame: Frame, request: Request) -> tuple[Frame, Array, lis
             "for classes use a classifier."
         )
     return frame[present], y, notes
-
-
-# ------------------------------------------------------------------- split
 
 
 def split_rows(frame: Frame, request: Request) -> tuple[Sets, list[str]]:
@@ -322,7 +367,7 @@ def draw_rows(full: Sets, request: Request) -> tuple[Sets, list[str]]:
     return sets, notes
 
 
-def _time_order(values: Any) -> IntArray:
+def _time_order(values: Series) -> IntArray:
     kind, date_format = find_kind(values)
     if kind not in ("date", "number"):
         raise TableError(f"time: column {values.name!r} holds {kind}, neither dates nor numbers")
@@ -361,21 +406,23 @@ def _fit(parts: Parts, request: Request, verbose: bool) -> tuple[GT2Regressor, l
     return regressor, notes
 
 
-def _compare(found: Findings, parts: Parts, trees: Any) -> list[Accuracy]:
+def _compare(
+    model: TableModel, predictions: Frame, trees: HistGradientBoostingRegressor, parts: Parts
+) -> list[Accuracy]:
     """Return the accuracy of the model, boosted trees, the mean, and the model with one width.
 
     The last three have conformal intervals of one width: the prediction -+ a quantile of the
     absolute errors on calibration rows.
     """
-    model, (_, y_train) = found.model, parts["training"]
-    levels, (X_cal, y_cal), (X_test, y) = model.levels, parts["calibration"], parts["test"]
+    levels, (_, y_train) = model.levels, parts["training"]
+    (X_cal, y_cal), (X_test, y) = parts["calibration"], parts["test"]
     competitors: dict[str, Callable[[Frame], Array]] = {
         "boosted trees": lambda rows: trees.predict(rows.to_numpy()),
         "the mean": lambda rows: np.full(len(rows), y_train.mean()),
         "this model, one width": model.regressor.predict,
     }
-    ends = np.array([found.bounds(level) for level in levels])  # (L, 2, N)
-    y_hat = found.predictions["prediction"].to_numpy()
+    ends = np.array([_pick_bounds(predictions, level) for level in levels])  # (L, 2, N)
+    y_hat = predictions["prediction"].to_numpy()
     result = [measure_accuracy("this model", y, y_hat, ends[:, 0].T, ends[:, 1].T, levels)]
     ranks = [min(len(y_cal), rank(level, len(y_cal) + 1)) for level in levels]
     for name, predict in competitors.items():
@@ -473,8 +520,28 @@ def measure_importance(
     return sorted(result, key=lambda item: -item[1])
 
 
+def _choose_regions(
+    data: Data, predictions: Frame, importance: list[tuple[str, float]], groups: str | None
+) -> dict[str, NDArray[Any]]:
+    """Return values of the test rows (N,) by which to measure coverage, by name.
+
+    These are predictions, the two most important columns unless they are dates, and the groups.
+    """
+    rows, (X_test, _) = data.frame.iloc[data.sets["test"]], data.parts["test"]
+    by: dict[str, NDArray[Any]] = {"prediction": predictions["prediction"].to_numpy()}
+    for name, _ in importance[:2]:
+        kind = next(column.kind for column in data.columns.used if column.name == name)
+        if kind == "number":
+            by[name] = X_test.iloc[:, data.columns.places()[name][0]].to_numpy()
+        elif kind != "date":
+            by[name] = as_labels(rows[name])
+    if groups is not None:
+        by[groups] = as_labels(rows[groups])
+    return by
+
+
 def measure_regions(
-    by: Mapping[str, Any], y: Array, lower: Array, upper: Array, level: float, n_cal: int
+    by: Mapping[str, NDArray[Any]], y: Array, lower: Array, upper: Array, level: float, n_cal: int
 ) -> list[tuple[str, str, Coverage]]:
     """Return coverage by thirds of numbers, and by the most frequent values of everything else.
 
@@ -540,6 +607,16 @@ def find_alerts(
     return found
 
 
+def _find_negative_bounds(y: Array, lower: Array, level: float) -> list[str]:
+    """Return an alert if intervals begin below 0, and no target lies there."""
+    if y.min() < 0 or not (n_below := int((lower < 0).sum())):
+        return []
+    return [
+        f"The target is never negative, and {n_below / len(lower):.0%} of the {percent(level)}% "
+        "intervals begin below 0: try --bounds 0 none" + (", or --log." if y.min() > 0 else ".")
+    ]
+
+
 def find_warnings(frame: Frame, columns: Columns, sets: Sets, request: Request) -> list[str]:
     """Return warnings of what may void the guarantee: an order in time, groups, few groups."""
     result, groups, time = [], request.groups, request.time
@@ -567,3 +644,14 @@ def find_warnings(frame: Frame, columns: Columns, sets: Sets, request: Request) 
                 f"rows have new values: try --groups {name!r}."
             )
     return result
+
+
+def _describe_drift(regressor: GT2Regressor, X: Frame, y: Array, level: float) -> str:
+    """Return a warning with the coverage of the latest rows, without and with adapting."""
+    fixed, adapted, last = measure_drift(regressor, X, y, level)
+    return (
+        f"The data drift: intervals of level {level:.4g} cover {fixed:.1%} of the {len(y):,} "
+        f"latest rows; levels that adapt to the misses cover {adapted:.1%}, and the last of "
+        f"them is {last:.3g}. Calibrate again with recent rows, or let levels adapt "
+        "(gt2lite.practice.adaptive.AdaptiveIntervals)."
+    )

@@ -6,7 +6,7 @@ import math
 import os
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +22,9 @@ from gt2lite.practice.regressor import ClippedInputsWarning, GT2Regressor, bound
 from gt2lite.practice.report.reading import read
 
 CHUNK = 1_000  # rows that are predicted at a time
-_FORMULA = re.compile(r"[=@\t\r]|[-+](?![\d.,]*$)")  # what spreadsheets would compute
+# Before what spreadsheets would compute: at the start of a cell, or of a line in it.
+_FORMULA = re.compile(r"(?:\A|(?<=[\r\n]))(?=[=@\t]|[-+](?![\d.,]*$))|\A(?=\r)")
+_ROW_END = re.compile(r'("[^"]*")|\r\n')  # outside of quotes
 
 Bounds = tuple[float, float]  # of the target; infinite if unknown
 
@@ -46,7 +48,7 @@ def read_levels(levels: Sequence[float]) -> tuple[float, ...]:
     return tuple(found)
 
 
-def read_bounds(bounds: Any) -> Bounds:
+def read_bounds(bounds: Sequence[float | None] | None) -> Bounds:
     """Return the bounds of a target, infinite where they are None.
 
     >>> read_bounds((0, None))
@@ -71,16 +73,18 @@ def put_before(inputs: Frame, predictions: Frame) -> Frame:
 def frame_to_csv(frame: Frame) -> bytes:
     """Return a frame with its index, the column "row", as a CSV file.
 
-    Text that a spreadsheet would compute, such as "=1+1", begins with an apostrophe.
+    Text that a spreadsheet would compute, such as "=1+1", begins with an apostrophe, also in a
+    later line of a cell.
     """
 
-    def harmless(value: Any) -> Any:
-        return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
+    def harmless(value: object) -> object:
+        return _FORMULA.sub("'", value) if isinstance(value, str) else value
 
     frame = frame.rename(columns=harmless, index=harmless)
     texts = {name: frame[name].map(harmless) for name in frame if frame[name].dtype.kind == "O"}
-    text: str = frame.assign(**texts).to_csv(index_label="row", lineterminator="\n")
-    return text.encode()
+    # Python 3.11 quotes cells with characters of the line terminator only, so it is both of them.
+    text: str = frame.assign(**texts).to_csv(index_label="row", lineterminator="\r\n")
+    return _ROW_END.sub(lambda found: found[1] or "\n", text).encode()
 
 
 @dataclass
@@ -96,7 +100,7 @@ class TableModel:
 
     def predict(
         self,
-        table: Any,
+        table: str | os.PathLike[str] | Frame,
         levels: Sequence[float] | None = None,
         *,
         with_inputs: bool = False,
@@ -149,7 +153,7 @@ class TableModel:
         texts = [str(w.message) for w in caught if w.category is not ClippedInputsWarning]
         return frame.clip(*self.bounds), list(dict.fromkeys(texts))
 
-    def flag_notes(self, index: Any, flags: Sequence[str]) -> list[str]:
+    def flag_notes(self, index: Iterable[object], flags: Sequence[str]) -> list[str]:
         """Return which rows have flags, and what was done about them, in sentences."""
         clipped = getattr(self.regressor, "clip_inputs", False)
         done = "count as the nearest value seen there" if clipped else "are used as they are"

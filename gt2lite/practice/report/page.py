@@ -13,12 +13,12 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from importlib import resources
-from typing import Any
 
 import jinja2
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
@@ -137,7 +137,7 @@ def _figures(found: Findings, fixed: float) -> dict[str, str]:
 # ------------------------------------------------------------------- numbers
 
 
-def number(value: Any) -> str:
+def number(value: object) -> str:
     """Return a value for readers: numbers with four digits, a dash for nothing.
 
     >>> number(1234567.0), number(0.123456), number(12)
@@ -155,7 +155,7 @@ def number(value: Any) -> str:
 # ------------------------------------------------------------------- figures
 
 
-def _picture(draw: Callable[[Any], object], height: float = 3.8) -> str:
+def _picture(draw: Callable[[Axes], object], height: float = 3.8) -> str:
     """Return a figure as the address of a PNG inside the page, without a display."""
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(6.4, height))
@@ -166,7 +166,9 @@ def _picture(draw: Callable[[Any], object], height: float = 3.8) -> str:
     return "data:image/png;base64," + base64.b64encode(content.getvalue()).decode()
 
 
-def plot_intervals(ax: Any, y: Array, y_hat: Array, lower: Array, upper: Array, target: str) -> Any:
+def plot_intervals(
+    ax: Axes, y: Array, y_hat: Array, lower: Array, upper: Array, target: str
+) -> Axes:
     """Draw test rows in the order of their predictions, with their intervals."""
     order = np.argsort(y_hat, kind="stable")
     if len(order) > MOST_POINTS:
@@ -183,7 +185,7 @@ def plot_intervals(ax: Any, y: Array, y_hat: Array, lower: Array, upper: Array, 
     return ax
 
 
-def plot_coverage(ax: Any, rows: Sequence[Coverage]) -> Any:
+def plot_coverage(ax: Axes, rows: Sequence[Coverage]) -> Axes:
     """Draw coverage against level, with the range of sampling variation."""
     levels = [row.level for row in rows]
     band = ([row.low for row in rows], [row.high for row in rows])
@@ -195,7 +197,7 @@ def plot_coverage(ax: Any, rows: Sequence[Coverage]) -> Any:
     return ax
 
 
-def plot_widths(ax: Any, width: Array, fixed: float, level: float) -> Any:
+def plot_widths(ax: Axes, width: Array, fixed: float, level: float) -> Axes:
     """Draw a histogram of widths, and the one width of boosted trees."""
     varies = float(np.ptp(width)) > 1e-9 * float(np.abs(width).max())
     ax.hist(width, bins=30 if varies else 1, color=SKY, edgecolor=BLUE, label="this model")
@@ -206,7 +208,7 @@ def plot_widths(ax: Any, width: Array, fixed: float, level: float) -> Any:
     return ax
 
 
-def plot_importance(ax: Any, items: Sequence[tuple[str, float]]) -> Any:
+def plot_importance(ax: Axes, items: Sequence[tuple[str, float]]) -> Axes:
     """Draw the growth of the error for each column as bars, the first on top."""
     names = [plain_text(name if len(name) < 26 else f"{name[:24]}...") for name, _ in items][::-1]
     ax.barh(np.arange(len(names)), [value for _, value in items][::-1], color=BLUE)

@@ -9,6 +9,7 @@ a column means is not decided here: see `gt2lite.practice.columns`.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import gzip
 import io
@@ -17,9 +18,10 @@ import os
 import re
 import zlib
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from statistics import median
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -27,6 +29,7 @@ from gt2lite.practice.columns import (
     CODE,
     SOFT_MARKS,
     Frame,
+    Series,
     TableError,
     as_numbers,
     as_text,
@@ -68,7 +71,9 @@ class Table(NamedTuple):
     notes: list[str]
 
 
-def read(table: Any, column: str | None = None, sheet: str | None = None) -> Table:
+def read(
+    table: str | os.PathLike[str] | Frame, column: str | None = None, sheet: str | None = None
+) -> Table:
     """Return a file or a data frame as a `Table`; rows of a file are counted from 1.
 
     Args:
@@ -116,22 +121,15 @@ def _read_file(path: Path, column: str | None, sheet: str | None) -> tuple[Frame
         raise TableError(f"there is no file {str(path)!r}: check name and folder")
     suffixes = [suffix.lower() for suffix in path.suffixes]
     last = suffixes[-1] if suffixes else ""
-    if last in (*_EXCEL, *_PARQUET):
-        try:
-            if last in _PARQUET:
-                return pd.read_parquet(path), ["A Parquet file"]
+    if last in _PARQUET:
+        with _table_errors(path, "pyarrow"):
+            return pd.read_parquet(path), ["A Parquet file"]
+    if last in _EXCEL:
+        with _table_errors(path, "openpyxl"):
             # cells as they are: pandas would turn the text "01067" into a number
             cells = {"dtype": object, "keep_default_na": False, "na_values": MISSING}
             sheets = pd.read_excel(path, sheet_name=None, **cells)
             sheets = {name: frame.infer_objects() for name, frame in sheets.items()}
-        except ImportError as error:
-            needed = "openpyxl" if last in _EXCEL else "pyarrow"
-            raise TableError(
-                f"{path.name} needs {needed}, which is not installed: pip install {needed}, "
-                "or save the table as CSV"
-            ) from error
-        except Exception as error:
-            raise TableError(f"{path.name} cannot be read: {error}") from error
         return _choose_sheet(sheets, path, column, sheet)
     is_gzip = last == ".gz"
     if is_gzip:
@@ -141,16 +139,35 @@ def _read_file(path: Path, column: str | None, sheet: str | None) -> tuple[Frame
             f"{path.name}: files that end in {last or 'nothing'} are not read; save the table as "
             "CSV (.csv), Excel (.xlsx) or Parquet (.parquet)"
         )
+    return read_csv(_read_bytes(path, is_gzip), path.name)
+
+
+@contextlib.contextmanager
+def _table_errors(path: Path, library: str) -> Iterator[None]:
+    """Turn errors of the library that reads a file into `TableError`."""
+    try:
+        yield
+    except ImportError as error:
+        raise TableError(
+            f"{path.name} needs {library}, which is not installed: pip install {library}, "
+            "or save the table as CSV"
+        ) from error
+    except Exception as error:
+        raise TableError(f"{path.name} cannot be read: {error}") from error
+
+
+def _read_bytes(path: Path, is_gzip: bool) -> bytes:
+    """Return the content of a text file, uncompressed; refuse one that is too large."""
     try:
         with gzip.open(path) if is_gzip else path.open("rb") as file:
-            content = file.read(MOST_BYTES + 1)
+            content: bytes = file.read(MOST_BYTES + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise TableError(f"{path.name} cannot be read: {error}") from error
     if len(content) > MOST_BYTES:
         raise TableError(
             f"{path.name} has more than {MOST_BYTES // 2**20} MB of text: keep fewer rows"
         )
-    return read_csv(content, path.name)
+    return content
 
 
 def _choose_sheet(
@@ -233,8 +250,30 @@ def _decode(content: bytes) -> tuple[str, str]:
     return content.decode("latin-1"), "Latin-1"
 
 
-def _parse(lines: Any, separator: str) -> list[list[str]]:
+def _parse(lines: Iterable[str], separator: str) -> list[list[str]]:
     return list(csv.reader(lines, delimiter=separator, skipinitialspace=True))
+
+
+class _Agreement(NamedTuple):
+    """The lines that have the same number of cells, which is more than one, with a separator."""
+
+    n_lines: int = 0
+    width: int = 1  # number of cells in each of them
+    n_numbers: float = 0  # median of the number of cells in a line that are numbers
+    first: int = 0  # the first such line
+
+
+def _agree(lines: list[str], separator: str) -> _Agreement:
+    """Return on which number of cells the most lines agree with a separator."""
+    try:
+        rows = _parse(lines, separator)
+    except csv.Error:  # a line without this separator may be longer than a cell may be
+        return _Agreement()
+    counts = Counter(len(row) for row in rows if len(row) > 1)
+    n_lines, width = max(((n, width) for width, n in counts.items()), default=(0, 1))
+    places = [i for i, row in enumerate(rows) if len(row) == width]
+    numbers = [sum("\t" not in c and _is_number(c) for c in rows[i]) for i in places[1:]]
+    return _Agreement(n_lines, width, median(numbers or [0]), places[0])
 
 
 def _separator(lines: list[str]) -> tuple[str, int]:
@@ -245,30 +284,20 @@ def _separator(lines: list[str]) -> tuple[str, int]:
     in an earlier line, since a header has no decimal commas; then the rarer one in text. Spaces
     separate only if nothing else does: R writes such files.
     """
-
-    def agreement(separator: str) -> tuple[int, int, float, int]:
-        """Return how many lines agree, their cells, numbers in a line, and the first such line."""
-        try:
-            rows = _parse(lines, separator)
-        except csv.Error:  # a line without this separator may be longer than a cell may be
-            return 0, 1, 0, 0
-        counts = Counter(len(row) for row in rows if len(row) > 1)
-        count, width = max(((n, width) for width, n in counts.items()), default=(0, 1))
-        places = [i for i, row in enumerate(rows) if len(row) == width]
-        numbers = [sum("\t" not in c and _is_number(c) for c in rows[i]) for i in places[1:]]
-        return count, width, median(numbers or [0]), places[0]
-
-    found = {separator: agreement(separator) for separator in (*SEPARATORS, " ")}
-    most = max(found[separator][0] for separator in SEPARATORS)
-    close = [separator for separator in SEPARATORS if found[separator][0] >= max(1, most / 2)]
-    best = min(close, key=lambda s: (-found[s][2], found[s][3]), default=",")
-    if most < 0.5 * len(lines) and found[" "][0] >= 0.9 * (len(lines) - 1):
+    found = {separator: _agree(lines, separator) for separator in (*SEPARATORS, " ")}
+    most = max(found[separator].n_lines for separator in SEPARATORS)
+    close = [separator for separator in SEPARATORS if found[separator].n_lines >= max(1, most / 2)]
+    best = min(close, key=lambda s: (-found[s].n_numbers, found[s].first), default=",")
+    if most < 0.5 * len(lines) and found[" "].n_lines >= 0.9 * (len(lines) - 1):
         best = " "
-    return best, found[best][1]
+    return best, found[best].width
+
+
+_Line = tuple[int, list[str]]  # the number of a line in the file, and its cells
 
 
 class _Layout(NamedTuple):
-    rows: Any  # a stream of the rows below the header, all of the same number of cells
+    rows: io.TextIOBase  # the rows below the header, all of the same number of cells
     n_rows: int
     names: list[str]  # of columns; none without a header
     codes: list[int]  # columns that have digits with leading zeros
@@ -288,17 +317,10 @@ def _lay_out(text: str, separator: str, width: int, quoted: bool, name: str) -> 
     stream = io.StringIO(text, newline="\n")
     reader = csv.reader(stream, delimiter=separator, skipinitialspace=True)
     rows = ((reader.line_num, row) for row in reader if len(row) > 1 or any(row))
-    above: list[tuple[int, list[str]]] = []  # lines above the first one of full width
-    for place, first in rows:
-        if len(first) >= width and any(first):
-            break
-        if any(first):
-            above.append((place, first))
-    else:
-        raise TableError(f"{name} has no line with {width} cells")
+    above, (place, first) = _skip_title(rows, width, name)
     some = list(itertools.islice(rows, 200))
-    names, repairs = [], []
-    short = False  # whether the header may lack a name
+    names: list[str] = []
+    short: _Line | None = None  # a header that may lack a name
     if _has_header([first, *(row for _, row in some)]):
         names = first[:width]
         if any(first[width:]):
@@ -307,46 +329,85 @@ def _lay_out(text: str, separator: str, width: int, quoted: bool, name: str) -> 
             )
     else:
         some.insert(0, (place, first))
-        short = bool(above) and len(above[-1][1]) == width - 1
-        short = short and above[-1][0] == place - 1  # a title may have a blank line below
-        short = short and not any(map(_is_number, above[-1][1]))
+        if above and _is_short_header(above[-1], place, width):
+            short = above.pop()
+    body = _copy_rows(itertools.chain(some, rows), separator, width, name)
+    repairs = []
+    if short is not None:
+        may_lack_first = separator != "," or quoted
+        names, repair = _complete_header(short, body.last_is_empty, may_lack_first, name)
+        repairs.append(repair)
+    if above:
+        repairs.append(f"{len(above)} line(s) above the table were left out.")
+    if body.n_long:
+        repairs.append(
+            f"Empty cells beyond the last column were ignored in {body.n_long:,} line(s)."
+        )
+    names = [cell.strip() or f"Unnamed: {j}" for j, cell in enumerate(names)]
+    return _Layout(body.rows, body.n_rows, names, body.codes, repairs)
+
+
+def _skip_title(rows: Iterator[_Line], width: int, name: str) -> tuple[list[_Line], _Line]:
+    """Return the lines above the first one of full width, without empty ones, and that one."""
+    above: list[_Line] = []
+    for place, row in rows:
+        if len(row) >= width and any(row):
+            return above, (place, row)
+        if any(row):
+            above.append((place, row))
+    raise TableError(f"{name} has no line with {width} cells")
+
+
+def _is_short_header(line: _Line, below: int, width: int) -> bool:
+    """Return whether a line may be a header that lacks one name; the table begins in `below`."""
+    place, cells = line
+    is_next = place == below - 1  # a title may have a blank line below
+    return len(cells) == width - 1 and is_next and not any(map(_is_number, cells))
+
+
+def _complete_header(
+    header: _Line, last_is_empty: bool, may_lack_first: bool, name: str
+) -> tuple[list[str], str]:
+    """Return the names of a header that lacks one, and the repair in words."""
+    place, names = header
+    if last_is_empty:
+        return [*names, ""], "Every line ends with a separator."
+    if may_lack_first:
+        return ["row name", *names], (
+            "The header has one name less than there are columns: the first is called 'row name'."
+        )
+    raise TableError(
+        f"{name}, line {place}: the header has {len(names)} names, and the table has "
+        f"{len(names) + 1} columns; if numbers have a decimal comma, separate cells by semicolons"
+    )
+
+
+class _Body(NamedTuple):
+    rows: io.TextIOBase
+    n_rows: int
+    n_long: int  # number of rows with empty cells beyond the last column
+    last_is_empty: bool  # whether the last column is, in all rows
+    codes: list[int]
+
+
+def _copy_rows(rows: Iterable[_Line], separator: str, width: int, name: str) -> _Body:
+    """Write rows of `width` cells each to a new file in memory; refuse any other row."""
     codes: set[int] = set()
-    n_rows, n_long, last_empty = 0, 0, True
-    clean = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="")
-    writer = csv.writer(clean, delimiter=separator, lineterminator="\n")
-    for line, row in itertools.chain(some, rows):
+    n_rows, n_long, last_is_empty = 0, 0, True
+    file = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="")
+    writer = csv.writer(file, delimiter=separator, lineterminator="\n")
+    for line, row in rows:
         if len(row) < width or any(row[width:]):
             raise TableError(
                 f"{name}, line {line}: {len(row)} cells, and the table has {width} columns; the "
                 "line is cut, or a cell with a separator lacks quotes"
             )
         n_rows, n_long = n_rows + 1, n_long + (len(row) > width)
-        last_empty = last_empty and not row[width - 1]
+        last_is_empty = last_is_empty and not row[width - 1]
         codes.update(j for j, c in enumerate(row[:width]) if c[:1] == "0" and CODE.fullmatch(c))
         writer.writerow(row[:width])
-    clean.seek(0)
-    if short:
-        place, found = above.pop()
-        if last_empty:
-            names = [*found, ""]
-            repairs.append("Every line ends with a separator.")
-        elif separator != "," or quoted:
-            names = ["row name", *found]
-            repairs.append(
-                "The header has one name less than there are columns: the first is called "
-                "'row name'."
-            )
-        else:
-            raise TableError(
-                f"{name}, line {place}: the header has {width - 1} names, and the table has "
-                f"{width} columns; if numbers have a decimal comma, separate cells by semicolons"
-            )
-    if above:
-        repairs.append(f"{len(above)} line(s) above the table were left out.")
-    if n_long:
-        repairs.append(f"Empty cells beyond the last column were ignored in {n_long:,} line(s).")
-    names = [cell.strip() or f"Unnamed: {j}" for j, cell in enumerate(names)]
-    return _Layout(clean, n_rows, names, sorted(codes), repairs)
+    file.seek(0)
+    return _Body(file, n_rows, n_long, last_is_empty, sorted(codes))
 
 
 def _is_number(cell: str) -> bool:
@@ -378,12 +439,21 @@ def _decimal(rows: list[list[str]], separator: str) -> tuple[str, list[str]]:
     "0,12", "1.234,5" and "1.234.567" decide, "1,234" does not: it may be 1234.
     """
     cells = [cell.strip() for row in rows for cell in row if "," in cell or "." in cell]
-    fits = {mark: {c for c in cells if pattern.fullmatch(c)} for mark, pattern in _CELL.items()}
-    either = sorted(fits["."] & fits[","])
-    clear = {mark: found.difference(either) for mark, found in fits.items()}
-    decided = {mark: sum(cell in found for cell in cells) for mark, found in clear.items()}
-    if any(decided.values()):
+    marks = {cell: _fitting_marks(cell) for cell in set(cells)}
+    decided = Counter(marks[cell][0] for cell in cells if len(marks[cell]) == 1)
+    if decided:
         return max(_CELL, key=lambda mark: decided[mark]), []
+    either = sorted(cell for cell in marks if marks[cell])
+    return _guess_decimal(either, separator)
+
+
+def _fitting_marks(cell: str) -> list[str]:
+    """Return the decimal marks with which a cell reads as a number."""
+    return [mark for mark, pattern in _CELL.items() if pattern.fullmatch(cell)]
+
+
+def _guess_decimal(either: list[str], separator: str) -> tuple[str, list[str]]:
+    """Return the more likely decimal mark of cells that read with both, and a note."""
     with_comma = [cell for cell in either if "," in cell]
     decimal = "," if with_comma and separator == ";" else "."
     if not either or (separator == "," and not with_comma):
@@ -397,9 +467,6 @@ def _translate(frame: Frame, decimal: str | None = None) -> tuple[Frame, list[st
     """Return a frame whose text columns have numbers with decimal points, and notes.
 
     Without a decimal mark it is found from the text columns.
-
-    A column of nothing but numbers becomes numeric. Digits with leading zeros are codes and stay
-    text. Among numbers, those of the other dialect are missing: nothing is guessed.
     """
     names = [name for name in frame if is_textual(frame[name])]
     names = [name for name in names if not isinstance(frame[name].dtype, pd.CategoricalDtype)]
@@ -407,35 +474,45 @@ def _translate(frame: Frame, decimal: str | None = None) -> tuple[Frame, list[st
     if decimal is None:
         some = frame[names].iloc[:_LOOKED_AT].map(str).to_numpy().tolist()
         decimal, notes = _decimal(some, "")
-    pattern, other = _CELL[decimal], _CELL["," if decimal == "." else "."]
-
-    def plain(cell: Any) -> str | None:
-        found = None if cell is None else pattern.fullmatch(cell)
-        if found is None:
-            return None
-        number = found["number"].replace(found["mark"] or "\0", "").replace(decimal, ".")
-        return found["before"] + number + found["after"]
-
     result = frame.copy()
     for name in names:
-        cells = as_text(frame[name])
-        cells = cells.where(~cells.isin(MISSING), None)
-        numbers = cells.map(plain).astype(object)
-        numbers = numbers.where(numbers.notna(), None)
-        hard = cells[cells.notna() & ~cells.str.lower().isin(SOFT_MARKS)]
-        share = numbers[hard.index].notna().mean() if len(hard) else 0.0
-        coded = hard.map(lambda cell: CODE.fullmatch(cell) is not None).any()
-        if share == 1 and not coded:
-            result[name] = as_numbers(numbers)
-            continue
-        cells = cells.where(numbers.isna(), numbers)
-        foreign = hard[numbers[hard.index].isna()]
-        foreign = foreign[foreign.map(lambda cell: other.fullmatch(cell) is not None)]
-        if len(foreign) and 2 * (share * len(hard) + len(foreign)) > len(hard):
-            cells[foreign.index] = None
-            notes.append(
-                f"Column {name!r}: {len(foreign):,} value(s) such as {foreign.iloc[0]!r} do not "
-                f"fit a decimal {_NAMES_OF_MARKS[decimal]} and count as missing."
-            )
-        result[name] = cells
+        result[name], unfit = _translate_column(frame[name], decimal)
+        notes += unfit
     return result, notes
+
+
+def _translate_column(values: Series, decimal: str) -> tuple[Series, list[str]]:
+    """Return a text column whose numbers have decimal points, and a note on those that do not fit.
+
+    A column of nothing but numbers becomes numeric. Digits with leading zeros are codes and stay
+    text. Among numbers, those of the other dialect are missing: nothing is guessed.
+    """
+    cells = as_text(values)
+    cells = cells.where(~cells.isin(MISSING), None)
+    numbers = cells.map(lambda cell: _with_point(cell, decimal)).astype(object)
+    numbers = numbers.where(numbers.notna(), None)
+    hard = cells[cells.notna() & ~cells.str.lower().isin(SOFT_MARKS)]
+    share = numbers[hard.index].notna().mean() if len(hard) else 0.0
+    coded = hard.map(lambda cell: CODE.fullmatch(cell) is not None).any()
+    if share == 1 and not coded:
+        return as_numbers(numbers), []
+    cells = cells.where(numbers.isna(), numbers)
+    other = _CELL["," if decimal == "." else "."]
+    foreign = hard[numbers[hard.index].isna()]
+    foreign = foreign[foreign.map(lambda cell: other.fullmatch(cell) is not None)]
+    if not (len(foreign) and 2 * (share * len(hard) + len(foreign)) > len(hard)):
+        return cells, []
+    cells[foreign.index] = None
+    return cells, [
+        f"Column {values.name!r}: {len(foreign):,} value(s) such as {foreign.iloc[0]!r} do not "
+        f"fit a decimal {_NAMES_OF_MARKS[decimal]} and count as missing."
+    ]
+
+
+def _with_point(cell: str | None, decimal: str) -> str | None:
+    """Return a number with a decimal point and without thousands marks; None for other text."""
+    found = None if cell is None else _CELL[decimal].fullmatch(cell)
+    if found is None:
+        return None
+    number = found["number"].replace(found["mark"] or "\0", "").replace(decimal, ".")
+    return found["before"] + number + found["after"]
