@@ -1,8 +1,11 @@
 """Calibrated prediction intervals from general type-2 fuzzy logic systems.
 
-Start with `GT2Regressor`, or with `IntervalHead` for an existing model. The method, from fuzzy sets
-to intervals, is in `memberships`, `reduction`, `system`, `losses`, `training`, `calibration`,
-`metrics` and `datasets`; figures are in `plots`, a report on your own data set in `report`.
+Two storeys. The ground floor is the paper's method, to be read in this order: `memberships` (sets,
+firings), `reduction`, `parameters`, `system` (planes, output), `losses`, `recipe`, `training`
+(Algorithm 1), `calibration` (Algorithms 3 and 4), `metrics`; with `datasets`, `splits`, `plots`.
+
+The upper storey, `practice`, is for your own data: `GT2Regressor`, `IntervalHead` for an existing
+model, reports, rules, model files. It imports the ground floor, and nothing there imports it.
 """
 
 import importlib
@@ -14,6 +17,7 @@ from gt2lite import (
     losses,
     memberships,
     metrics,
+    parameters,
     reduction,
     system,
     training,
@@ -37,6 +41,7 @@ __all__ = [
     "losses",
     "memberships",
     "metrics",
+    "parameters",
     "reduction",
     "system",
     "train",

@@ -23,6 +23,7 @@ LAYERS = [
     ["reduction"],
     ["system"],
     ["losses"],
+    ["recipe"],
     ["training"],
     ["calibration"],
     ["plots"],
