@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -206,3 +207,22 @@ def test_chapters_find_the_study_from_another_folder(tmp_path):
     if "No module named 'gt2lite'" in run.stderr:
         pytest.skip("needs an editable install: pip install -e .")
     assert run.returncode == 0, run.stderr
+
+
+def test_the_reading_order_in_contributing_states_the_sizes():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`[`\w, ]+`) \| (\d+) \|", text, re.MULTILINE)
+    named = [name for names, _ in rows for name in re.findall(r"\w+", names)]
+    assert named == [
+        name for name in reading_order() if name not in ("datasets", "splits", "plots")
+    ]
+    for names, lines in rows:
+        files = [ROOT / "gt2lite" / f"{name}.py" for name in re.findall(r"\w+", names)]
+        found = sum(len(file.read_text(encoding="utf-8").splitlines()) for file in files)
+        assert found == pytest.approx(int(lines), rel=0.1), names
+
+
+def reading_order():
+    """Return the modules in the order in which the docstring of the package names them."""
+    words = re.findall(r"`(\w+)`", gt2lite.__doc__)
+    return words[: words.index("practice")]
