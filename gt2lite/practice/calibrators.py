@@ -648,7 +648,8 @@ def restore(meta: Meta, arrays: Arrays) -> Calibration:
         found = KINDS[kind](**meta["options"])
         found.set_state(meta, arrays)
         known, same = found.get_state()
-        if meta != known | {"options": meta["options"]}:
+        allowed = meta["options"].keys() <= known["options"].keys()
+        if not allowed or meta != known | {"options": meta["options"]}:
             raise ValueError("unknown entries, or labels that do not rise or have no samples")
         if not all(np.array_equal(values, same[name]) for name, values in arrays.items()):
             raise ValueError("group must hold the places of groups in labels")

@@ -193,6 +193,7 @@ def test_an_invalid_state_is_refused(kind):
     bad = [
         ({"kind": kind}, arrays),
         ({**meta, "options": {"speed": 1}}, arrays),
+        ({**meta, "options": {**meta["options"], "by_group": kind == "group"}}, arrays),
         ({**meta, "more": 1}, arrays),
         (meta, {}),
         (meta, {**arrays, "more": np.ones(3)}),
@@ -208,6 +209,8 @@ def test_an_invalid_state_is_refused(kind):
         bad.append((meta, {**arrays, "margin": -1 - arrays["margin"]}))
         bad.append((meta, {**arrays, "critical_alpha": arrays["critical_alpha"] + 1}))
         bad.append((meta, {**arrays, "alpha_min": np.array([0.5])}))
+    if kind in RANKED:
+        bad.append(({**meta, "options": {"tails": [0.5, 0.5]}}, arrays))
     if kind == "group":
         bad.extend((meta, {**arrays, "group": arrays["group"] + d}) for d in (-1, 0.5, 1))
         bad.append((meta, {**arrays, "group": arrays["group"][1:]}))

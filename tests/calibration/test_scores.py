@@ -14,6 +14,9 @@ from gt2lite.calibration import (
     ConformalCalibrator,
     CoverageError,
     ExactCalibrator,
+    IntervalFamily,
+    PlainFamily,
+    as_family,
     covers,
     critical_alpha,
     critical_scores,
@@ -135,6 +138,17 @@ def test_planes_beyond_the_envelope_change_no_bit_within():
     plain = critical_scores(lambda alpha: family(alpha), y)  # without a lowest plane
     assert plain.alpha_min == ALPHA_0
     assert_array_equal(plain.alpha, critical_alpha(family, y))
+
+
+def test_systems_and_margins_are_families_and_a_function_becomes_one():
+    planes, y = system(50)
+    for family in (planes, MarginFamily(y, np.ones(50))):
+        assert isinstance(family, IntervalFamily)
+        assert as_family(family) is family
+    plain = as_family(planes.__call__)
+    assert isinstance(plain, PlainFamily) and plain.alpha_min == ALPHA_0
+    for alphas in ([0.5, 0.01, 1.0], np.linspace(0.01, 1, 100).reshape(2, 50)):
+        assert_array_equal(plain.ends(alphas), planes.ends(alphas))
 
 
 def test_a_large_set_is_scored_in_stretches(monkeypatch):
