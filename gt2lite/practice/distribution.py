@@ -160,7 +160,8 @@ class Distribution:
         1 / (Q + 1).
         """
         y = vector("y", np.broadcast_to(y, len(self)) if n_axes("y", y) == 0 else y, len(self))
-        inside = y > self.scaler._lowest_y  # a log target has no mass below 0
+        lowest = self.scaler.inverse_bounds(np.array(-np.inf))  # of a log target: 0
+        inside = y > lowest
         new = self.scores(np.where(inside, y, self.scaler.inverse_y(0.0)))
         found, which = np.empty(len(y)), np.broadcast_to(self._which, len(y))
         for g, scores in enumerate(self._sets):
