@@ -24,7 +24,7 @@ class PlainRegressor:
         """Return the settings; `deep` has no meaning where no setting is an estimator."""
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
-    def set_params(self, **settings: Any) -> Self:
+    def set_params(self, **settings: object) -> Self:
         """Change settings by name."""
         known = list(self.get_params())
         for name in settings:

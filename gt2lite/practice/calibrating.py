@@ -160,28 +160,33 @@ def split_rows(n_rows: int, share: float, seed: Seed, plan: CalibrationPlan) -> 
     sizes = {label: max(round(share * len(rows)), 1) for label, rows in rows_of.items()}
     chosen = [rng.permutation(rows)[: sizes[label]] for label, rows in rows_of.items()]
     found = np.sort(np.concatenate(chosen))
-    pools = grouped and plan.options.get("small_groups") == "pool"
+    if grouped and plan.options.get("small_groups") == "pool":
+        sizes, rows_of[None] = {None: found.size}, list(range(n_rows))
     needed = fewest_samples(DEFAULT_COVERAGE, plan.sides or "both", plan.options.get("tails"))
-    for label, n in ({None: found.size} if pools else sizes).items():
-        if n < needed:
-            n_all, of, others = n_rows, "", ""
-            if label is not None:
-                n_all, of = len(rows_of[label]), f" of group {label!r}"
-                others = ', join small groups, or set small_groups="pool"'
-            raise ValueError(
-                f"share={share:g} of {n_all} rows{of} leaves {n} to calibrate on, and at least "
-                f"{needed} are needed: use a larger share or at least "
-                f"{math.ceil(needed / share)} rows{others}"
-            )
+    for label, n in sizes.items():
+        _check_size(n, needed, share, len(rows_of[label]), label)
     n_trained = n_rows - found.size
     if n_trained < FEWEST_TRAINED:
         raise ValueError(
             f"share={share:g} of {n_rows} rows leaves {n_trained} to train on, and "
             f"at least {FEWEST_TRAINED} are needed: use a smaller share or more rows"
         )
-    by = f", from each of {len(rows_of)} groups" if grouped else ""
+    by = f", from each of {len(chosen)} groups" if grouped else ""
     words = (
         f"{n_rows} rows: {n_trained} to train on, {found.size} to calibrate on{by} "
         f"(share={share:g}, random_state={seed!r})"
     )
     return Split(found, None if labels is None else [labels[i] for i in found], words)
+
+
+def _check_size(n: int, needed: int, share: float, n_all: int, label: str | int | None) -> None:
+    """Raise an error if a share of rows, or of those of a group, is too small to calibrate on."""
+    if n >= needed:
+        return
+    of, others = "", ""
+    if label is not None:
+        of, others = f" of group {label!r}", ', join small groups, or set small_groups="pool"'
+    raise ValueError(
+        f"share={share:g} of {n_all} rows{of} leaves {n} to calibrate on, and at least {needed} "
+        f"are needed: use a larger share or at least {math.ceil(needed / share)} rows{others}"
+    )

@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -40,16 +40,7 @@ from gt2lite.practice.frames import interval_frame
 from gt2lite.practice.regressor import GT2Regressor
 from gt2lite.practice.selection import call_all
 from gt2lite.practice.tables import Features, Names, Rows, read_table, read_target
-from gt2lite.practice.types import (
-    Bounds,
-    Encoding,
-    Frame,
-    Levels,
-    Seed,
-    Settings,
-    Table,
-    Target,
-)
+from gt2lite.practice.types import Bounds, Encoding, Frame, Levels, Seed, Settings, Table, Target
 
 CHUNK_ELEMENTS = 2**21
 """Number of interval bounds that are held in memory at once."""
@@ -241,7 +232,7 @@ class CVPlusRegressor(Regressor):
         return model_file.load(path, "cv plus", cls._unpack)
 
     @classmethod
-    def _unpack(cls, content: dict[str, Any]) -> Self:
+    def _unpack(cls, content: model_file.Content) -> Self:
         """Return the regressor that the content of a model file describes."""
         seed, fold, folds = model_file.pick(content, "random_state", "fold", "folds")
         seed = None if seed is None else whole("random_state", seed, 0, LARGEST_SEED)

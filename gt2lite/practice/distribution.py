@@ -36,6 +36,7 @@ from gt2lite.calibration import (
 from gt2lite.datasets import Scaler
 from gt2lite.memberships import alpha_of, kappa_of
 from gt2lite.practice.calibrators import RANKED, Calibration
+from gt2lite.practice.types import Groups
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -101,7 +102,7 @@ class Distribution:
     """
 
     def __init__(
-        self, calibrator: Calibration, interval: Any, scaler: Scaler, groups: Any = None
+        self, calibrator: Calibration, interval: Any, scaler: Scaler, groups: Groups = None
     ) -> None:
         if calibrator.method not in RANKED:
             raise ValueError(
@@ -110,7 +111,7 @@ class Distribution:
                 'call calibrate(X_cal, y_cal) with method="conformal" or method="exact"'
             )
         self.calibrator, self.interval, self.scaler = calibrator, interval, scaler
-        self.shift: Any = np.zeros(1)  # of an IntervalHead: what the base says
+        self.shift: Array = np.zeros(1)  # of an IntervalHead: what the base says
         self._sets, self._which = calibrator.sets_of(groups)
         self._points: Array | None = None
 

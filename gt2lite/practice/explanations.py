@@ -20,6 +20,7 @@ from gt2lite.practice.calibrators import DEFAULT_COVERAGE, Calibration, read_gro
 from gt2lite.practice.model import BACKGROUND, Model, draw_background, read_plane
 from gt2lite.practice.printing import Printed, Rows, aligned, count, number, wrap
 from gt2lite.practice.rules import SHOWN, Units, read_rules
+from gt2lite.practice.types import Record
 from gt2lite.practice.weights import consequents, end_weights, rule_weights
 from gt2lite.system import constrain
 
@@ -39,7 +40,7 @@ class Explanation(Printed):
     upper: float
     coverage: float | None  # None if a plane was asked for
     units: Units
-    inputs: dict[str, Any]  # the row: the value of each column of the data
+    inputs: Record  # the row: the value of each column of the data
 
     @property
     def kind(self) -> str:
@@ -78,7 +79,7 @@ def explain_row(
     group: str | int | None = None,
     system: int | None = None,
     background: Array | None = None,
-    values: Mapping[str, Any] | None = None,
+    values: Mapping[str, object] | None = None,
 ) -> Explanation:
     """Return the explanation of a row (1, M): by rules, or by inputs if `background`.
 
@@ -110,7 +111,7 @@ def explain_row(
     known = dict(zip(units.names, row[0].tolist(), strict=True)) | dict(values or {})
     inputs = {name: known[name] for name in units.places}
     shown = None if calibration is None else level
-    about: dict[str, Any] = {"coverage": shown, "units": units, "inputs": inputs}
+    about: Record = {"coverage": shown, "units": units, "inputs": inputs}
     X = units.scaler.transform_X(row)
     y = evaluate(X)[:, 0]  # (3,)
     if background is not None:
@@ -139,7 +140,7 @@ def _choose_background(model: Model, system: int | None, background: Array | Non
     return model.background
 
 
-def _in_units(units: Units, y: Array) -> dict[str, Any]:
+def _in_units(units: Units, y: Array) -> Record:
     """Return a scaled prediction and its bounds (3,) in the units of the target, by name."""
     found = units.scaler.inverse_bounds(y).tolist()
     return dict(zip(("prediction", "lower", "upper"), found, strict=True))
@@ -191,7 +192,7 @@ class RuleExplanation(Explanation):
         """Return a dict for each rule, the heaviest in the prediction first."""
         rows = []
         for p in _largest(self.estimate.weights):
-            row: dict[str, Any] = {"rule": p + 1, "consequent": float(self.consequents[p])}
+            row: Record = {"rule": p + 1, "consequent": float(self.consequents[p])}
             for part in self.parts:
                 row |= {
                     f"{part.name} weight": float(part.weights[p]),
@@ -241,7 +242,7 @@ def _explain_rules(
     y: Array,
     cuts: Sequence[tuple[float, float]] | None,
     system: int | None,
-    about: dict[str, Any],
+    about: Record,
 ) -> RuleExplanation:
     """Return the explanation of a scaled row `X` (1, M) by the rules of one system.
 
@@ -369,7 +370,7 @@ class InputExplanation(Explanation):
 
 
 def _explain_inputs(
-    evaluate: Callable[[Array], Array], x: Array, background: Array, about: dict[str, Any]
+    evaluate: Callable[[Array], Array], x: Array, background: Array, about: Record
 ) -> InputExplanation:
     """Return the explanation of a scaled row `x` (M,) by its inputs.
 

@@ -10,7 +10,7 @@ import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn, Self
+from typing import NoReturn, Self
 
 import numpy as np
 
@@ -49,6 +49,7 @@ from gt2lite.practice.types import (
     Groups,
     Levels,
     Predictor,
+    RawTable,
     Seed,
     Table,
     Target,
@@ -212,7 +213,7 @@ class IntervalHead(Regressor):
         *,
         sides: str | None = None,
         groups: Groups = None,
-        **options: Any,
+        **options: object,
     ) -> Self:
         """Learn which plane has which coverage, from rows that neither base nor system has seen.
 
@@ -237,7 +238,7 @@ class IntervalHead(Regressor):
         groups: Groups = None,
         method: str = "conformal",
         sides: str | None = None,
-        **options: Any,
+        **options: object,
     ) -> Self:
         """Train base and system on a part of the rows and calibrate on the rest.
 
@@ -562,7 +563,7 @@ def base_name(base: object) -> str:
 
 
 def hold_out(
-    base: Predictor, table: Any, target: Array, cv: Folds, seed: int
+    base: Predictor, table: RawTable, target: Array, cv: Folds, seed: int
 ) -> tuple[Predictor, IntArray, Array]:
     """Return a copy of a base trained on all rows, and what others predict for rows left out.
 
@@ -590,7 +591,7 @@ def hold_out(
     return fitted, found[order], np.concatenate(predicted)[order]
 
 
-def predict_base(base: Predictor, table: Any) -> Array:
+def predict_base(base: Predictor, table: RawTable) -> Array:
     """Return the predictions (N,) of a base, checked: one finite number for each row."""
     predicted = np.asarray(base.predict(table), dtype=float)
     if predicted.ndim == 2 and predicted.shape[1] == 1:

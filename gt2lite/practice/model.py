@@ -7,7 +7,7 @@ scales, columns, names, a calibration. All of them are immutable.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,7 +20,7 @@ from gt2lite.datasets import Scaler
 from gt2lite.memberships import ALPHA_0
 from gt2lite.practice.calibrators import Calibration, MarginFamily, Margins, read_groups
 from gt2lite.practice.tables import Features
-from gt2lite.practice.types import Groups, Levels, Table
+from gt2lite.practice.types import Groups, Levels, Settings, Table
 from gt2lite.practice.warnings import warn_if_clipped, warn_if_missed
 from gt2lite.system import Params, Planes, fitting_rows
 from gt2lite.training import Recipe
@@ -137,7 +137,7 @@ class MeanPlanes:
 class Candidate(NamedTuple):
     """A candidate of the selection and its score; `GT2Regressor.chosen_` consists of these."""
 
-    settings: dict[str, Any]  # those in which it differs from the first candidate
+    settings: Settings  # those in which it differs from the first candidate
     n_folds: int  # folds on which it was scored
     epochs: int  # length of training with the best score
     score: float  # geometric mean of interval scores, in standard deviations of the target
@@ -254,7 +254,7 @@ class Model:
     features: Features  # columns of the table
     names: tuple[str, ...]  # of the inputs
     marks: Array  # a hash of each training row
-    settings: Mapping[str, Any]  # of the estimator when it was fitted
+    settings: Settings  # of the estimator when it was fitted
     seen: Array | None = None  # (2, M) values between which rules are described, see `middle`
     background: Array | None = None  # scaled training rows that explanations start from
     calibration: CalibrationResult | None = None

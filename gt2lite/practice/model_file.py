@@ -102,12 +102,12 @@ class FileFormatError(ValueError):
 # --------------------------------------------------------------------- write and read
 
 
-def write(path: Location, kind: str, content: Mapping[str, Any]) -> None:
+def write(path: Location, kind: str, content: Mapping[str, object]) -> None:
     """Write a model file to exactly this path, in full or not at all; arguments as in `encode`."""
     write_files({path: encode(kind, content)})
 
 
-def encode(kind: str, content: Mapping[str, Any]) -> bytes:
+def encode(kind: str, content: Mapping[str, object]) -> bytes:
     """Return the bytes of a model file.
 
     Args:
@@ -222,7 +222,7 @@ def _without_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> object:
     """Return a value that `json` cannot write as one that it can."""
     if isinstance(value, (np.ndarray, np.generic)):
         if value.dtype.kind not in "biufUO":
@@ -268,7 +268,7 @@ def _parse(data: bytes, kind: str) -> Content:
     return content
 
 
-def _unique_keys(pairs: list[tuple[str, Any]]) -> Content:
+def _unique_keys(pairs: list[tuple[str, object]]) -> Content:
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("an object has a duplicate key")
@@ -307,7 +307,7 @@ class Estimator(Protocol):
 
     model_: Model
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
+    def get_params(self, deep: bool = True) -> Content:
         """Return the settings."""
 
     def with_model(self, model: Model) -> Self:

@@ -305,7 +305,7 @@ class GT2Regressor(Regressor):
         *,
         sides: str | None = None,
         groups: Groups = None,
-        **options: Any,
+        **options: object,
     ) -> Self:
         """Learn which plane has which coverage, from rows that were not trained on.
 
@@ -358,7 +358,7 @@ class GT2Regressor(Regressor):
         method: str = "conformal",
         sides: str | None = None,
         callback: Callback | None = None,
-        **options: Any,
+        **options: object,
     ) -> Self:
         """Train on one part of the rows and calibrate on the rest, split at random.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, overload
+from typing import NamedTuple, overload
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from gt2lite.memberships import ALPHA_0, kappa_of, secondary
 from gt2lite.practice.calibrators import GroupCalibrator, Margins
 from gt2lite.practice.model import SPREAD, Ensemble, Model, System, two_valued
 from gt2lite.practice.printing import Printed, Rows, count, number, wrap
-from gt2lite.practice.types import ByInput, Encoding
+from gt2lite.practice.types import ByInput, Encoding, Record
 from gt2lite.practice.weights import POOLED, consequents, even_rows, rule_weights
 from gt2lite.system import Params, constrain
 
@@ -286,7 +286,7 @@ class Rule:
     def __str__(self) -> str:
         return self.text()
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> Record:
         """Return all numbers of the rule as one row of a table."""
         weighed = ("leads", "share", "typical", "width", "covered", "n_calibrated")
         row = {"rule": self.number} | {name: getattr(self, name) for name in weighed}
@@ -376,7 +376,7 @@ def read_rules(
         by = f"by their weight on {some} rows"
     antecedents, rules = read_antecedents(params, units), []
     for p in order.tolist():
-        found: dict[str, Any] = {name: float(values[p]) for name, values in weighed.items()}
+        found: Record = {name: float(values[p]) for name, values in weighed.items()}
         if np.isnan(found.get("covered", 0.0)):
             del found["covered"]  # it leads on none of these rows
         if sizes_of is not None:
@@ -388,7 +388,7 @@ def read_rules(
     return Rules(rules, f"{len(rules)} of {P} rules, {by}", legend)
 
 
-def group_sizes(model: Model, system: int) -> list[dict[str, Any]] | None:
+def group_sizes(model: Model, system: int) -> list[Record] | None:
     """Return the calibration rows of each rule's group, if a system's rules group the rows."""
     if model.calibration is None or (groups := model.calibration.rule_groups) is None:
         return None

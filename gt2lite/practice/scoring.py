@@ -6,7 +6,6 @@ import copy
 import warnings
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from gt2lite._validation import Array, between
 from gt2lite.calibration import CoverageError, SmallCalibrationWarning
 from gt2lite.metrics import interval_score, picp
 from gt2lite.practice._sklearn import need_sklearn
+from gt2lite.practice.calibrating import CalibrationPlan
 from gt2lite.practice.calibrators import DEFAULT_COVERAGE, fewest_samples, read_groups
 from gt2lite.practice.splitting import read_folds
 from gt2lite.practice.tables import n_rows_of, read_target, take_rows
@@ -34,7 +34,9 @@ need_sklearn("scoring")  # says what to install, in place of the error of the ne
 from sklearn.base import clone  # noqa: E402
 
 
-def coverage_scorer(coverage: float = DEFAULT_COVERAGE, *, seed: int = 0, **options: Any) -> Scorer:
+def coverage_scorer(
+    coverage: float = DEFAULT_COVERAGE, *, seed: int = 0, **options: object
+) -> Scorer:
     """Return a scorer of coverage: the share of targets in their interval for a level.
 
     Report it beside other scores; a search that maximises it finds wide intervals.
@@ -63,7 +65,9 @@ def coverage_scorer(coverage: float = DEFAULT_COVERAGE, *, seed: int = 0, **opti
     return partial(_score, measure=picp, coverage=level, seed=seed, options=options)
 
 
-def interval_scorer(coverage: float = DEFAULT_COVERAGE, *, seed: int = 0, **options: Any) -> Scorer:
+def interval_scorer(
+    coverage: float = DEFAULT_COVERAGE, *, seed: int = 0, **options: object
+) -> Scorer:
     """Return a scorer of minus the interval score: width plus a penalty for each miss.
 
     Minus, because scikit-learn maximises. The true quantiles have the best expected value, so a
@@ -112,7 +116,7 @@ def cross_val_intervals(
     cv: Folds = 5,
     share: float = 0.25,
     groups: Groups = None,
-    **options: Any,
+    **options: object,
 ) -> Bounds:
     """Return for each row an interval from a model that was neither trained nor calibrated on it.
 
@@ -139,8 +143,11 @@ def cross_val_intervals(
     target = read_target(y, N := n_rows_of(X))
     labels = None if groups is None else np.array(read_groups(groups, N), dtype=object)
     highest = max(between("coverage", level, 0, 1) for level in np.ravel(coverage))
-    needed = fewest_samples(highest, options.get("sides") or "both", options.get("tails"))
-    by_rank = options.get("method", "conformal") == "conformal" and labels is None
+    further = dict(options)
+    asked = {name: str(further.pop(name)) for name in ("method", "sides") if further.get(name)}
+    plan = CalibrationPlan(**asked, groups=groups, options=further)
+    needed = fewest_samples(highest, plan.sides or "both", plan.options.get("tails"))
+    by_rank = plan.method == "conformal" and labels is None
     share = between("share", share, 0, 1)
     folds = read_folds(cv, X, target, seed=0)
     tested = np.concatenate([rows for _, rows in folds])

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
@@ -31,12 +31,14 @@ from gt2lite.practice.calibrators import POWERS, Margins
 from gt2lite.practice.model import Candidate, Ensemble, Ranks, System, input_forms
 from gt2lite.practice.presets import STRONG
 from gt2lite.practice.settings import MOST_STEPS, EnsembleSettings
+from gt2lite.practice.types import Record, Settings
 from gt2lite.system import Params, Planes
 from gt2lite.training import (
     Callback,
     DivergenceError,
     InterruptedTrainingWarning,
     Recipe,
+    Trained,
     as_double,
     train,
 )
@@ -46,7 +48,7 @@ BoolArray = NDArray[np.bool_]
 
 # The candidates are settings that differ from those of `practice.presets.STRONG`.
 _STEADY = {"schedule": "constant", "averaging": 0.99}  # learns less by heart if noise is large
-CANDIDATES: tuple[dict[str, Any], ...] = (
+CANDIDATES: tuple[Settings, ...] = (
     {},
     {"weight_decay": 0.1},
     {"weight_decay": 0.3},
@@ -115,23 +117,31 @@ def fit_systems(
     if len(seeds) == 1:
         trained = [learn(seed=seeds[0], on_interrupt="keep", progress=settings.verbose)]
     else:
-        trained = []
-        calls = [partial(learn, seed=one, progress=False) for one in seeds]
-        try:
-            with progress_bar(len(calls), "training", "system", show=settings.verbose) as done:
-                for system in call_all(calls, settings.n_jobs, done):
-                    trained.append(system)
-        except KeyboardInterrupt:
-            if not trained:
-                raise
-            warn(
-                f"interrupted after {len(trained)} of {len(calls)} systems: the complete ones "
-                "are kept",
-                InterruptedTrainingWarning,
-            )
+        trained = _train_several(
+            [partial(learn, seed=one, progress=False) for one in seeds], settings
+        )
     systems = (System(params, recipe, history, settings.inputs) for params, history in trained)
     found = Ensemble.of(systems, ranks=ranks, limits=limits)
     return found if settings.margins is None else found.with_margins(settings.margins, X)
+
+
+def _train_several(
+    calls: Sequence[Callable[[], Trained]], settings: EnsembleSettings
+) -> list[Trained]:
+    """Return what several trainings return; Ctrl-C keeps those that are complete."""
+    trained: list[Trained] = []
+    try:
+        with progress_bar(len(calls), "training", "system", show=settings.verbose) as done:
+            for system in call_all(calls, settings.n_jobs, done):
+                trained.append(system)
+    except KeyboardInterrupt:
+        if not trained:
+            raise
+        warn(
+            f"interrupted after {len(trained)} of {len(calls)} systems: the complete ones are kept",
+            InterruptedTrainingWarning,
+        )
+    return trained
 
 
 def system_seeds(seed: Any, n: int) -> list[Any]:
@@ -336,7 +346,7 @@ class Trial:
     """A candidate and its training runs, one for each fold so far."""
 
     index: int  # among all candidates
-    settings: dict[str, Any]
+    settings: Record
     recipe: Recipe
     inputs: str
     runs: list[list[HeldOut]] = field(default_factory=list)  # at each checkpoint
@@ -359,6 +369,11 @@ class Trial:
         epochs = checkpoint_epochs(n_rows, self.recipe)
         return epochs[min(self.checkpoint, len(epochs) - 1)]
 
+    def summary(self, n_rows: int, kept: bool) -> Candidate:
+        """Return what is known about the candidate at the end, for a number of training rows."""
+        settings = self.settings | {"inputs": self.inputs}
+        return Candidate(settings, len(self.runs), self.epochs(n_rows), self.score, kept)
+
 
 def choose_systems(
     X: Array, y: Array, recipe: Recipe, settings: EnsembleSettings, seed: int
@@ -377,41 +392,19 @@ def choose_systems(
     """
     N, ranks = len(y), Ranks.fit(X)
     inputs = input_forms(X, ranks)
-    fold_of = np.empty(N, dtype=int)
-    fold_of[np.random.default_rng([2, seed]).permutation(N)] = np.arange(N) % FOLDS
-    n_learn = N - math.ceil(N / FOLDS)
-    trials = running = list_trials(recipe, settings.inputs, X.shape[1])
+    trials = list_trials(recipe, settings.inputs, X.shape[1])
     sizes = [max(math.ceil(share * len(trials)), min(2, len(trials))) for share in FINALISTS]
     total = sum(sizes) + settings.n_systems
     with progress_bar(total, "choosing", "training", show=settings.verbose) as done:
-        for fold, size in enumerate(sizes):
-            running = running[:size]
-            calls = [
-                partial(
-                    training_run,
-                    inputs[trial.inputs],
-                    y,
-                    fold_of == fold,
-                    trial.recipe,
-                    epochs=checkpoint_epochs(n_learn, trial.recipe),
-                    seed=[seed, 1 + trial.index, fold],
-                )
-                for trial in running
-            ]
-            for trial, run in zip(running, call_all(calls, settings.n_jobs, done), strict=True):
-                trial.runs.append(run)
-            running = [trial for trial in running if trial.runs[-1]]  # those that did not diverge
-            for trial in running:
-                trial.find_checkpoint(settings.margins)
-            running.sort(key=lambda trial: trial.score)
-        if not running:
+        finalists = _run_folds(trials, sizes, inputs, y, settings, seed, done)
+        if not finalists:
             raise DivergenceError(
                 "training diverged for every candidate: set a smaller learning_rate than "
                 f"{recipe.learning_rate:g}",
                 {},
                 np.empty(0),
             )
-        kept, best = best_mean(running, settings.margins)
+        kept, best = best_mean(finalists, settings.margins)
         members = [kept[i % len(kept)] for i in range(settings.n_systems)]
         recipes = [replace(trial.recipe, epochs=trial.epochs(N)) for trial in members]
         finals = [
@@ -419,29 +412,59 @@ def choose_systems(
             for i, (trial, final) in enumerate(zip(members, recipes, strict=True))
         ]
         trained = list(call_all(finals, settings.n_jobs, done))
-    systems = tuple(
+    systems = [
         System(params, final, history, trial.inputs)
         for trial, final, (params, history) in zip(members, recipes, trained, strict=True)
-    )
-    candidates = [
-        Candidate(
-            trial.settings | {"inputs": trial.inputs},
-            len(trial.runs),
-            trial.epochs(N),
-            trial.score,
-            trial in kept,
-        )
-        for trial in trials
     ]
+    candidates = [trial.summary(N, trial in kept) for trial in trials]
     candidates.sort(key=lambda candidate: (-candidate.n_folds, candidate.score))
-    used = ranks if any(system.inputs == "ranks" for system in systems) else None
     return Ensemble.of(
         systems,
-        ranks=used,
+        ranks=ranks if any(system.inputs == "ranks" for system in systems) else None,
         margins=best.margins,
         candidates=tuple(candidates),
         sides=best.sides,
     )
+
+
+def _run_folds(
+    trials: Sequence[Trial],
+    sizes: Sequence[int],
+    inputs: Mapping[str, Array],
+    y: Array,
+    settings: EnsembleSettings,
+    seed: int,
+    done: Callable[[str], object],
+) -> list[Trial]:
+    """Train candidates without one fold after another; return those that are left, best first.
+
+    `sizes` are the numbers of candidates in each fold, `inputs` the scaled inputs in each form.
+    """
+    N = len(y)
+    n_learn, fold_of = N - math.ceil(N / FOLDS), np.empty(N, dtype=int)
+    fold_of[np.random.default_rng([2, seed]).permutation(N)] = np.arange(N) % FOLDS
+    running = list(trials)
+    for fold, size in enumerate(sizes):
+        running = running[:size]
+        calls = [
+            partial(
+                training_run,
+                inputs[trial.inputs],
+                y,
+                fold_of == fold,
+                trial.recipe,
+                epochs=checkpoint_epochs(n_learn, trial.recipe),
+                seed=[seed, 1 + trial.index, fold],
+            )
+            for trial in running
+        ]
+        for trial, run in zip(running, call_all(calls, settings.n_jobs, done), strict=True):
+            trial.runs.append(run)
+        running = [trial for trial in running if trial.runs[-1]]  # those that did not diverge
+        for trial in running:
+            trial.find_checkpoint(settings.margins)
+        running.sort(key=lambda trial: trial.score)
+    return running
 
 
 def checkpoint_epochs(n_rows: int, recipe: Recipe) -> tuple[int, ...]:

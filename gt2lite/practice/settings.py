@@ -6,12 +6,12 @@ import functools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, ParamSpec
+from typing import ParamSpec
 
 from gt2lite._validation import between, one_of, whole
 from gt2lite.practice.model import INPUTS
 from gt2lite.practice.presets import STRONG
-from gt2lite.practice.types import Settings
+from gt2lite.practice.types import Record, Settings
 from gt2lite.training import Recipe
 
 P = ParamSpec("P")
@@ -31,7 +31,7 @@ MOST_STEPS = 7400
 MAX_SYSTEMS = 1000
 
 
-def changes(recipe: Recipe) -> dict[str, Any]:
+def changes(recipe: Recipe) -> Record:
     """Return the settings in which a recipe differs from the paper's: those that it sets.
 
     >>> changes(Recipe(weight_decay=0.1, epochs=100))
@@ -62,7 +62,7 @@ def read_recipe(settings: Settings, n_rows: int) -> Recipe:
     return Recipe(**found)
 
 
-def join(given: Settings, recipe: Recipe | None) -> dict[str, Any]:
+def join(given: Settings, recipe: Recipe | None) -> Record:
     """Return the settings that are given one by one or by a recipe, or raise an error if twice."""
     known = {} if recipe is None else changes(recipe)
     for name in known.keys() & given.keys():
@@ -74,7 +74,7 @@ def join(given: Settings, recipe: Recipe | None) -> dict[str, Any]:
     return known | dict(given)
 
 
-def strong_settings(overrides: Settings) -> dict[str, Any]:
+def strong_settings(overrides: Settings) -> Record:
     """Return the settings of `GT2Regressor.strong`, see there."""
     given = dict(overrides)
     given = join(given, given.pop("recipe", None))

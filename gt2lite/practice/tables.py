@@ -6,7 +6,7 @@ import contextlib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeGuard
+from typing import NamedTuple, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from gt2lite._validation import Array, IntArray, find_wrong, matrix, numbers, one_of, vector, warn
 from gt2lite.practice._sklearn import sklearn_or
 from gt2lite.practice.frames import frame_of
-from gt2lite.practice.types import Encoded, Encoding, Frame, Table, Target, Transformer
+from gt2lite.practice.types import Encoded, Encoding, Frame, RawTable, Table, Target, Transformer
 
 Names = NDArray[np.object_]
 
@@ -22,9 +22,9 @@ Names = NDArray[np.object_]
 class Rows(NamedTuple):
     """Rows of a table to train or calibrate on."""
 
-    values: Any  # numbers (N, M), or a table that is yet to be encoded
+    values: RawTable  # numbers (N, M), or a table that is yet to be encoded
     names: Names | None = None  # of the columns, if these are text
-    table: Any = None  # the same rows in the form that the base of a head takes
+    table: RawTable = None  # the same rows in the form that the base of a head takes
 
     def take(self, rows: IntArray) -> Rows:
         """Return some of the rows."""
@@ -61,7 +61,7 @@ def read_table(X: Table, columns: str | Transformer | None = None) -> Rows:
     return Rows(values, _column_names(X))
 
 
-def _wrong_column(X: Any) -> TypeError | ValueError | None:
+def _wrong_column(X: RawTable) -> TypeError | ValueError | None:
     """Return an error about the first column of a data frame that is not numeric, if any."""
     found = {}
     for j, name in enumerate(getattr(X, "columns", ())):
@@ -88,7 +88,7 @@ def is_transformer(columns: object) -> TypeGuard[Transformer]:
     return hasattr(columns, "fit_transform") and hasattr(columns, "transform")
 
 
-def raw_table(X: Table) -> Any:
+def raw_table(X: Table) -> RawTable:
     """Return a table (N, ...) for a transformer: as it is, or a list as an array."""
     found = X if hasattr(X, "columns") else np.asarray(X)
     if len(np.shape(found)) != 2:
@@ -123,7 +123,7 @@ def n_rows_of(X: Table) -> int:
     return int(np.shape(X)[0]) if hasattr(X, "shape") else len(X)  # type: ignore[arg-type]
 
 
-def take_rows(X: Any, rows: IntArray) -> Any:
+def take_rows(X: RawTable, rows: IntArray) -> RawTable:
     """Return some rows of a table that is not yet checked, as a table of the same kind.
 
     >>> take_rows(["a", "b", "c"], np.array([2, 0]))
@@ -189,7 +189,7 @@ class Features:
             values = np.asarray(encoding.encode(values).inputs)
         return values, cls(rows.values.shape[1], rows.names, encoding, owner)
 
-    def match(self, X: Table) -> Any:
+    def match(self, X: Table) -> RawTable:
         """Return a table with the columns of training, not encoded yet, or raise an error."""
         if self.encoding is None:
             values = read_table(X).values
@@ -215,7 +215,7 @@ class Features:
             )
         return values
 
-    def encode(self, table: Any, *, report: bool = False) -> Array:
+    def encode(self, table: RawTable, *, report: bool = False) -> Array:
         """Return rows of a matching table as inputs (N, M); `report` warns of unusual values."""
         if self.encoding is None:
             return np.asarray(table)
@@ -241,7 +241,7 @@ class Features:
         times = Counter(self.names)
         return tuple(n if times[n] == 1 else f"{n} (column {m})" for m, n in enumerate(self.names))
 
-    def one_row(self, x: Any) -> Any:
+    def one_row(self, x: RawTable) -> RawTable:
         """Return one row as a table (1, M), from M numbers, a labelled row or a table.
 
         The labels of a row of a data frame decide on the order of its values.
@@ -255,11 +255,11 @@ class Features:
             return values if self.names is None else frame_of(values, columns=self.names)
         return np.asarray(x)[None] if np.ndim(x) == 1 else x
 
-    def raw_values(self, row: Table) -> Mapping[str, Any] | None:
+    def raw_values(self, row: Table) -> Mapping[str, object] | None:
         """Return the values of the columns of a row (1, M) before they are encoded, by name."""
         if self.encoding is None or isinstance(self.encoding, Transformed):
             return None
-        values: Mapping[str, Any] = pandas_frame(row).iloc[0].to_dict()
+        values: Mapping[str, object] = pandas_frame(row).iloc[0].to_dict()
         return values
 
 

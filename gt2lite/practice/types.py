@@ -59,6 +59,12 @@ Bounds = tuple[Array, Array]
 Settings = Mapping[str, Any]
 """Settings or options by name."""
 
+Record = dict[str, Any]
+"""Values of any kind by name."""
+
+RawTable = Any
+"""A table that is not checked or encoded yet: an array or a data frame."""
+
 
 class Encoded(NamedTuple):
     """Rows of a table as inputs of a model, and what is unusual about them."""
@@ -78,7 +84,7 @@ class Encoding(Protocol):
     def used(self) -> Sequence[Any]:
         """What is known about each column that is used."""
 
-    def encode(self, frame: Any) -> Any:
+    def encode(self, frame: RawTable) -> Any:
         """Return `inputs` and `notes`, as `Encoded` has them."""
 
     def places(self) -> dict[str, IntArray]:
@@ -88,23 +94,23 @@ class Encoding(Protocol):
 class Transformer(Protocol):
     """A transformer with scikit-learn's interface."""
 
-    def fit_transform(self, X: Any, y: Any) -> Any:
+    def fit_transform(self, X: RawTable, y: Target) -> RawTable:
         """Learn from rows, and return their inputs."""
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: RawTable) -> RawTable:
         """Return the inputs of rows."""
 
-    def get_feature_names_out(self, input_features: Any = None) -> Sequence[str]:
+    def get_feature_names_out(self, input_features: object = None) -> Sequence[str]:
         """Return the names of the inputs."""
 
 
 class Predictor(Protocol):
     """A regressor with scikit-learn's interface."""
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: RawTable, y: Target) -> Self:
         """Learn from rows and targets."""
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: RawTable) -> Array:
         """Return a prediction for each row."""
 
 
