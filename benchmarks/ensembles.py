@@ -8,7 +8,7 @@ that scikit-learn gives it; "tuned" has those that the method comparison would c
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import replace
 
 import _measure
 import numpy as np
@@ -27,10 +27,10 @@ def main() -> None:
     X = rng.normal(size=(args.rows, args.inputs))
     y = np.sin(2 * X[:, 0]) + X[:, 1 % args.inputs] ** 2 + 0.3 * rng.normal(size=args.rows)
     new = rng.normal(size=(args.new_rows, args.inputs))
-    recipe = asdict(STRONG) | {"epochs": args.epochs}
+    recipe = replace(STRONG, epochs=args.epochs)
 
     def train(**more: int) -> GT2Regressor:
-        return GT2Regressor(**recipe, **more).fit(X, y)
+        return GT2Regressor(recipe=recipe, **more).fit(X, y)
 
     one, several = train(), train(n_systems=args.systems)
     chosen = GT2Regressor.strong().fit_calibrate(X, y)

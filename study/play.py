@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gt2lite import GT2Regressor
+from gt2lite import GT2Regressor, Recipe
 from gt2lite._validation import Array, vector
 from gt2lite.calibration import rank
 from gt2lite.memberships import alpha_of
@@ -43,7 +43,9 @@ def with_system(system: Array, centres: Array, sigma: float) -> GT2Regressor:
         sigma: their width.
     """
     P = len(centres)
-    reg = GT2Regressor(n_rules=P, smf="scalar", epochs=1).fit([[0.0], [1.0]], [0.0, 1.0])
+    reg = GT2Regressor(n_rules=P, epochs=1, recipe=Recipe(smf="scalar")).fit(
+        [[0.0], [1.0]], [0.0, 1.0]
+    )
     content = pack_regressor(reg)
     content["scaler"] = {"x_mean": [0.0], "x_std": [1.0], "y_mean": 0.0, "y_std": 1.0}
     slopes, heights = system[:P], system[P : 2 * P]

@@ -32,7 +32,7 @@ def bounds_by_definition(reg, x):
     """The bounds that each scored row contributes to one new row, one by one."""
     bounds = []
     for system, scores in zip(reg.systems_, reg.scores_, strict=True):
-        planes = system._fitted().planes(system.scaler_.transform_X(x[None]))
+        planes = system.model_.ensemble.planes(system.scaler_.transform_X(x[None]))
         for alpha, margin in zip(scores.alpha, scores.margin, strict=True):
             cut = Cut(alpha if alpha > 0 else np.nan, margin)
             bounds.append(system.scaler_.inverse_y(cut_ends(planes, [(cut, cut)])[:, 0, 0]))
@@ -62,7 +62,7 @@ def test_levels_are_nested_whether_asked_for_alone_together_or_in_chunks(fitted,
     X, _ = draw(30, seed=2)
     levels = [*np.arange(1, 41) / 41, 0.8, 0.9]
     lower, upper = fitted.predict_interval(X, levels)
-    raw = np.sort(fitted._bounds(fitted._inputs(X)), axis=1)
+    raw = np.sort(fitted.model_.bounds(fitted.model_.inputs(X)), axis=1)
     assert (raw[0, -1] > raw[1, 0]).any()  # at the lowest level some rows have no point in common
     assert (lower <= upper).all()
     assert (np.diff(lower[:, :40]) <= 0).all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 import warnings
 
@@ -122,7 +123,7 @@ def pipeline():
 
 
 @pytest.mark.parametrize("kind", ["pipeline", "boosting", "frozen"])
-def test_a_base_gets_the_raw_table(raw, y, kind, tmp_path):
+def test_a_base_gets_the_raw_table(raw, y, kind):
     frame = raw.drop(columns="sold")
     base = HistGradientBoostingRegressor(max_iter=5, categorical_features="from_dtype")
     base = pipeline() if kind == "pipeline" else base
@@ -131,29 +132,22 @@ def test_a_base_gets_the_raw_table(raw, y, kind, tmp_path):
     lower, upper = head.predict_interval(frame)
     assert (lower < upper).all() and "city is " in str(head.rules(frame, top=None))
     head.explain(frame.iloc[3])
-    head.save(tmp_path / "head.json")
-    again = IntervalHead.load(tmp_path / "head.json", head.base_)
+    again = pickle.loads(pickle.dumps(head))
     np.testing.assert_array_equal(again.predict_interval(frame), (lower, upper))
     np.testing.assert_array_equal(again.predict(frame), head.predict(frame))
-    other = pipeline().fit(frame, -y)
-    with pytest.raises(ValueError, match="another base"):
-        IntervalHead.load(tmp_path / "head.json", other)
     with pytest.raises(ValueError, match="column 'city'"):
         IntervalHead(base, GT2Regressor(**SMALL), columns=None).fit(frame, y)
 
 
 @pytest.mark.parametrize("correct", [None, True, False])
 @pytest.mark.parametrize("frozen", [True, False])
-def test_a_base_is_corrected_as_asked_and_a_frozen_one_only_then(raw, y, correct, frozen, tmp_path):
+def test_a_base_is_corrected_as_asked_and_a_frozen_one_only_then(raw, y, correct, frozen):
     X, base = raw[["size", "number"]].to_numpy(), Ridge(alpha=1e6)
     base = FrozenEstimator(base.fit(X, y)) if frozen else base
     head = IntervalHead(base, GT2Regressor(**SMALL), cv=2, correct=correct).fit_calibrate(X, y)
     decided = not frozen and head.rmse_["corrected"] <= head.rmse_["base"]
     assert head.corrects_ == (decided if correct is None else correct)
     assert np.array_equal(head.predict(X), head.base_.predict(X)) == (not head.corrects_)
-    head.save(tmp_path / "head.json")
-    again = IntervalHead.load(tmp_path / "head.json", head.base_)
-    assert (again.correct, again.corrects_) == (correct, head.corrects_)
 
 
 def test_a_base_gets_the_same_columns_in_fit_and_predict_if_their_names_are_numbers(raw, y):

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from javascript import NODE, run_in, run_in_node, skip_without
+from planted_system import make
 
 from gt2lite import GT2Regressor
 
@@ -72,7 +73,7 @@ def regressor_case(path, settings, options):
         options["sides"] = "each"
     if options.get("groups") is True:
         options["groups"] = groups_of(X[N_TRAIN:])
-    reg = GT2Regressor(**FAST | settings).fit(X[:N_TRAIN], y[:N_TRAIN])
+    reg = make(**FAST | settings).fit(X[:N_TRAIN], y[:N_TRAIN])
     reg.calibrate(X[N_TRAIN:], y[N_TRAIN:], **options)
     rows, _ = draw(N_NEW, seed=1)
     far, _ = draw(20, seed=2, spread=1e4 if "clip_inputs" in settings else 6.0)

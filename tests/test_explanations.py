@@ -17,8 +17,8 @@ from gt2lite.system import Planes, constrain
 
 # calibrations are odd here, on purpose
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::gt2lite.practice.regressor.NarrowEnvelopeWarning"),
-    pytest.mark.filterwarnings("ignore::gt2lite.practice.regressor.MissedLevelWarning"),
+    pytest.mark.filterwarnings("ignore::gt2lite.practice.warnings.NarrowEnvelopeWarning"),
+    pytest.mark.filterwarnings("ignore::gt2lite.practice.warnings.MissedLevelWarning"),
 ]
 
 
@@ -328,14 +328,12 @@ def test_columns_that_belong_together_are_one_input(data):
     assert list(why.to_frame().index) == [row["input"] for row in why.table()]
     with pytest.raises(ValueError, match="system"):
         reg.explain(frame.iloc[701], system=0, background=frame)
-    # a pipeline leaves names to a last step that encodes; a head has a column "base" of its own
+    # a head has a column "base" of its own
     pytest.importorskip("sklearn")
     from sklearn.dummy import DummyRegressor
 
     from gt2lite import IntervalHead
-    from gt2lite.practice.pipeline import IntervalPipeline
 
-    assert list(IntervalPipeline([("reg", reg)]).explain(frame.iloc[701]).inputs) == list(frame)
     named = frame.rename(columns={"city": "base"})
     head = IntervalHead(DummyRegressor(), GT2Regressor(**ENSEMBLE)).fit_calibrate(named, y)
     assert list(head.explain(named.iloc[3]).head.inputs) == [*named, "base (prediction)"]

@@ -1,5 +1,6 @@
 """Facts about `IntervalHead`: its training rows, guarantee, error rules, and bad input."""
 
+import pickle
 import subprocess
 import sys
 import warnings
@@ -23,8 +24,8 @@ from gt2lite import GT2Regressor, IntervalHead
 from gt2lite.metrics import rmse
 from gt2lite.practice.head import cross_fit
 from gt2lite.practice.margins import Margins
-from gt2lite.practice.pipeline import IntervalPipeline
 from gt2lite.practice.selection import GRID, FamilyScore
+from gt2lite.practice.splitting import SeenRowsWarning
 from gt2lite.training import Recipe
 
 SMALL = GT2Regressor(n_rules=4, epochs=20, learning_rate=0.02, objective="aligned")
@@ -72,8 +73,9 @@ class Spy(RegressorMixin, BaseEstimator):
 def test_errors_are_those_on_rows_that_the_base_has_not_seen(made):
     X, y = made
     Spy.seen.clear()
-    IntervalHead(Spy(), SMALL, cv=4).fit(X[:200], y[:200])
-    assert Spy.seen[:4] == [(150, 50, 0)] * 4
+    head = IntervalHead(Spy(), SMALL, cv=4).fit(X[:200], y[:200])
+    assert Spy.seen == [(150, 50, 0)] * 4
+    head.predict(X)
     assert Spy.seen[-1][0] == 200  # the base that predicts has all rows
     splits = list(GroupKFold(2).split(X[:200], groups=np.arange(200) // 10))
     for cv in (TimeSeriesSplit(3), splits):
@@ -121,7 +123,7 @@ def test_the_default_calibrates_the_family_with_the_better_score(made, monkeypat
     head = IntervalHead(LinearRegression()).fit(X[:200], y[:200])
     assert len(scored[0].y) == 200 and scored[0].ends.shape == (2, len(GRID), 200)
     widths = np.subtract(*head.calibrate(X[200:400], y[200:400]).predict_interval(X[400:])[::-1])
-    assert len(head.head_.systems_) == 2 and head.head_.n_rules == 2
+    assert len(head.head_.systems_) == 2 and head.head_.recipe_.n_rules == 2
     if chosen is None:
         assert head.head_.margins_ is None and np.ptp(widths) > 0.1
     else:
@@ -184,23 +186,33 @@ def test_training_rows_that_a_frozen_base_has_seen_cost_width(made):
     assert widths[0] < widths[1]
 
 
-def test_a_head_is_never_saved_that_refuses_its_own_base(made, tmp_path):
+def test_a_frozen_base_is_not_trained(made):
     X, y = made
     base = KNeighborsRegressor(5).fit(X[:300], y[:300])
     head = IntervalHead(FrozenEstimator(base), SMALL).fit_calibrate(X[300:700], y[300:700])
-    assert head.base_.estimator is base and base.n_samples_fit_ == 300  # it is not trained
+    assert head.base_.estimator is base and base.n_samples_fit_ == 300
     assert not head.out_of_fold_ and "frozen" in head.split_
-    head.set_params(cv=0, random_state=-1).save(tmp_path / "head.json")
-    IntervalHead.load(tmp_path / "head.json", base)
-    base.fit(X[700:1000], y[700:1000])
-    with pytest.raises(ValueError, match="base has changed"):
-        head.save(tmp_path / "head.json")
-    IntervalHead.load(tmp_path / "head.json", KNeighborsRegressor(5).fit(X[:300], y[:300]))
+
+
+def test_a_head_is_pickled_and_its_fuzzy_part_saved_as_a_file(made, calibrated, tmp_path):
+    X, y = made
+    with pytest.raises(NotImplementedError, match=r"joblib.*head\.head_\.save"):
+        calibrated.save(tmp_path / "head.json")
+    again = pickle.loads(pickle.dumps(calibrated))
+    np.testing.assert_array_equal(again.predict_interval(X), calibrated.predict_interval(X))
+    with pytest.warns(SeenRowsWarning, match="100 of 200"):
+        again.calibrate(X[300:500], y[300:500])
+    calibrated.head_.save(tmp_path / "errors.json")
+    errors = GT2Regressor.load(tmp_path / "errors.json")
+    inputs = np.column_stack([X, calibrated.base_.predict(X)])
+    np.testing.assert_array_equal(
+        errors.predict_interval(inputs), calibrated.head_.predict_interval(inputs)
+    )
 
 
 def test_intervals_are_wide_where_the_noise_is(made):
     X, y = made
-    system = clone(SMALL).set_params(n_rules=6, epochs=40, start="joint")
+    system = clone(SMALL).set_params(n_rules=6, epochs=40, recipe=Recipe(start="joint"))
     head = IntervalHead(KNeighborsRegressor(10), system).fit_calibrate(X[:800], y[:800])
     lower, upper = head.predict_interval(X[1200:])
     width, noisy = upper - lower, X[1200:, 0] > 0
@@ -221,13 +233,12 @@ def test_groups_sides_and_methods_reach_the_system(made, linear):
 
 
 @pytest.mark.filterwarnings("ignore::gt2lite.calibration.SmallCalibrationWarning")
-def test_a_calibration_by_rules_needs_no_groups_of_new_rows(made, tmp_path):
+def test_a_calibration_by_rules_needs_no_groups_of_new_rows(made):
     X, y = made
     head = IntervalHead(LinearRegression(), SMALL).fit_calibrate(X[:1600], y[:1600], groups="rules")
-    pipe = IntervalPipeline([("reg", SMALL)]).fit_calibrate(X[:1600], y[:1600], groups="rules")
-    reg = pipe.steps[-1][1]
-    assert head.split_ == pipe.split_ and "groups" not in head.split_
-    for one, system in ((head, head.head_), (pipe, reg)):
+    reg = clone(SMALL).fit_calibrate(X[:1600], y[:1600], groups="rules")
+    assert head.split_ == reg.split_ and "groups" not in head.split_
+    for one, system in ((head, head.head_), (reg, reg)):
         lower, upper = one.predict_interval(X[1600:])
         rules = one.rules(X[1600:], y[1600:], top=None)
         inside = np.mean((lower <= y[1600:]) & (y[1600:] <= upper))
@@ -237,9 +248,6 @@ def test_a_calibration_by_rules_needs_no_groups_of_new_rows(made, tmp_path):
         label = {rule.number: "other rules" if rule.pooled else rule.number for rule in rules}
         assert all(rule.n_calibrated == sizes[label[rule.number]] for rule in rules)
         assert sum(sizes.values()) == 400
-    head.save(tmp_path / "head.json")
-    again = IntervalHead.load(tmp_path / "head.json", head.base_)
-    np.testing.assert_array_equal(again.predict_interval(X), head.predict_interval(X))
 
 
 def test_fit_calibrate_is_fit_on_the_rows_of_the_regressor_and_calibrate_on_the_rest(made):
@@ -356,7 +364,7 @@ def test_bad_arguments_are_named(made, settings, error, words):
 
 
 @pytest.mark.parametrize(
-    "use", ["import gt2lite; gt2lite.IntervalHead(None)", "import gt2lite.practice.pipeline"]
+    "use", ["import gt2lite; gt2lite.IntervalHead(None)", "import gt2lite.practice.scoring"]
 )
 def test_without_scikit_learn_the_error_says_what_to_install(use):
     code = f"import sys; sys.modules['sklearn'] = None; {use}"

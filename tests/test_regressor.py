@@ -5,8 +5,7 @@ import inspect
 import re
 import subprocess
 import sys
-import typing
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,9 @@ import pytest
 
 from gt2lite import GT2Regressor
 from gt2lite.metrics import picp
-from gt2lite.practice.regressor import split_rows
+from gt2lite.practice.calibrating import CalibrationPlan, split_rows
+from gt2lite.practice.presets import STRONG
+from gt2lite.practice.settings import FLAT, read_recipe
 from gt2lite.training import InterruptedTrainingWarning, Recipe
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -25,29 +26,75 @@ INNER = {0.0695: 0.95, 0.1529: 0.9, 0.7292: 0.5}  # plane: coverage by the align
 # -------------------------------------------------------------------------------- settings
 
 
-def test_settings_and_defaults_are_those_of_the_recipe_and_a_few_more():
-    parameters = inspect.signature(GT2Regressor).parameters
+def test_settings_are_given_by_name_and_described_and_leave_training_to_the_recipe():
+    parameters = inspect.signature(GT2Regressor).parameters.values()
     own = {"n_systems": 1, "choose": False, "inputs": "scaled", "margins": None}
     own |= {"target_transform": None, "clip_inputs": False, "columns": None}
     own |= {"n_jobs": None, "verbose": None, "random_state": 0}
-    wanted = asdict(Recipe()) | {"epochs": None} | own
-    assert {name: p.default for name, p in parameters.items()} == wanted
-    assert GT2Regressor().get_params() == wanted
-    assert {p.kind for p in parameters.values()} == {inspect.Parameter.KEYWORD_ONLY}
-    types = typing.get_type_hints(GT2Regressor.__init__)
-    assert types["n_rules"] is int and types["epochs"] == int | None
+    wanted = dict.fromkeys((*FLAT, "recipe")) | own
+    assert {p.name: p.default for p in parameters} == GT2Regressor().get_params() == wanted
+    assert {p.kind for p in parameters} == {inspect.Parameter.KEYWORD_ONLY}
     described, _ = inspect.getdoc(GT2Regressor).split("Attributes:")  # all of them, in order
     described = re.findall(r"^    (\w[\w, ]*):", described, flags=re.MULTILINE)
-    assert ", ".join(described).split(", ") == list(parameters)
+    assert ", ".join(described).split(", ") == [p.name for p in parameters]
+
+
+def recipe_of(n_rows=10**6, **settings):
+    return read_recipe(GT2Regressor(**settings).get_params(), n_rows)
 
 
 def test_small_data_is_trained_for_about_three_thousand_steps():
-    assert GT2Regressor()._recipe(600).epochs == 334  # 9 batches each
-    assert GT2Regressor()._recipe(10**6).epochs == 100
-    assert GT2Regressor(epochs=3)._recipe(600).epochs == 3
+    assert recipe_of(600).epochs == 334  # 9 batches each
+    assert recipe_of(600, recipe=Recipe(weight_decay=0.1)).epochs == 334
+    assert recipe_of().epochs == 100
+    assert recipe_of(600, epochs=3).epochs == recipe_of(600, recipe=Recipe(epochs=3)).epochs == 3
 
 
-@pytest.mark.parametrize("setting", ["patience", "n_systems", "target_transform", "random_state"])
+def test_flat_settings_and_those_of_a_recipe_add_up():
+    assert recipe_of() == Recipe()
+    finer = Recipe(n_rules=7, schedule="cosine")
+    assert recipe_of(recipe=finer) == finer
+    assert recipe_of(recipe=finer, n_rules=7, batch_size=8) == replace(finer, batch_size=8)
+    with pytest.raises(ValueError, match=r"n_rules is given twice.*n_rules=5.*n_rules=7"):
+        GT2Regressor(n_rules=5, recipe=finer).fit(np.zeros((9, 1)), np.zeros(9))
+    with pytest.raises(TypeError, match=r"recipe must be a gt2lite\.Recipe"):
+        recipe_of(recipe={"n_rules": 3})
+
+
+@pytest.mark.parametrize("act", [GT2Regressor, GT2Regressor().set_params])
+def test_an_unknown_setting_says_where_it_belongs(act):
+    with pytest.raises(TypeError, match=r"recipe=Recipe\(weight_decay=0.1, keep='best'\)"):
+        act(weight_decay=0.1, keep="best")
+    with pytest.raises((TypeError, ValueError), match="speed"):
+        act(speed=1)
+
+
+def test_a_search_may_change_one_setting_of_a_recipe():
+    reg = GT2Regressor(recipe=Recipe(schedule="cosine"))
+    reg.set_params(recipe__weight_decay=0.1, n_rules=3)
+    assert reg.recipe == Recipe(schedule="cosine", weight_decay=0.1) and reg.n_rules == 3
+    assert GT2Regressor().set_params(recipe__averaging=0.5).recipe == Recipe(averaging=0.5)
+    with pytest.raises(TypeError, match="speed"):
+        reg.set_params(recipe__speed=1, n_rules=4)
+    assert reg.n_rules == 3
+
+
+def test_strong_is_a_preset_whose_settings_can_be_given_either_way():
+    def resolved(**overrides):
+        return recipe_of(**GT2Regressor.strong(**overrides).get_params() | {"epochs": 100})
+
+    assert resolved() == STRONG
+    given = {"n_rules": 5, "weight_decay": 0.2, "schedule": "constant"}
+    assert resolved(**given) == replace(STRONG, **given)
+    assert resolved(recipe=Recipe(n_rules=5, weight_decay=0.2)) == resolved(
+        n_rules=5, weight_decay=0.2
+    )
+    with pytest.raises(ValueError, match="n_rules is given twice"):
+        GT2Regressor.strong(n_rules=3, recipe=Recipe(n_rules=5))
+    assert GT2Regressor.strong().set_params(n_rules=4).n_rules == 4  # as a search does
+
+
+@pytest.mark.parametrize("setting", ["n_rules", "n_systems", "target_transform", "random_state"])
 def test_a_bad_setting_is_named_when_fitting(data, setting):
     with pytest.raises(ValueError, match=setting):
         GT2Regressor(**{setting: "odd"}).fit(*data)
@@ -151,7 +198,7 @@ def test_fit_calibrate_is_fit_on_one_part_and_calibrate_on_the_other(data):
 
 def test_the_split_follows_the_seed():
     def rows(seed):
-        return split_rows(900, 0.25, seed, None, "both", {})[0]
+        return split_rows(900, 0.25, seed, CalibrationPlan()).rows
 
     np.testing.assert_array_equal(rows(1), rows(1))
     assert not np.array_equal(rows(1), rows(2))
@@ -189,7 +236,11 @@ def test_each_group_gives_its_share_and_is_calibrated_on_its_own(data):
 )
 def test_too_few_rows_are_refused_with_a_number_that_is_enough(n, share, options, words, enough):
     asked = {"n": n, "share": share}
-    rest = 0, None, options.get("sides", "both"), options
+    sides, tails = (
+        options.get("sides"),
+        {name: options[name] for name in ("tails",) if name in options},
+    )
+    rest = 0, CalibrationPlan(sides=sides, options=tails)
     with pytest.raises(ValueError, match=words):
         split_rows(*asked.values(), *rest)
     split_rows(*(asked | enough).values(), *rest)

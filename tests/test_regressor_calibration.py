@@ -9,11 +9,11 @@ import pytest
 
 from gt2lite import GT2Regressor
 from gt2lite.calibration import CALIBRATORS
-from gt2lite.practice.regressor import (
+from gt2lite.practice.warnings import (
     MissedLevelWarning,
     NarrowEnvelopeWarning,
-    _warn_if_missed,
     is_narrow,
+    warn_if_missed,
 )
 
 STALLED = {"method": "search", "start": 0.1, "step": 1e-6, "min_step": 1e-6}
@@ -90,7 +90,7 @@ def test_a_margin_is_in_own_units_and_added_to_the_lowest_plane(held, fitted):
     fitted.calibrate(X, far, method="exact")
     (row,) = fitted.calibration_report(0.99)
     assert np.isnan(row.alpha) and 9e4 < row.margin < 1.1e5
-    planes = fitted._planes(X)
+    planes = fitted.model_.planes(fitted.model_.scale(X))
     lower, upper = (fitted.scaler_.inverse_y(bound) for bound in planes(planes.alpha_min))
     np.testing.assert_allclose(
         fitted.predict_interval(X, coverage=0.99), [lower - row.margin, upper + row.margin]
@@ -205,7 +205,7 @@ def test_ties_that_push_conformal_above_its_level_are_reported(held, fitted, gro
 def test_how_far_is_far(reached, n, method, far):
     row = SimpleNamespace(reached=reached, n_samples=n, calibrated_on="all", group=None)
     calibrator = SimpleNamespace(method=method, report=lambda level: [row])
-    assert len(messages(lambda: _warn_if_missed(calibrator, 0.9), MissedLevelWarning)) == far
+    assert len(messages(lambda: warn_if_missed(calibrator, 0.9), MissedLevelWarning)) == far
 
 
 # ------------------------------------------------------------------------ narrow envelopes

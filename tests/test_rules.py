@@ -8,21 +8,20 @@ import sys
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from planted_system import planted, raw, two_rules
+from planted_system import make, planted, raw, two_rules
 
 from gt2lite import GT2Regressor
 from gt2lite.memberships import kappa_of, log_firing, log_primary, primary
 from gt2lite.metrics import covers
 from gt2lite.practice import model_file
-from gt2lite.practice.rules import (
-    MATTERS,
+from gt2lite.practice.model import Ensemble
+from gt2lite.practice.rules import MATTERS
+from gt2lite.practice.weights import (
     POOLED,
     RuleGroups,
     consequents,
     end_weights,
-    middle,
 )
-from gt2lite.practice.selection import Fitted
 from gt2lite.reduction import enumerate_weights
 from gt2lite.system import Planes, constrain, plane_ends
 
@@ -122,8 +121,7 @@ def test_a_rule_is_described_between_the_values_seen_in_training():
     assert_allclose([np.min(ends), np.max(ends)], np.quantile(X, [0.025, 0.975]))
     X = np.array([[0.0]] * 199 + [[1.0]])  # a rare category counts
     units = {"x_mean": X.mean(), "x_std": X.std()}
-    reg = planted([[14.0], [0.0]], [[3.0]] * 2, [[0.0]] * 2, [0, 1], **units)
-    reg._seen = middle(reg.scaler_.transform_X(X))
+    reg = planted([[14.0], [0.0]], [[3.0]] * 2, [[0.0]] * 2, [0, 1], seen=X, **units)
     assert [rule_of(reg, k).antecedents[0].words for k in (1, 2)] == ["= 1", "= 0"]
 
 
@@ -138,8 +136,8 @@ def test_a_rule_is_described_between_the_values_seen_in_training():
 def test_rules_speak_of_categories_as_the_table_does(name, words, term):
     # scaled values are -1 and 1; the third set prefers 1 without ruling 0 out
     sets = [[-1.0], [1.0], [0.2]], [[0.5], [0.5], [1.0]]
-    reg = planted(*sets, [[1.0]] * 3, [0] * 3, names=[name], x_mean=0.5, x_std=0.5)
-    reg._seen = middle(reg.scaler_.transform_X(np.array([[0.0], [1.0]] * 50)))
+    units = {"names": [name], "x_mean": 0.5, "x_std": 0.5, "seen": np.array([[0.0], [1.0]] * 50)}
+    reg = planted(*sets, [[1.0]] * 3, [0] * 3, **units)
     found = [rule_of(reg, k).antecedents[0].text for k in (1, 2, 3)]
     assert found == [*words, f"rather {words[1]}"]
     assert rule_of(reg, 1).formula() == f"y = 80.0 + 40 {term}"
@@ -228,11 +226,11 @@ def test_weights_hold_where_firings_are_far_apart_or_equal_to_within_rounding(s_
     # at its centre one rule is all that fires; lower firings are 1e-40 of the upper ones, or equal
     M = 20
     reg = planted(np.outer([-30, 0, 30], np.ones(M)), np.ones((3, M)), np.ones((3, M)), [0, 1, 3])
-    reg.params_ |= {"raw_l": np.full(M, raw(s_l)), "raw_r": np.full(M, raw(s_r))}
+    params = reg.params_ | {"raw_l": np.full(M, raw(s_l)), "raw_r": np.full(M, raw(s_r))}
     Z = np.outer([-31.0, -30.0, -29.7, -12.0, 0.0, 17.0, 30.0], np.ones(M))
-    weights, y = end_weights(reg.params_, Z, 0.01), consequents(reg.params_, Z)
+    weights, y = end_weights(params, Z, 0.01), consequents(params, Z)
     assert_allclose(weights.sum(axis=2), 1)
-    assert_allclose((weights * y).sum(axis=2), Planes(reg.params_, Z)(0.01), rtol=1e-9)
+    assert_allclose((weights * y).sum(axis=2), Planes(params, Z)(0.01), rtol=1e-9)
 
 
 # ------------------------------------------------------------------ calibration by rules
@@ -251,7 +249,7 @@ def test_weights_hold_where_firings_are_far_apart_or_equal_to_within_rounding(s_
 )
 def test_rules_with_few_training_rows_share_a_group_that_is_large_enough(leads, n_rows, own):
     system = two_rules().systems_[0]._replace(leads=np.array(leads))
-    groups = RuleGroups.choose(Fitted((system,), None, None), n_rows, min_rows=10)
+    groups = RuleGroups.choose(Ensemble.of([system]), n_rows, min_rows=10)
     assert groups == (0, own)
     labels = [groups.label(rule) for rule in range(1, len(leads) + 1)]
     assert labels == [k if k in own else POOLED for k in range(1, len(leads) + 1)]
@@ -389,7 +387,7 @@ def test_an_open_interval_has_coverage_but_no_width(data, fitted):
 @pytest.mark.parametrize("smf", ["per_input", "scalar"])
 def test_type1_and_interval_type2_systems_are_one_plane(data, smf, tmp_path):
     X, y = data
-    reg = GT2Regressor(n_rules=4, epochs=10, learning_rate=0.02, smf=smf).fit(X[:500], y[:500])
+    reg = make(n_rules=4, epochs=10, learning_rate=0.02, smf=smf).fit(X[:500], y[:500])
     for alpha in (1.0, 0.3):
         one = reg.as_type1() if alpha == 1 else reg.as_interval_type2(alpha)
         ends = reg.predict_interval(X, alpha=alpha)

@@ -10,16 +10,13 @@ import pytest
 from gt2lite import GT2Regressor
 from gt2lite.calibration import critical_scores, cut_ends, rank
 from gt2lite.metrics import interval_score
-from gt2lite.practice import selection
+from gt2lite.practice import model, selection
+from gt2lite.practice.model import SPREAD, Ranks
 from gt2lite.practice.presets import STRONG
-from gt2lite.practice.regressor import ClippedInputsWarning
 from gt2lite.practice.selection import (
     LEVELS,
-    SPREAD,
-    EnsembleSettings,
     FamilyScore,
     HeldOut,
-    Ranks,
     Trial,
     best_family,
     best_mean,
@@ -30,6 +27,8 @@ from gt2lite.practice.selection import (
     system_seeds,
     training_run,
 )
+from gt2lite.practice.settings import EnsembleSettings
+from gt2lite.practice.warnings import ClippedInputsWarning
 from gt2lite.system import Planes
 from gt2lite.training import DivergenceError, init_params, train
 
@@ -80,10 +79,10 @@ def test_planes_and_outputs_are_means_over_the_systems_in_blocks_as_well(rows, f
     np.testing.assert_allclose(reg.predict_interval(X, alpha=0.3), wanted, rtol=1e-12)
     output = np.mean([planes.output(reg.recipe_.planes.alphas) for planes in members], axis=0)
     np.testing.assert_allclose(reg.predict(X), reg.scaler_.inverse_y(output), rtol=1e-12)
-    planes = reg._planes(X)
+    planes = reg.model_.planes(scaled)
     assert planes.alpha_min == max(planes.alpha_min for planes in members)
     whole = planes.ends([0.1, 0.6])
-    monkeypatch.setattr(selection, "fitting_rows", lambda n_centres: 450 // n_centres)
+    monkeypatch.setattr(model, "fitting_rows", lambda n_centres: 450 // n_centres)
     blocks = list(planes.parts())
     assert [part.stop - part.start for part, _ in blocks] == [450 // 27] * 31 + [4]
     found = np.concatenate([part.ends([0.1, 0.6]) for _, part in blocks], axis=2)
@@ -351,7 +350,7 @@ def test_a_far_row_is_predicted_at_the_edge_of_the_training_range(curve):
 def test_chosen_sides_calibrate_unless_others_are_asked_for_or_rows_are_few(curve):
     X, y = curve[0] + 0.01, curve[1]
     reg = GT2Regressor(n_rules=2, epochs=2).fit(*curve)
-    reg.sides_ = "each"
+    reg.model_ = replace(reg.model_, ensemble=replace(reg.model_.ensemble, sides="each"))
     for n, sides, wanted in ((240, None, "each"), (240, "both", "both"), (198, None, "both")):
         calibrator = reg.calibrate(X[:n], y[:n], sides=sides).calibrator_
         assert getattr(calibrator, "sides", "both") == wanted

@@ -22,12 +22,12 @@ from gt2lite.training import InterruptedTrainingWarning, Recipe, train
 THREADS = """
 import hashlib
 import numpy as np
-from gt2lite import GT2Regressor
+from gt2lite import GT2Regressor, Recipe
 rng = np.random.default_rng(0)
 X = rng.normal(size=(1000, 6))
 y = X[:, 0] * X[:, 1] + rng.normal(size=1000)
 settings = {"n_rules": 50, "epochs": 2, "batch_size": 256, "learning_rate": 0.02}
-reg = GT2Regressor(**settings, start="joint").fit(X, y)
+reg = GT2Regressor(**settings, recipe=Recipe(start="joint")).fit(X, y)
 reg.calibrate(X, y + 1, method="conformal")
 found = [reg.predict(X), *reg.predict_interval(X, coverage=0.9)]
 print(hashlib.sha256(np.array(found).tobytes()).hexdigest())

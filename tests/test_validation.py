@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from gt2lite._validation import between, matrix, n_axes, numbers, one_of, read_seed, vector, whole
-from gt2lite.practice.tables import match_table, read_table, read_target
+from gt2lite.practice.tables import Features, read_table, read_target
 
 DAY = datetime.datetime(2024, 1, 1)
 TINY = Fraction(1, 10**400)  # above 0, though the nearest float is 0
@@ -150,22 +150,15 @@ def test_sparse_and_lazy_tables_are_refused_with_the_way_out():
         read_table(type("LazyFrame", (), {})())
 
 
-class R:
-    """An estimator that was fitted on the columns a and b."""
-
-    n_features_in_, feature_names_in_ = 2, np.array(["a", "b"], object)
-
-
-class Unnamed(R):
-    feature_names_in_ = None
+TWO = Features(2, np.array(["a", "b"], object), owner="R")
 
 
 def test_names_that_come_or_go_are_warned_of():
     frame = pytest.importorskip("pandas").DataFrame(np.zeros((3, 2)), columns=["a", "b"])
     with pytest.warns(UserWarning, match="X does not have valid feature names, but R was fitted"):
-        match_table(frame.to_numpy(), R())
+        TWO.match(frame.to_numpy())
     with pytest.warns(UserWarning, match="X has feature names, but Unnamed was fitted without"):
-        match_table(frame, Unnamed())
+        Features(2, owner="Unnamed").match(frame)
 
 
 @pytest.mark.parametrize(
@@ -181,4 +174,4 @@ def test_names_that_do_not_match_are_refused(columns, words):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(np.zeros((3, len(columns))), columns=columns)
     with pytest.raises((TypeError, ValueError), match=f"(?s){words}"):
-        match_table(frame, R())
+        TWO.match(frame)

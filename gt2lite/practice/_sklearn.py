@@ -6,14 +6,15 @@ searches. If it is not, the same methods are here, with the same meaning.
 
 from __future__ import annotations
 
-import copy
 import inspect
-from typing import TYPE_CHECKING, Any, Self
+from operator import attrgetter
+from typing import Any, Generic, NoReturn, Self, TypeVar, cast, overload
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-if TYPE_CHECKING:
-    from gt2lite.practice.tables import Rows
+T = TypeVar("T")
+E = TypeVar("E", bound=Exception)
 
 
 class PlainRegressor:
@@ -21,10 +22,9 @@ class PlainRegressor:
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the settings; `deep` has no meaning where no setting is an estimator."""
-        names = inspect.signature(type(self)).parameters
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
 
-    def set_params(self, **settings: Any) -> Self:
+    def set_params(self, **settings: object) -> Self:
         """Change settings by name."""
         known = list(self.get_params())
         for name in settings:
@@ -33,7 +33,7 @@ class PlainRegressor:
         vars(self).update(settings)
         return self
 
-    def score(self: Any, X: Any, y: Any) -> float:
+    def score(self: Any, X: ArrayLike, y: ArrayLike) -> float:
         """Return the coefficient of determination R^2 of the prediction."""
         y = np.asarray(y, dtype=float)
         residual, total = ((y - self.predict(X)) ** 2).sum(), ((y - y.mean()) ** 2).sum()
@@ -57,45 +57,49 @@ else:
     Regressor = type("Regressor", (RegressorMixin, BaseEstimator), {"__module__": __name__})
 
 
-OF_CALIBRATION = ("calibrator_", "rule_groups_", "calibration_rows_", "split_", "_warned")
-"""Attributes that a new calibration makes obsolete, where an estimator has them."""
+class Learned(Generic[T]):
+    """A read-only attribute of an estimator, kept in its `model_`.
 
+    It is absent, so that `hasattr` is false, before `model_` is set, if something on the path to
+    it is None and, unless `or_none`, if it is None itself.
 
-class Stateful:
-    """State that changes in one assignment: an error or Ctrl-C before it changes nothing.
-
-    Whatever changes an estimator makes a copy, changes that, and lets the estimator `_become` it.
+    Args:
+        path: where it is in `model_`, such as "calibration.split".
+        or_none: whether None is a value.
     """
 
-    n_features_in_: int
-    _fitted_with: dict[str, Any]  # settings of the last training, whatever was set since
+    def __init__(self, path: str, *, or_none: bool = False) -> None:
+        self.path, self.or_none = path, or_none
 
-    def _copy(self, *lost: str) -> Self:
-        """Return a shallow copy that lacks some attributes."""
-        new = copy.copy(self)
-        for name in lost:
-            new.__dict__.pop(name, None)
-        return new
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
 
-    def _renewed(self, rows: Rows | None = None, columns: Any = None) -> Self:
-        """Return a copy for a new training, with the settings of today and the columns of rows."""
-        new = self._copy("feature_names_in_", "columns_", "fidelity_", *OF_CALIBRATION)
-        new._fitted_with = self.get_params(deep=False)  # type: ignore[attr-defined]
-        if rows is not None:
-            new.n_features_in_ = rows.values.shape[1]
-            known = {"columns_": columns, "feature_names_in_": rows.names}
-            vars(new).update({name: value for name, value in known.items() if value is not None})
-        return new
+    @overload
+    def __get__(self, estimator: None, owner: type) -> Self: ...
 
-    def _become(self, new: Self) -> Self:
-        """Take over the state of a copy."""
-        self.__dict__ = new.__dict__
-        return self
+    @overload
+    def __get__(self, estimator: object, owner: type) -> T: ...
+
+    def __get__(self, estimator: object, owner: type) -> Self | T:
+        if estimator is None:
+            return self
+        found: T | None = None
+        try:
+            found = attrgetter(self.path)(vars(estimator)["model_"])
+        except (AttributeError, KeyError):
+            pass
+        else:
+            if found is not None or self.or_none:
+                return cast("T", found)
+        raise AttributeError(f"this {owner.__name__} has no {self.name} yet")
+
+    def __set__(self, estimator: object, value: object) -> NoReturn:
+        raise AttributeError(f"{self.name} is read-only: fit and calibrate set it")
 
 
-def check_fitted(estimator: Any) -> None:
+def check_fitted(estimator: object) -> None:
     """Raise an error unless an estimator of this package is fitted."""
-    if not hasattr(estimator, "n_features_in_"):
+    if not hasattr(estimator, "model_"):
         raise sklearn_or("NotFittedError", RuntimeError)(
             f"This {type(estimator).__name__} instance is not fitted yet. Call 'fit' before using "
             "this method."
@@ -113,11 +117,11 @@ def need_sklearn(owner: str) -> None:
         ) from error
 
 
-def sklearn_or(name: str, fallback: type[Any]) -> type[Any]:
+def sklearn_or(name: str, fallback: type[E]) -> type[E]:
     """Return scikit-learn's exception of that name, or the fallback if it is not installed."""
     try:
         import sklearn.exceptions
     except ImportError:
         return fallback
-    kind: type[Any] = getattr(sklearn.exceptions, name)
+    kind: type[E] = getattr(sklearn.exceptions, name)
     return kind

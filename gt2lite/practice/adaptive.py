@@ -13,7 +13,6 @@ from :math:`1 - \phi` by at most :math:`(\max(\phi, 1 - \phi) + \gamma) / (\gamm
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +22,7 @@ from gt2lite.calibration import CoverageError, Cut, cut_ends, join_scores
 from gt2lite.practice.calibrators import DEFAULT_COVERAGE, OPEN, RANKED, find_cuts
 from gt2lite.practice.distribution import Distribution
 from gt2lite.practice.tables import read_target
+from gt2lite.practice.types import CalibratedEstimator, Table, Target
 
 
 class AdaptiveIntervals:
@@ -56,7 +56,7 @@ class AdaptiveIntervals:
 
     def __init__(
         self,
-        reg: Any,
+        reg: CalibratedEstimator,
         coverage: float = DEFAULT_COVERAGE,
         rate: float = 0.01,
         window: int | None = None,
@@ -94,7 +94,7 @@ class AdaptiveIntervals:
             return math.inf
         return (max(self.coverage, 1 - self.coverage) + self.rate) / (self.rate * self.n_rows)
 
-    def predict_interval(self, X: Any) -> tuple[Array, Array]:
+    def predict_interval(self, X: Table) -> tuple[Array, Array]:
         """Return the bounds (N,) of the intervals at the current level, for rows `X` (N, M).
 
         They are infinite if the level is 1 or more, or above what the calibration rows reach. At a
@@ -105,7 +105,7 @@ class AdaptiveIntervals:
         units = rows.scaler.inverse_bounds
         return units(lower) + rows.shift, units(upper) + rows.shift
 
-    def update(self, X: Any, y: Any) -> NDArray[np.bool_]:
+    def update(self, X: Table, y: Target) -> NDArray[np.bool_]:
         """Learn from the targets `y` (N,) of rows `X` (N, M), one row after the other.
 
         Returns:
@@ -150,7 +150,11 @@ class AdaptiveIntervals:
 
 
 def measure_drift(
-    reg: Any, X: Any, y: Any, coverage: float = DEFAULT_COVERAGE, rate: float = 0.02
+    reg: CalibratedEstimator,
+    X: Table,
+    y: Target,
+    coverage: float = DEFAULT_COVERAGE,
+    rate: float = 0.02,
 ) -> tuple[float, float, float]:
     """Return the shares of later rows that fixed and adaptive intervals cover, and the last level.
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -33,17 +34,57 @@ from gt2lite.calibration import (
 )
 from gt2lite.datasets import check_target
 from gt2lite.practice import model_file
-from gt2lite.practice._sklearn import Regressor, Stateful, check_fitted
+from gt2lite.practice._sklearn import Learned, Regressor, check_fitted
 from gt2lite.practice.calibrators import DEFAULT_COVERAGE
-from gt2lite.practice.regressor import GT2Regressor, interval_frame
+from gt2lite.practice.frames import interval_frame
+from gt2lite.practice.regressor import GT2Regressor
 from gt2lite.practice.selection import call_all
-from gt2lite.practice.tables import Rows, match_table, read_table, read_target
+from gt2lite.practice.tables import Features, Names, Rows, read_table, read_target
+from gt2lite.practice.types import Bounds, Encoding, Frame, Levels, Seed, Settings, Table, Target
 
 CHUNK_ELEMENTS = 2**21
 """Number of interval bounds that are held in memory at once."""
 
 
-class CVPlusRegressor(Stateful, Regressor):  # type: ignore[misc]
+@dataclass(frozen=True, eq=False)
+class CVPlusModel:
+    """Everything that a `CVPlusRegressor` has learned; it never changes."""
+
+    systems: tuple[GT2Regressor, ...]  # one for each fold
+    scores: tuple[Scores, ...]  # of the rows of each fold
+    fold: IntArray  # (N,)
+    seed: int | None  # of the folds; None if it is not a number
+
+    @property
+    def features(self) -> Features:
+        """The columns of the table."""
+        return replace(self.systems[0].model_.features, owner=CVPlusRegressor.__name__)
+
+    @property
+    def n_scored(self) -> int:
+        """The number of rows with a score."""
+        return sum(map(len, self.scores))
+
+    def inputs(self, X: Table) -> list[Array]:
+        """Return the rows of a table as inputs of each system."""
+        table = self.features.match(X)
+        first, *others = (system.model_.features for system in self.systems)
+        found = [first.encode(table, report=True)]  # warns of unusual values once
+        return found + [features.encode(table) for features in others]
+
+    def bounds(self, inputs: Sequence[Array]) -> Array:
+        """Return the bounds (2, scores, N) that all scored rows contribute to N new rows."""
+        found = []
+        for system, scores, values in zip(self.systems, self.scores, inputs, strict=True):
+            planes, which = np.unique(scores.alpha, return_inverse=True)  # each plane once
+            cuts = [Cut(plane if plane > 0 else math.nan) for plane in planes]
+            bounds = cut_ends(system.model_.family(values), [(cut, cut) for cut in cuts])[:, which]
+            bounds += np.stack([-scores.margin, scores.margin])[:, :, None]
+            found.append(system.scaler_.inverse_bounds(bounds))
+        return np.concatenate(found, axis=1)
+
+
+class CVPlusRegressor(Regressor):
     """Prediction intervals from all rows of a small data set: CV+ for nested intervals.
 
     Rows are split at random into folds. For each fold a system is trained without it, and its rows
@@ -84,19 +125,29 @@ class CVPlusRegressor(Stateful, Regressor):  # type: ignore[misc]
     ((200, 2), 0.724)
     """
 
+    model_: CVPlusModel
+
+    systems_ = Learned[tuple[GT2Regressor, ...]]("systems")
+    scores_ = Learned[tuple[Scores, ...]]("scores")
+    fold_ = Learned[IntArray]("fold")
+    n_scored_ = Learned[int]("n_scored")
+    n_features_in_ = Learned[int]("features.n")
+    feature_names_in_ = Learned[Names]("features.names")
+    columns_ = Learned[Encoding]("features.encoding")
+
     def __init__(
         self,
         system: GT2Regressor | None = None,
         n_folds: int = 5,
         n_jobs: int | None = None,
-        random_state: Any = 0,
+        random_state: Seed = 0,
     ) -> None:
         self.system = system
         self.n_folds = n_folds
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Table, y: Target) -> Self:
         """Train a system for each fold of `X` (N, M), an array or data frame, and `y` (N,)."""
         system = GT2Regressor.strong() if self.system is None else self.system
         if not isinstance(system, GT2Regressor):
@@ -106,34 +157,36 @@ class CVPlusRegressor(Stateful, Regressor):  # type: ignore[misc]
         check_target(system.target_transform, target)  # here, so that errors name the row of X
         n_folds = whole("n_folds", self.n_folds, 2)
         fold = draw_folds(len(target), n_folds, read_seed(self.random_state))
-        shared = system.get_params(), rows, target, fold
+        shared = system.get_params(deep=False), rows, target, fold
         calls = [partial(_train_fold, *shared, k) for k in range(n_folds)]
         with progress_bar(n_folds, "training", "fold", show=system.verbose) as done:
             found = list(call_all(calls, self.n_jobs, done))
-        new = self._renewed()
-        new._keep(fold, [one for one, _ in found], [scores for _, scores in found])
-        return self._become(new)
+        systems, scores = zip(*found, strict=True)
+        self.model_ = CVPlusModel(systems, scores, fold, model_file.as_seed(self.random_state))
+        return self
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Table) -> Array:
         """Return the prediction (N,) for inputs `X` (N, M): the mean over the systems."""
-        match_table(X, self)
-        return np.mean([system.predict(X) for system in self.systems_], axis=0)
+        check_fitted(self)
+        parts = zip(self.systems_, self.model_.inputs(X), strict=True)
+        return np.mean([system.model_.predict(inputs) for system, inputs in parts], axis=0)
 
     def predict_interval(
         self,
-        X: Any,
-        coverage: float | Sequence[float] | None = None,
+        X: Table,
+        coverage: Levels | None = None,
         *,
         as_frame: bool = False,
-    ) -> Any:
+    ) -> Bounds | Frame:
         """Return the lower and upper bounds of prediction intervals, nested from level to level.
 
         Arguments and result as in `GT2Regressor.predict_interval`; see `promised` for levels.
         """
-        inputs = self._inputs(X)
+        check_fitted(self)
+        model, inputs = self.model_, self.model_.inputs(X)
         coverage = DEFAULT_COVERAGE if coverage is None else coverage
         levels = vector("coverage", np.atleast_1d(coverage))
-        n = self.n_scored_
+        n = model.n_scored
         above = np.array([rank(between("coverage", level, 0, 1), n + 1) for level in levels]) - 1
         if above.max() >= n:  # of the sorted upper bounds
             raise CoverageError(
@@ -145,7 +198,7 @@ class CVPlusRegressor(Stateful, Regressor):  # type: ignore[misc]
         step = max(1, CHUNK_ELEMENTS // (2 * n))
         for start in range(0, len(lower), step):
             rows = slice(start, start + step)
-            bounds = self._bounds([values[rows] for values in inputs])
+            bounds = model.bounds([values[rows] for values in inputs])
             bounds.sort(axis=1)
             middle = _middle(*bounds)
             lower[rows] = np.minimum(bounds[0, below], middle).T
@@ -170,7 +223,7 @@ class CVPlusRegressor(Stateful, Regressor):  # type: ignore[misc]
             {"regressor": model_file.pack_regressor(system), "scores": scores.arrays()}
             for system, scores in zip(self.systems_, self.scores_, strict=True)
         ]
-        content = {"random_state": model_file.fitted_seed(self), "fold": self.fold_, "folds": folds}
+        content = {"random_state": self.model_.seed, "fold": self.fold_, "folds": folds}
         model_file.write(path, "cv plus", content)
 
     @classmethod
@@ -179,7 +232,7 @@ class CVPlusRegressor(Stateful, Regressor):  # type: ignore[misc]
         return model_file.load(path, "cv plus", cls._unpack)
 
     @classmethod
-    def _unpack(cls, content: dict[str, Any]) -> Self:
+    def _unpack(cls, content: model_file.Content) -> Self:
         """Return the regressor that the content of a model file describes."""
         seed, fold, folds = model_file.pick(content, "random_state", "fold", "folds")
         seed = None if seed is None else whole("random_state", seed, 0, LARGEST_SEED)
@@ -192,41 +245,9 @@ class CVPlusRegressor(Stateful, Regressor):  # type: ignore[misc]
             raise ValueError("fold must hold the fold of each row, or -1, one row for each score")
         if len({system.n_features_in_ for system in systems}) != 1:
             raise ValueError("all systems must have the same inputs")
-        self = cls(GT2Regressor(**systems[0].get_params()), n_folds, None, seed)
-        self._fitted_with = self.get_params(deep=False)
-        self._keep(fold.astype(int), systems, scores)
+        self = cls(GT2Regressor(**systems[0].get_params(deep=False)), n_folds, None, seed)
+        self.model_ = CVPlusModel(tuple(systems), tuple(scores), fold.astype(int), seed)
         return self
-
-    # ------------------------------------------------------------------ inside
-
-    def _keep(
-        self, fold: IntArray, systems: Sequence[GT2Regressor], scores: Sequence[Scores]
-    ) -> None:
-        self.systems_, self.scores_, self.fold_ = tuple(systems), tuple(scores), fold
-        self.n_scored_ = sum(map(len, scores))
-        for name in ("n_features_in_", "feature_names_in_", "columns_"):
-            if hasattr(systems[0], name):
-                setattr(self, name, getattr(systems[0], name))
-
-    def _inputs(self, X: Any) -> list[Array]:
-        """Return the rows of a table as inputs of each system."""
-        values = match_table(X, self)  # which warns of unusual values once
-        if not hasattr(self, "columns_"):
-            return [values] * len(self.systems_)
-        frame = X.to_pandas() if hasattr(X, "to_pandas") else X
-        frame = frame.set_axis([column.name for column in self.columns_.columns], axis=1)
-        return [_encode(system, frame) for system in self.systems_]
-
-    def _bounds(self, inputs: Sequence[Array]) -> Array:
-        """Return the bounds (2, scores, N) that all scored rows contribute to N new rows."""
-        found = []
-        for system, scores, values in zip(self.systems_, self.scores_, inputs, strict=True):
-            planes, which = np.unique(scores.alpha, return_inverse=True)  # each plane once
-            cuts = [Cut(plane if plane > 0 else math.nan) for plane in planes]
-            bounds = cut_ends(_family(system, values), [(cut, cut) for cut in cuts])[:, which]
-            bounds += np.stack([-scores.margin, scores.margin])[:, :, None]
-            found.append(system.scaler_.inverse_bounds(bounds))
-        return np.concatenate(found, axis=1)
 
 
 def _middle(lower: Array, upper: Array) -> Array:
@@ -241,7 +262,7 @@ def _middle(lower: Array, upper: Array) -> Array:
     return sum(bound / 2 for bound in bounds)
 
 
-def draw_folds(n_rows: int, n_folds: int, seed: Any) -> IntArray:
+def draw_folds(n_rows: int, n_folds: int, seed: Seed) -> IntArray:
     """Return the fold (N,) of each row, in folds of equal size; -1 for rows that are left over.
 
     >>> draw_folds(8, 3, 0)
@@ -257,25 +278,12 @@ def draw_folds(n_rows: int, n_folds: int, seed: Any) -> IntArray:
 
 
 def _train_fold(
-    settings: dict[str, Any], rows: Rows, y: Array, fold: IntArray, k: int
+    settings: Settings, rows: Rows, y: Array, fold: IntArray, k: int
 ) -> tuple[GT2Regressor, Scores]:
     """Train on the rows outside fold `k`, and score those inside."""
     used, rest = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-    system = GT2Regressor(**settings | {"verbose": False})
-    system = system._trained(rows.take(used), y[used])
-    values = _encode(system, rows.take(rest).values)
-    return system, critical_scores(_family(system, values), system.scaler_.transform_y(y[rest]))
-
-
-def _encode(system: GT2Regressor, table: Any) -> Array:
-    """Return rows of a table, or of a frame that the system encodes, as inputs (N, M)."""
-    values: Array = table
-    if hasattr(system, "columns_"):
-        values = system.columns_.encode(table).inputs.to_numpy()
-    return values
-
-
-def _family(system: GT2Regressor, X: Array) -> Any:
-    """Return the nested intervals of a system at inputs `X` (N, M), in scaled units."""
-    fitted = system._fitted()
-    return fitted.family(fitted.planes(system.scaler_.transform_X(X)))
+    system = GT2Regressor(**dict(settings) | {"verbose": False})
+    model = system.train_model(rows.take(used), y[used])
+    values = model.features.encode(rows.take(rest).values)
+    scores = critical_scores(model.family(values), model.scaler.transform_y(y[rest]))
+    return system.with_model(model), scores

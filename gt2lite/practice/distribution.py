@@ -36,6 +36,7 @@ from gt2lite.calibration import (
 from gt2lite.datasets import Scaler
 from gt2lite.memberships import alpha_of, kappa_of
 from gt2lite.practice.calibrators import RANKED, Calibration
+from gt2lite.practice.types import Groups
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -101,7 +102,7 @@ class Distribution:
     """
 
     def __init__(
-        self, calibrator: Calibration, interval: Any, scaler: Scaler, groups: Any = None
+        self, calibrator: Calibration, interval: Any, scaler: Scaler, groups: Groups = None
     ) -> None:
         if calibrator.method not in RANKED:
             raise ValueError(
@@ -110,7 +111,7 @@ class Distribution:
                 'call calibrate(X_cal, y_cal) with method="conformal" or method="exact"'
             )
         self.calibrator, self.interval, self.scaler = calibrator, interval, scaler
-        self.shift: Any = np.zeros(1)  # of an IntervalHead: what the base says
+        self.shift: Array = np.zeros(1)  # of an IntervalHead: what the base says
         self._sets, self._which = calibrator.sets_of(groups)
         self._points: Array | None = None
 
@@ -160,7 +161,8 @@ class Distribution:
         1 / (Q + 1).
         """
         y = vector("y", np.broadcast_to(y, len(self)) if n_axes("y", y) == 0 else y, len(self))
-        inside = y > self.scaler._lowest_y  # a log target has no mass below 0
+        lowest = self.scaler.inverse_bounds(np.array(-np.inf))  # of a log target: 0
+        inside = y > lowest
         new = self.scores(np.where(inside, y, self.scaler.inverse_y(0.0)))
         found, which = np.empty(len(y)), np.broadcast_to(self._which, len(y))
         for g, scores in enumerate(self._sets):

@@ -15,44 +15,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gt2lite._validation import Array, IntArray, between, kind_of
-from gt2lite.memberships import ALPHA_0, kappa_of, log_firing
-from gt2lite.practice.calibrators import Calibration
+from gt2lite.memberships import kappa_of, log_firing
+from gt2lite.practice.calibrators import DEFAULT_COVERAGE, Calibration, read_groups
+from gt2lite.practice.model import BACKGROUND, Model, draw_background, read_plane
 from gt2lite.practice.printing import Printed, Rows, aligned, count, number, wrap
-from gt2lite.practice.rules import (
-    SHOWN,
-    Units,
-    consequents,
-    end_weights,
-    pick_system,
-    read_rules,
-    rule_weights,
-)
-from gt2lite.practice.selection import Fitted
+from gt2lite.practice.rules import SHOWN, Units, read_rules
+from gt2lite.practice.types import Record
+from gt2lite.practice.weights import consequents, end_weights, rule_weights
 from gt2lite.system import constrain
 
 EVALUATIONS = 2000
 """Rows that the model is evaluated on, at most, to explain one row by its inputs."""
 
-BACKGROUND = 100
-"""Training rows whose mean prediction an explanation by inputs starts from, at most."""
-
 _INPUTS = 12  # printed inputs of the row
 _ROWS = 8  # printed rows of the table of rules
-
-
-def draw_background(X: Array, seed: Any, most: int = BACKGROUND) -> Array:
-    """Return at most `most` of the rows `X` (N, M), drawn by the seed if it is a number."""
-    rng = np.random.default_rng(seed if isinstance(seed, int) else 0)
-    return X[np.sort(rng.permutation(len(X))[:most])]
-
-
-def read_plane(alpha: Any, coverage: Any, groups: Any) -> float:
-    """Return a plane that is asked for, which excludes a level and groups."""
-    if coverage is not None:
-        raise ValueError(f"coverage must be None if alpha is given: got {coverage!r} and {alpha!r}")
-    if groups is not None:
-        raise ValueError("groups cannot be combined with alpha: pass coverage instead")
-    return between("alpha", alpha, ALPHA_0, 1, closed=True)
 
 
 @dataclass(frozen=True, repr=False)
@@ -64,7 +40,7 @@ class Explanation(Printed):
     upper: float
     coverage: float | None  # None if a plane was asked for
     units: Units
-    inputs: dict[str, Any]  # the row: the value of each column of the data
+    inputs: Record  # the row: the value of each column of the data
 
     @property
     def kind(self) -> str:
@@ -94,52 +70,77 @@ def _largest(values: Array) -> list[int]:
 
 
 def explain_row(
-    fitted: Fitted,
+    model: Model,
     units: Units,
-    x: Array,
-    calibration: Calibration | None,
-    level: float,
-    groups_of: Callable[[Array], Sequence[Any] | None],
+    row: Array,
+    coverage: float | None = None,
     *,
+    alpha: float | None = None,
+    group: str | int | None = None,
     system: int | None = None,
     background: Array | None = None,
-    values: Mapping[str, Any] | None = None,
+    values: Mapping[str, object] | None = None,
 ) -> Explanation:
-    """Return the explanation of a row `x` (M,): by rules, or by inputs if `background`.
+    """Return the explanation of a row (1, M): by rules, or by inputs if `background`.
 
-    `calibration` maps `level`, a coverage, to planes; if it is None, `level` is a plane.
-    `groups_of` returns the groups of scaled rows. `values` are those of the columns before they
-    were encoded. Other arguments as in `GT2Regressor.explain`, with scaled rows (B, M) as
-    `background`.
+    `values` are those of the columns before they were encoded. Other arguments as in
+    `GT2Regressor.explain`, with scaled rows (B, M) as `background`.
     """
+    background = _choose_background(model, system, background)
+    if group is not None and model.calibration and model.calibration.rule_groups is not None:
+        raise ValueError("group must be None: the calibration is by rules")
+    if alpha is not None:
+        level, calibration = read_plane(alpha, coverage, group), None
+    else:
+        calibration = model.calibrated().calibrator
+        level = between("coverage", DEFAULT_COVERAGE if coverage is None else coverage, 0, 1)
+    ensemble = model.ensemble
+
+    def groups_of(Z: Array) -> list[str | int] | None:
+        return model.groups_of(Z, None if group is None else read_groups([group]) * len(Z))
 
     def evaluate(Z: Array) -> Array:
         """Return the scaled prediction, lower and upper bound (3, n) at scaled rows."""
-        planes = fitted.planes(Z)
+        planes = ensemble.planes(Z)
         if calibration is None:
             bounds = planes(level)
         else:
-            bounds = calibration.intervals(fitted.family(planes), level, groups_of(Z))
-        return np.stack([planes.output(fitted.alphas), *bounds])
+            bounds = calibration.intervals(ensemble.family(planes), level, groups_of(Z))
+        return np.stack([planes.output(ensemble.alphas), *bounds])
 
-    known = dict(zip(units.names, x.tolist(), strict=True)) | dict(values or {})
+    known = dict(zip(units.names, row[0].tolist(), strict=True)) | dict(values or {})
     inputs = {name: known[name] for name in units.places}
-    coverage = None if calibration is None else level
-    about: dict[str, Any] = {"coverage": coverage, "units": units, "inputs": inputs}
-    X = units.scaler.transform_X(x[None])
+    shown = None if calibration is None else level
+    about: Record = {"coverage": shown, "units": units, "inputs": inputs}
+    X = units.scaler.transform_X(row)
     y = evaluate(X)[:, 0]  # (3,)
     if background is not None:
         about |= _in_units(units, y)
         return _explain_inputs(evaluate, X[0], background, about)
     cuts: Sequence[tuple[float, float]] | None = [(level, 0.0)] * 2
     if calibration is not None:
-        (label,) = groups_of(X) or [None]
-        lowest = fitted.planes(X).alpha_min
-        cuts = None if fitted.margins else _cuts(calibration, level, label, lowest)
-    return _explain_rules(fitted, X, y, cuts, system, about)
+        labels = groups_of(X)
+        label = None if labels is None else labels[0]
+        lowest = ensemble.planes(X).alpha_min
+        cuts = None if ensemble.margins else _cuts(calibration, level, label, lowest)
+    return _explain_rules(model, X, y, cuts, system, about)
 
 
-def _in_units(units: Units, y: Array) -> dict[str, Any]:
+def _choose_background(model: Model, system: int | None, background: Array | None) -> Array | None:
+    """Return the rows that an explanation by inputs starts from; None to explain by rules."""
+    if system is not None and background is not None:
+        raise ValueError("system explains by rules, background by inputs: give one of them")
+    if background is not None or system is not None or len(model.ensemble.systems) == 1:
+        return background
+    if model.background is None:
+        raise ValueError(
+            "background is needed, because model files hold no training rows: pass some, "
+            "such as explain(x, background=X), or system=0 for the rules of one system"
+        )
+    return model.background
+
+
+def _in_units(units: Units, y: Array) -> Record:
     """Return a scaled prediction and its bounds (3,) in the units of the target, by name."""
     found = units.scaler.inverse_bounds(y).tolist()
     return dict(zip(("prediction", "lower", "upper"), found, strict=True))
@@ -191,7 +192,7 @@ class RuleExplanation(Explanation):
         """Return a dict for each rule, the heaviest in the prediction first."""
         rows = []
         for p in _largest(self.estimate.weights):
-            row: dict[str, Any] = {"rule": p + 1, "consequent": float(self.consequents[p])}
+            row: Record = {"rule": p + 1, "consequent": float(self.consequents[p])}
             for part in self.parts:
                 row |= {
                     f"{part.name} weight": float(part.weights[p]),
@@ -236,12 +237,12 @@ class RuleExplanation(Explanation):
 
 
 def _explain_rules(
-    fitted: Fitted,
+    model: Model,
     X: Array,
     y: Array,
     cuts: Sequence[tuple[float, float]] | None,
     system: int | None,
-    about: dict[str, Any],
+    about: Record,
 ) -> RuleExplanation:
     """Return the explanation of a scaled row `X` (1, M) by the rules of one system.
 
@@ -250,9 +251,9 @@ def _explain_rules(
     rules of one are explained, with the planes and margins of all, so that prediction and interval
     are means over the systems.
     """
-    units: Units = about["units"]
-    k, several, widest = system or 0, len(fitted.systems) > 1, float(np.min(fitted.alphas))
-    params, Z = pick_system(fitted, k).params, fitted.inputs(X, k)
+    units, ensemble, k = about["units"], model.ensemble, system or 0
+    several, widest = len(ensemble.systems) > 1, float(np.min(ensemble.alphas))
+    params, Z = ensemble.pick(k).params, ensemble.inputs(X, k)
     scaler = units.scaler.without_transform()
     said = scaler.inverse_y(consequents(params, Z)[0])
 
@@ -264,7 +265,7 @@ def _explain_rules(
         return Part(name, value, weights, margin, alpha, fires)
 
     prediction, *bounds = scaler.inverse_bounds(y).tolist()
-    weights = rule_weights(fitted, X, system=k)[0]
+    weights = rule_weights(ensemble, X, system=k)[0]
     parts = [part("prediction", prediction, weights, 0.0, widest)]
     for side, (name, value) in enumerate(zip(("lower bound", "upper bound"), bounds, strict=True)):
         if cuts is None:
@@ -275,7 +276,7 @@ def _explain_rules(
             parts.append(part(name, value, of_end, (-1, 1)[side] * beyond * scaler.y_std, plane))
     if several:
         y = np.array([(one.value - scaler.y_mean) / scaler.y_std for one in parts])
-    rules = sorted(read_rules(fitted, units, system=k), key=lambda rule: rule.number)
+    rules = sorted(read_rules(model, units, system=k), key=lambda rule: rule.number)
     return RuleExplanation(
         **about,
         **_in_units(units, y),
@@ -289,7 +290,7 @@ def _explain_rules(
 
 
 def _cuts(
-    calibration: Calibration, coverage: float, group: Any, lowest: float
+    calibration: Calibration, coverage: float, group: str | int | None, lowest: float
 ) -> list[tuple[float, float]]:
     """Return the plane and the margin beyond it of both bounds.
 
@@ -369,7 +370,7 @@ class InputExplanation(Explanation):
 
 
 def _explain_inputs(
-    evaluate: Callable[[Array], Array], x: Array, background: Array, about: dict[str, Any]
+    evaluate: Callable[[Array], Array], x: Array, background: Array, about: Record
 ) -> InputExplanation:
     """Return the explanation of a scaled row `x` (M,) by its inputs.
 

@@ -1,4 +1,4 @@
-"""The model file: one open JSON format for all estimators.
+"""The model file: an open JSON format for fuzzy systems and their calibration.
 
 A file is one JSON object. Any JSON reader opens it; nothing in it is executed::
 
@@ -11,8 +11,8 @@ A file is one JSON object. Any JSON reader opens it; nothing in it is executed::
     }
 
 kind
-    "regressor" (`GT2Regressor`), "head" (`IntervalHead`), "cv plus" (`CVPlusRegressor`),
-    "pipeline" (`IntervalPipeline`) or "table model" (`gt2lite.practice.report.TableModel`).
+    "regressor" (`GT2Regressor`), "cv plus" (`CVPlusRegressor`) or "table model"
+    (`gt2lite.practice.report.TableModel`).
 sha256
     The SHA-256 of the bytes of the content as they stand in the file: from the brace below
     ``"content":`` to its closing brace, both included. It detects damage. It is not a signature:
@@ -47,20 +47,33 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, fields
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from gt2lite._validation import LARGEST_SEED, Array, between, matrix, numbers, one_of, vector, whole
 from gt2lite._version import __version__
 from gt2lite.datasets import Scaler
 from gt2lite.practice.calibrators import Calibration, GroupCalibrator, restore
 from gt2lite.practice.margins import Margins
-from gt2lite.practice.rules import RuleGroups
-from gt2lite.practice.selection import INPUTS, Candidate, Fitted, Ranks, System
-from gt2lite.practice.tables import Names
+from gt2lite.practice.model import (
+    INPUTS,
+    CalibrationResult,
+    Candidate,
+    Ensemble,
+    Model,
+    Ranks,
+    System,
+)
+from gt2lite.practice.settings import EnsembleSettings, read_recipe
+from gt2lite.practice.tables import Features, Names
+from gt2lite.practice.weights import RuleGroups
 from gt2lite.system import param_shapes
 from gt2lite.training import Recipe
+
+if TYPE_CHECKING:
+    from gt2lite.practice.columns import Columns
 
 FORMAT, VERSION = "gt2lite model", 1
 
@@ -70,7 +83,7 @@ EVALUATOR = Path(__file__).with_name("evaluator.js")
 MAX_BYTES = 2**28
 """Size limit of a file: 256 MB. Reading takes up to some twenty times the size in memory."""
 
-KINDS = ("regressor", "head", "cv plus", "pipeline", "table model")
+KINDS = ("regressor", "cv plus", "table model")
 
 Location = str | os.PathLike[str]
 Content = dict[str, Any]
@@ -90,12 +103,12 @@ class FileFormatError(ValueError):
 # --------------------------------------------------------------------- write and read
 
 
-def write(path: Location, kind: str, content: Mapping[str, Any]) -> None:
+def write(path: Location, kind: str, content: Mapping[str, object]) -> None:
     """Write a model file to exactly this path, in full or not at all; arguments as in `encode`."""
     write_files({path: encode(kind, content)})
 
 
-def encode(kind: str, content: Mapping[str, Any]) -> bytes:
+def encode(kind: str, content: Mapping[str, object]) -> bytes:
     """Return the bytes of a model file.
 
     Args:
@@ -210,7 +223,7 @@ def _without_interrupts() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> object:
     """Return a value that `json` cannot write as one that it can."""
     if isinstance(value, (np.ndarray, np.generic)):
         if value.dtype.kind not in "biufUO":
@@ -256,7 +269,7 @@ def _parse(data: bytes, kind: str) -> Content:
     return content
 
 
-def _unique_keys(pairs: list[tuple[str, Any]]) -> Content:
+def _unique_keys(pairs: list[tuple[str, object]]) -> Content:
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("an object has a duplicate key")
@@ -269,7 +282,7 @@ def _number(text: str) -> float:
     return value
 
 
-def pick(content: Any, *names: str) -> list[Any]:
+def pick(content: object, *names: str) -> list[Any]:
     """Return the values of an object that has exactly these keys.
 
     >>> pick({"power": 0.5, "usual": 2.0}, "usual", "power")
@@ -290,90 +303,141 @@ _REGRESSOR = (
 _SCALER = ("x_mean", "x_std", "y_mean", "y_std")
 
 
-def pack_regressor(reg: Any) -> Content:
+class Estimator(Protocol):
+    """A `GT2Regressor`, which is defined in a later module."""
+
+    model_: Model
+
+    def get_params(self, deep: bool = True) -> Content:
+        """Return the settings."""
+
+    def with_model(self, model: Model) -> Self:
+        """Return a copy with another model."""
+
+
+E = TypeVar("E", bound=Estimator)
+
+
+def pack_regressor(reg: Estimator) -> Content:
     """Return a fitted `GT2Regressor` as the content of a file."""
-    fitted: Fitted = reg._fitted()
-    calibrator: Calibration | None = getattr(reg, "calibrator_", None)
-    calibration = None
-    if calibrator is not None:
-        state, arrays = calibrator.get_state()
-        calibration = {"state": state, "arrays": arrays}
+    model = reg.model_
+    ensemble, columns, calibration = model.ensemble, model.features.encoding, model.calibration
+    if columns is not None and not hasattr(columns, "to_json"):
+        raise TypeError(
+            "a model file cannot hold a transformer of scikit-learn (columns): save this estimator "
+            "by joblib.dump or pickle"
+        )
+    settings, recipe = dict(model.settings), model.settings["recipe"]
+    settings["random_state"] = as_seed(settings["random_state"])
+    settings["recipe"] = None if recipe is None else asdict(recipe)
+    groups = None if calibration is None else calibration.rule_groups
     return {
-        "settings": reg._fitted_with | {"random_state": fitted_seed(reg)},
-        "features": getattr(reg, "feature_names_in_", None),
-        "columns": reg.columns_.to_json() if hasattr(reg, "columns_") else None,
-        "scaler": {name: getattr(reg.scaler_, name) for name in _SCALER},
-        "marks": reg.marks_,
-        "planes": fitted.alphas,
+        "settings": settings,
+        "features": model.features.names,
+        "columns": None if columns is None else columns.to_json(),
+        "scaler": {name: getattr(model.scaler, name) for name in _SCALER},
+        "marks": model.marks,
+        "planes": ensemble.alphas,
         "systems": [
-            system._asdict() | {"recipe": asdict(system.recipe)} for system in fitted.systems
+            system._asdict() | {"recipe": asdict(system.recipe)} for system in ensemble.systems
         ],
-        "ranks": None if fitted.ranks is None else fitted.ranks.knots,
-        "margins": None if fitted.margins is None else asdict(fitted.margins),
+        "ranks": None if ensemble.ranks is None else ensemble.ranks.knots,
+        "margins": None if ensemble.margins is None else asdict(ensemble.margins),
         "candidates": [
             one._asdict() | ({"score": "inf"} if math.isinf(one.score) else {})
-            for one in fitted.candidates
+            for one in ensemble.candidates
         ],
-        "sides": fitted.sides,
-        "limits": fitted.limits,
-        "calibration": calibration,
-        "seen": reg.__dict__.get("_seen"),
-        "rule_groups": reg.rule_groups_._asdict() if hasattr(reg, "rule_groups_") else None,
+        "sides": ensemble.sides,
+        "limits": ensemble.limits,
+        "calibration": None if calibration is None else _pack_calibrator(calibration.calibrator),
+        "seen": model.seen,
+        "rule_groups": None if groups is None else groups._asdict(),
     }
 
 
-def unpack_regressor(cls: Any, content: Any) -> Any:
+def _pack_calibrator(calibrator: Calibration) -> Content:
+    state, arrays = calibrator.get_state()
+    return {"state": state, "arrays": arrays}
+
+
+def unpack_regressor(cls: Callable[..., E], content: object) -> E:
     """Return the estimator of class `cls` that `pack_regressor` described, or raise an error."""
-    pick(content, *_REGRESSOR)
-    parts: Content = content
-    reg = cls(**_tuples(parts["settings"]))
-    settings = reg.get_params()
-    reg._recipe(1)  # these two check the settings
-    reg._ensemble_settings()
+    parts = dict(zip(_REGRESSOR, pick(content, *_REGRESSOR), strict=True))
+    reg = cls(**_unpack_settings(parts["settings"]))
+    settings = reg.get_params(deep=False)
+    read_recipe(settings, n_rows=1)  # these two check the settings
+    EnsembleSettings.of(settings)
+    scaler = _unpack_scaler(parts["scaler"], settings["target_transform"])
+    M = len(scaler.x_mean)
+    ensemble, columns = _unpack_ensemble(parts, M), None
+    if parts["columns"] is not None:
+        columns = unpack_columns(parts["columns"], M)
+    n = M if columns is None else len(columns.columns)
+    names = None if parts["features"] is None else unpack_names(parts["features"], n)
+    features = Features(n, names, columns, type(reg).__name__)
+    seen = None if parts["seen"] is None else _rising("seen", parts["seen"], M, n_rows=2)
+    marks, inputs = vector("marks", parts["marks"]), features.input_names()
+    calibration = _unpack_calibration(parts["calibration"], parts["rule_groups"], ensemble)
+    model = Model(ensemble, scaler, features, inputs, marks, settings, seen, None, calibration)
+    return reg.with_model(model)
+
+
+def _unpack_settings(content: object) -> Content:
+    if not isinstance(content, dict):
+        raise ValueError("settings must be an object")
+    settings: Content = dict(content)
+    if settings["recipe"] is not None:
+        settings["recipe"] = _unpack_recipe(settings["recipe"])
     if settings["random_state"] is not None:
         whole("random_state", settings["random_state"], low=0, high=LARGEST_SEED)
-    x_mean, x_std, y_mean, y_std = pick(parts["scaler"], *_SCALER)
-    M = len(x_mean)
-    reg.scaler_ = Scaler(
+    return settings
+
+
+def _unpack_recipe(content: object) -> Recipe:
+    names = [field.name for field in fields(Recipe)]
+    found = dict(zip(names, pick(content, *names), strict=True))
+    if isinstance(found["alphas"], list):
+        found["alphas"] = tuple(found["alphas"])
+    return Recipe(**found)
+
+
+def _unpack_scaler(content: object, target_transform: str | None) -> Scaler:
+    x_mean, x_std, y_mean, y_std = pick(content, *_SCALER)
+    scaler = Scaler(
         vector("x_mean", x_mean),
-        vector("x_std", x_std, M),
+        vector("x_std", x_std, len(x_mean)),
         between("y_mean", y_mean, -np.inf, np.inf),
         between("y_std", y_std, 0, np.inf),
-        settings["target_transform"],
+        target_transform,
     )
-    if not (reg.scaler_.x_std > 0).all():
+    if not (scaler.x_std > 0).all():
         raise ValueError("x_std must be positive")
-    fitted = _unpack_fitted(parts, M)
-    reg._keep(fitted)
-    reg._fitted_with, reg.marks_, reg.n_features_in_ = settings, vector("marks", parts["marks"]), M
-    if parts["columns"] is not None:
-        reg.columns_ = unpack_columns(parts["columns"], M)
-        reg.n_features_in_ = len(reg.columns_.columns)
-    if parts["features"] is not None:
-        reg.feature_names_in_ = unpack_names(parts["features"], reg.n_features_in_)
-    if parts["seen"] is not None:
-        reg._seen = _rising("seen", parts["seen"], M, n_rows=2)
-    if parts["calibration"] is not None:
-        state, arrays = pick(parts["calibration"], "state", "arrays")
-        arrays = {name: numbers(name, v) for name, v in arrays.items()}
-        reg.calibrator_ = restore(state, arrays)
-    if (groups := parts["rule_groups"]) is not None:
-        if not isinstance(getattr(reg, "calibrator_", None), GroupCalibrator):
+    return scaler
+
+
+def _unpack_calibration(
+    content: object, groups: object, ensemble: Ensemble
+) -> CalibrationResult | None:
+    calibrator, by_rule = None, None
+    if content is not None:
+        state, arrays = pick(content, "state", "arrays")
+        calibrator = restore(state, {name: numbers(name, v) for name, v in arrays.items()})
+    if groups is not None:
+        if not isinstance(calibrator, GroupCalibrator):
             raise ValueError("rule_groups must be null without a calibration by groups")
         system, own = pick(groups, *RuleGroups._fields)
-        system = whole("system", system, 0, len(fitted.systems) - 1)
-        P = fitted.systems[system].recipe.n_rules
-        reg.rule_groups_ = RuleGroups(system, tuple(whole("own", rule, 1, P) for rule in own))
-    return reg
+        system = whole("system", system, 0, len(ensemble.systems) - 1)
+        P = ensemble.systems[system].recipe.n_rules
+        by_rule = RuleGroups(system, tuple(whole("own", rule, 1, P) for rule in own))
+    return None if calibrator is None else CalibrationResult(calibrator, by_rule)
 
 
-def fitted_seed(estimator: Any) -> int | None:
-    """Return the seed of the last fit; None for a generator, whose state is not stored."""
-    seed = estimator._fitted_with["random_state"]
-    return int(seed) if isinstance(seed, Integral) else None
+def as_seed(random_state: object) -> int | None:
+    """Return a seed to be stored; None for a generator, whose state is not stored."""
+    return int(random_state) if isinstance(random_state, Integral) else None
 
 
-def unpack_columns(content: Any, M: int) -> Any:
+def unpack_columns(content: object, M: int) -> Columns:
     """Return the `gt2lite.practice.columns.Columns` that encode M inputs, checked."""
     from gt2lite.practice.columns import Columns
 
@@ -383,15 +447,15 @@ def unpack_columns(content: Any, M: int) -> Any:
     return columns
 
 
-def unpack_names(names: Any, M: int) -> Names:
+def unpack_names(names: object, M: int) -> Names:
     """Return the names of M inputs, checked."""
-    is_list = isinstance(names, list) and all(isinstance(name, str) for name in names)
-    if not is_list or len(names) != M:
+    found = names if isinstance(names, list) else []
+    if len(found) != M or not all(isinstance(name, str) for name in found):
         raise ValueError(f"features must be null or the names of {M} inputs")
-    return np.asarray(names, dtype=object)
+    return np.asarray(found, dtype=object)
 
 
-def _unpack_fitted(parts: Content, M: int) -> Fitted:
+def _unpack_ensemble(parts: Content, M: int) -> Ensemble:
     """Return the result of training for M inputs."""
     systems = tuple(_unpack_system(one, M) for one in parts["systems"])
     if any(not np.array_equal(one.recipe.planes.alphas, parts["planes"]) for one in systems):
@@ -403,17 +467,17 @@ def _unpack_fitted(parts: Content, M: int) -> Fitted:
         power, usual = pick(margins, "power", "usual")
         power = between("power", power, 0, 1, closed=True)
         margins = Margins(power, between("usual", usual, 0, np.inf))
-    return Fitted(
+    return Ensemble.of(
         systems,
-        None if ranks is None else Ranks(_rising("ranks", ranks, M)),
-        margins,
-        tuple(_unpack_candidate(one) for one in parts["candidates"]),
-        one_of("sides", parts["sides"], ("both", "each")),
-        None if limits is None else _rising("limits", limits, M, n_rows=2),
+        ranks=None if ranks is None else Ranks(_rising("ranks", ranks, M)),
+        margins=margins,
+        candidates=tuple(_unpack_candidate(one) for one in parts["candidates"]),
+        sides=one_of("sides", parts["sides"], ("both", "each")),
+        limits=None if limits is None else _rising("limits", limits, M, n_rows=2),
     )
 
 
-def _unpack_candidate(content: Any) -> Candidate:
+def _unpack_candidate(content: object) -> Candidate:
     settings, n_folds, epochs, score, kept = pick(content, *Candidate._fields)
     if not isinstance(settings, dict) or not isinstance(kept, bool):
         raise ValueError("a candidate must have settings, and be kept or not")
@@ -421,10 +485,9 @@ def _unpack_candidate(content: Any) -> Candidate:
     return Candidate(settings, whole("n_folds", n_folds), whole("epochs", epochs), score, kept)
 
 
-def _unpack_system(content: Any, M: int) -> System:
+def _unpack_system(content: object, M: int) -> System:
     params, recipe, history, inputs, leads = pick(content, *System._fields)
-    pick(recipe, *(field.name for field in fields(Recipe)))
-    recipe = Recipe(**_tuples(recipe))
+    recipe = _unpack_recipe(recipe)
     params = {name: numbers(name, value) for name, value in params.items()}
     if {n: v.shape for n, v in params.items()} != param_shapes(recipe.n_rules, M, recipe.smf):
         raise ValueError("params do not have the names and shapes of the recipe")
@@ -440,12 +503,7 @@ def _unpack_system(content: Any, M: int) -> System:
     )
 
 
-def _tuples(settings: Content) -> Content:
-    """Return settings in which lists, such as `alphas`, are tuples again."""
-    return {n: tuple(v) if isinstance(v, list) else v for n, v in settings.items()}
-
-
-def _rising(name: str, content: Any, M: int, n_rows: int | None = None) -> Array:
+def _rising(name: str, content: ArrayLike, M: int, n_rows: int | None = None) -> Array:
     """Return values of M inputs, in rows that rise."""
     found = matrix(name, content)
     is_right = found.shape[1] == M and len(found) >= 2 and n_rows in (None, len(found))

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from gt2lite._validation import between, vector, whole
+from gt2lite._validation import Array, between, vector, whole
 from gt2lite.calibration import CoverageError
 from gt2lite.memberships import ALPHA_0, kappa_of, secondary
 from gt2lite.metrics import covers, picp
@@ -29,8 +29,9 @@ from gt2lite.plots.style import (
     plain_text,
 )
 from gt2lite.practice._sklearn import check_fitted
-from gt2lite.practice.rules import find_input, input_names
-from gt2lite.practice.tables import match_table, n_rows_of, read_target
+from gt2lite.practice.rules import find_input
+from gt2lite.practice.tables import n_rows_of, read_target
+from gt2lite.practice.types import Groups, Table, Target
 from gt2lite.system import constrain
 
 if TYPE_CHECKING:
@@ -45,11 +46,11 @@ _CATEGORIES = 10  # a column with at most so many distinct numbers is not cut in
 def plot_intervals(
     ax: Axes,
     reg: GT2Regressor,
-    X: Any,
-    y: Any,
+    X: Table,
+    y: Target,
     coverage: float | Sequence[float] = 0.9,
     *,
-    groups: Any = None,
+    groups: Groups = None,
     target: str = "target",
 ) -> Axes:
     """Draw targets in rising order, each with its interval.
@@ -76,7 +77,13 @@ def plot_intervals(
 
 
 def plot_calibration(
-    ax: Axes, reg: GT2Regressor, X: Any, y: Any, *, levels: Any = None, groups: Any = None
+    ax: Axes,
+    reg: GT2Regressor,
+    X: Table,
+    y: Target,
+    *,
+    levels: ArrayLike | None = None,
+    groups: Groups = None,
 ) -> Axes:
     """Draw the share of rows covered against the level asked for.
 
@@ -116,7 +123,7 @@ def plot_sets(
     reg: GT2Regressor,
     input: str | int,
     *,
-    X: Any = None,
+    X: Table | None = None,
     top: int = 5,
     alpha: float = ALPHA_0,
 ) -> Axes:
@@ -137,7 +144,7 @@ def plot_sets(
     mean, spread = float(reg.scaler_.x_mean[m]), float(reg.scaler_.x_std[m])
     ends = mean - 2.5 * spread, mean + 2.5 * spread
     if X is not None:
-        column = match_table(X, reg)[:, m]
+        column = _inputs(reg, X)[:, m]
         ends = float(column.min()), float(column.max())
     x = np.linspace(*ends, 301)
     c, sigma, s_l, s_r, _ = constrain(reg.params_)
@@ -153,7 +160,7 @@ def plot_sets(
 def plot_rules(
     ax: Axes,
     reg: GT2Regressor,
-    X: Any,
+    X: Table,
     *,
     inputs: tuple[str | int, str | int] | None = None,
     top: int = 5,
@@ -172,7 +179,7 @@ def plot_rules(
     """
     rules = reg.rules(X, top=min(whole("top", top), len(COLORS)))
     leader = np.argmax(reg.rule_weights(X), axis=1)
-    values = match_table(X, reg)
+    values = _inputs(reg, X)
     if values.shape[1] == 1:
         (_, name), label = _find_input(reg, 0), plain_text(target)
         place, height = values[:, 0], reg.predict(X)
@@ -205,13 +212,13 @@ def plot_rules(
 def plot_coverage_by(
     ax: Axes,
     reg: GT2Regressor,
-    X: Any,
-    y: Any,
-    by: Any,
+    X: Table,
+    y: Target,
+    by: str | int | ArrayLike,
     coverage: float = 0.9,
     *,
     bins: int = 5,
-    groups: Any = None,
+    groups: Groups = None,
 ) -> Axes:
     """Draw the share of rows covered in each bin of an input, or of any other column.
 
@@ -225,8 +232,8 @@ def plot_coverage_by(
     lower, upper = reg.predict_interval(X, coverage=level, groups=groups)
     covered = covers(read_target(y, len(lower)), lower, upper)
     if isinstance(by, (str, int, np.integer)):
-        m, name = _find_input(reg, by)
-        column: NDArray[Any] = match_table(X, reg)[:, m]
+        m, name = _find_input(reg, by if isinstance(by, str) else int(by))
+        column: NDArray[Any] = _inputs(reg, X)[:, m]
     else:
         column, name = np.asarray(by), plain_text(str(getattr(by, "name", None) or "bins"))
         if column.shape != (len(lower),):
@@ -242,10 +249,15 @@ def plot_coverage_by(
     return labelled(ax, name, "rows covered (%)")
 
 
-def _find_input(reg: GT2Regressor, which: Any) -> tuple[int, str]:
+def _inputs(reg: GT2Regressor, X: Table) -> Array:
+    """Return rows as inputs (N, M), in units of the data."""
+    return reg.model_.features.inputs(X)
+
+
+def _find_input(reg: GT2Regressor, which: str | int) -> tuple[int, str]:
     """Return the number and the name of an input, given either; the name is for a figure."""
     check_fitted(reg)
-    names = input_names(reg)
+    names = reg.model_.features.input_names()
     m = find_input("input", which, names)
     return m, plain_text(names[m])
 

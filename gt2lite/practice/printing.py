@@ -8,6 +8,9 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
+from gt2lite.practice.frames import frame_of
+from gt2lite.practice.types import Frame
+
 WIDTH = 88
 """Characters in a printed line."""
 
@@ -61,7 +64,7 @@ class Printed:
         """Return all numbers as rows, the most important first."""
         raise NotImplementedError
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> Frame:
         """Return `table` as a pandas frame."""
         frame = frame_of(self.table())
         return frame.set_index(frame.columns[0])
@@ -71,15 +74,3 @@ class Printed:
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(str(self))}</pre>"
-
-
-def frame_of(content: Any, **options: Any) -> Any:
-    """Return rows or columns as a pandas frame."""
-    try:
-        import pandas
-    except ImportError as error:
-        raise ImportError(
-            "a data frame needs pandas, which is not installed: pip install pandas, or use arrays "
-            "and table() in place of as_frame=True and to_frame()"
-        ) from error
-    return pandas.DataFrame(content, **options)

@@ -2,142 +2,105 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import os
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
-from gt2lite._validation import Array, IntArray, between, one_of, read_seed, warn
-from gt2lite.calibration import plain_fraction
+from gt2lite._validation import Array, IntArray, one_of, read_seed
 from gt2lite.datasets import TRANSFORMS, Scaler, check_target
 from gt2lite.memberships import ALPHA_0
 from gt2lite.metrics import interval_score
 from gt2lite.practice import model_file
-from gt2lite.practice._sklearn import OF_CALIBRATION, Regressor, Stateful, check_fitted
-from gt2lite.practice.calibrators import (
-    DEFAULT_COVERAGE,
-    RANKED,
-    Calibration,
-    fewest_samples,
-    make_calibrator,
-    read_groups,
-)
+from gt2lite.practice._sklearn import Learned, Regressor, check_fitted
+from gt2lite.practice.calibrating import CalibrationPlan, calibrate_model, fit_parts
+from gt2lite.practice.calibrators import DEFAULT_COVERAGE, Calibration, ReportRow
 from gt2lite.practice.distribution import Distribution
-from gt2lite.practice.explanations import Explanation, draw_background, explain_row, read_plane
-from gt2lite.practice.presets import STRONG
-from gt2lite.practice.printing import frame_of
-from gt2lite.practice.rules import (
-    RuleGroups,
-    Rules,
-    Units,
-    count_leads,
-    drop_rule,
-    edit_rule,
-    input_names,
+from gt2lite.practice.explanations import Explanation, explain_row
+from gt2lite.practice.frames import frame_of, interval_frame
+from gt2lite.practice.margins import Margins
+from gt2lite.practice.model import (
+    Candidate,
+    Ensemble,
+    Fidelity,
+    Model,
+    Ranks,
+    System,
+    draw_background,
     middle,
-    one_plane,
-    pop_min_rows,
-    read_rules,
-    rule_weights,
+    read_plane,
 )
-from gt2lite.practice.selection import (
-    MOST_STEPS,
+from gt2lite.practice.presets import STRONG
+from gt2lite.practice.rules import Rules, Units, drop_rule, edit_rule, one_plane, read_rules
+from gt2lite.practice.selection import fit_systems
+from gt2lite.practice.settings import (
+    MIN_STEPS,
     EnsembleSettings,
-    Fitted,
-    MeanPlanes,
-    fit_systems,
+    check_place,
+    checking_place,
+    read_recipe,
+    strong_settings,
 )
 from gt2lite.practice.splitting import mark_rows, warn_if_seen
 from gt2lite.practice.tables import (
+    Features,
     Names,
     Rows,
     check_one_row,
-    match_table,
     n_rows_of,
-    one_row,
-    pandas_frame,
     read_table,
     read_target,
     take_rows,
 )
-from gt2lite.system import Planes
+from gt2lite.practice.types import (
+    Bounds,
+    ByInput,
+    Encoding,
+    Frame,
+    Groups,
+    Levels,
+    Seed,
+    Table,
+    Target,
+    Transformer,
+)
+from gt2lite.practice.weights import RuleGroups, count_leads, rule_weights
+from gt2lite.system import Params
 from gt2lite.training import Callback, Recipe
 
-EPOCHS, MIN_STEPS = 100, 3000
-"""Epochs if none are set, and the fewest steps that they should make."""
-
-FEWEST_TRAINED = 10
-"""Fewest rows that `fit_calibrate` trains on."""
-
-FAR = 0.5
-"""Share of the training range; inputs farther outside it are reported."""
-
-
+_OF_RECIPE = "recipe__"  # begins the names of finer settings in a search
 _DRAWS = 4  # targets of each row that `readable` learns from
 
 
-class Fidelity(NamedTuple):
-    """How well a small system stands for a large one, see `GT2Regressor.readable`."""
-
-    agreement: float  # R^2 of the predictions
-    loss: float  # of interval score at 90%, relative
-    n_rows: int  # held-out rows that measured both
-
-    def __str__(self) -> str:
-        worse = "worse" if self.loss >= 0 else "better"
-        return (
-            f"predictions agree with R^2 = {self.agreement:.3f}, the interval score at 90% is "
-            f"{abs(self.loss):.1%} {worse} (on {self.n_rows} held-out rows)"
-        )
-
-
-class MissedLevelWarning(UserWarning):
-    """The coverage of the calibration rows is far from the coverage requested."""
-
-
-class ClippedInputsWarning(UserWarning):
-    """Rows have inputs far outside the range seen in training, and were clipped to it."""
-
-
-class NarrowEnvelopeWarning(UserWarning):
-    """The trained envelope covers far fewer calibration rows than it was trained for."""
-
-
-class GT2Regressor(Stateful, Regressor):
+class GT2Regressor(Regressor):
     """A general type-2 fuzzy logic system that predicts a number and an interval around it.
 
     It is trained once, for a high coverage, and then calibrated to any other coverage without
     training again. `GT2Regressor()` is the paper's recipe; for your own data start with
     `GT2Regressor.strong()`.
 
-    All settings are given by name. Those from `n_rules` to `precision` are those of
-    `gt2lite.Recipe`, which describes them in full, with the same defaults except for `epochs`.
+    All settings are given by name. The first six describe a training, as those of
+    `gt2lite.Recipe` do. If one is None, the `recipe` decides; without a recipe, the value in
+    brackets, the paper's.
 
     Args:
-        n_rules: number of fuzzy rules, P.
-        coverage: what the widest plane, alpha_0, learns to cover.
-        alphas: planes that make up the output; None for the objective's own.
-        objective: "dual", the paper's loss, or "aligned": every plane learns its own coverage.
-        smf: "per_input" or "scalar" secondary memberships.
-        epochs: passes over the data; None for 100, or more on small data, until there are about
-            3,000 steps.
-        batch_size: rows in a step.
-        learning_rate: Adam's.
-        keep: the parameters to keep: the "last", the "best", or the best on "validation" rows.
-        bias_correction: whether Adam's bias correction counts "steps" or "epochs".
-        schedule: "constant", "cosine" or "restarts", the course of the learning rate.
-        weight_decay: share of the consequents that is taken off in a step.
-        averaging: share that a running mean of the parameters keeps of itself; 0 for no mean.
-        start: "per_input" or "joint" k-means for the centres at the start.
-        sigma_scale: width of the memberships at the start, in standard deviations.
-        validation: share of the rows that is set aside if `keep` is "validation".
-        patience: epochs in a row without an improvement after which training stops; None for all.
-        precision: "double", or "single", which trains up to twice as fast.
+        n_rules: number of fuzzy rules, P (10).
+        coverage: what the widest plane, alpha_0, learns to cover (0.99).
+        objective: "dual", the paper's loss, or "aligned": every plane learns its own coverage
+            ("dual").
+        epochs: passes over the data (100, or more on small data, until there are about 3,000
+            steps; so, too, with a recipe whose `epochs` are 100).
+        batch_size: rows in a step (64).
+        learning_rate: Adam's (0.001).
+        recipe: a `gt2lite.Recipe` for finer settings, such as ``Recipe(weight_decay=0.1)``: planes
+            of the output, start values, schedule, early stopping and precision. A setting that
+            differs here and in an argument above is an error. In a search,
+            ``recipe__weight_decay`` changes one of them.
         n_systems: number of systems, trained from different starts; planes and outputs are means
             over all of them.
         choose: whether training rows decide on the number of rules, the initial width of sets,
@@ -158,6 +121,8 @@ class GT2Regressor(Stateful, Regressor):
             of `strong`, encodes those of a data frame as `practice.columns` describes: gaps are
             filled, and categories become columns of 0 and 1. All of it is learned from training
             rows, so the guarantee is the same. Tables of complete numbers are taken as they are.
+            A transformer of scikit-learn, such as a `ColumnTransformer` or a pipeline of them, is
+            fitted on training rows, too, and gets tables as they are.
         n_jobs: processes that train; None for one, -1 for one per system. Needs joblib.
         verbose: whether to show a progress bar; None shows one on a terminal.
         random_state: the seed of start values, row order, folds and splits; None for another
@@ -176,6 +141,8 @@ class GT2Regressor(Stateful, Regressor):
         ranks_: the quantiles of the inputs, if a system learns from ranks; else None.
         scaler_: mean and standard deviation of the training data.
         marks_: a hash of each training row, by which `calibrate` recognises it.
+        model_: all that was learned, one `gt2lite.practice.model.Model`; the other attributes
+            are parts of it.
         columns_: the encoding of the columns of a data frame; absent for tables of numbers.
         calibrator_: the calibration; absent before `calibrate`.
         rule_groups_: the system and the rules by which rows were grouped, if ``groups="rules"``.
@@ -193,69 +160,57 @@ class GT2Regressor(Stateful, Regressor):
     (6568, 2)
     """
 
-    scaler_: Scaler
-    marks_: Array
-    columns_: Any  # of gt2lite.practice.columns, which needs pandas
-    feature_names_in_: Names
-    calibrator_: Calibration
-    rule_groups_: RuleGroups
-    calibration_rows_: IntArray
-    split_: str
-    fidelity_: Fidelity
-    _names: Sequence[str] = ()  # of the inputs, if another estimator knows them
-    _background: Array  # scaled training rows that explanations by inputs start from
-    _seen: Array  # values between which rules are described, see `gt2lite.practice.rules.middle`
+    model_: Model
 
+    systems_ = Learned[tuple[System, ...]]("ensemble.systems")
+    chosen_ = Learned[tuple[Candidate, ...]]("ensemble.candidates")
+    margins_ = Learned[Margins | None]("ensemble.margins", or_none=True)
+    sides_ = Learned[str]("ensemble.sides")
+    limits_ = Learned[Array | None]("ensemble.limits", or_none=True)
+    ranks_ = Learned[Ranks | None]("ensemble.ranks", or_none=True)
+    scaler_ = Learned[Scaler]("scaler")
+    marks_ = Learned[Array]("marks")
+    columns_ = Learned[Encoding]("features.encoding")
+    n_features_in_ = Learned[int]("features.n")
+    feature_names_in_ = Learned[Names]("features.names")
+    calibrator_ = Learned[Calibration]("calibration.calibrator")
+    rule_groups_ = Learned[RuleGroups]("calibration.rule_groups")
+    calibration_rows_ = Learned[IntArray]("calibration.rows")
+    split_ = Learned[str]("calibration.split")
+    fidelity_ = Learned[Fidelity]("fidelity")
+    params_ = Learned[Params]("ensemble.first.params")
+    recipe_ = Learned[Recipe]("ensemble.first.recipe")
+    history_ = Learned[Array]("ensemble.first.history")
+
+    @checking_place
     def __init__(
         self,
         *,
-        n_rules: int = 10,
-        coverage: float = 0.99,
-        alphas: Sequence[float] | None = None,
-        objective: str = "dual",
-        smf: str = "per_input",
+        n_rules: int | None = None,
+        coverage: float | None = None,
+        objective: str | None = None,
         epochs: int | None = None,
-        batch_size: int = 64,
-        learning_rate: float = 1e-3,
-        keep: str = "last",
-        bias_correction: str = "steps",
-        schedule: str = "constant",
-        weight_decay: float = 0.0,
-        averaging: float = 0.0,
-        start: str = "per_input",
-        sigma_scale: float = 1.0,
-        validation: float = 0.2,
-        patience: int | None = None,
-        precision: str = "double",
+        batch_size: int | None = None,
+        learning_rate: float | None = None,
+        recipe: Recipe | None = None,
         n_systems: int = 1,
         choose: bool = False,
         inputs: str = "scaled",
         margins: float | None = None,
         target_transform: str | None = None,
         clip_inputs: bool = False,
-        columns: str | None = None,
+        columns: str | Transformer | None = None,
         n_jobs: int | None = None,
         verbose: bool | None = None,
-        random_state: int | np.random.Generator | np.random.RandomState | None = 0,
+        random_state: Seed = 0,
     ) -> None:
         self.n_rules = n_rules
         self.coverage = coverage
-        self.alphas = alphas
         self.objective = objective
-        self.smf = smf
         self.epochs = epochs
         self.batch_size = batch_size
         self.learning_rate = learning_rate
-        self.keep = keep
-        self.bias_correction = bias_correction
-        self.schedule = schedule
-        self.weight_decay = weight_decay
-        self.averaging = averaging
-        self.start = start
-        self.sigma_scale = sigma_scale
-        self.validation = validation
-        self.patience = patience
-        self.precision = precision
+        self.recipe = recipe
         self.n_systems = n_systems
         self.choose = choose
         self.inputs = inputs
@@ -275,21 +230,30 @@ class GT2Regressor(Stateful, Regressor):
         `n_jobs=-1` uses all cores.
 
         Args:
-            overrides: settings that differ, by name. What is given is not chosen:
-                ``strong(n_rules=10)`` has systems of ten rules, ``strong(choose=False,
-                n_systems=1)`` is one system with the settings of `STRONG`.
+            overrides: settings that differ, by name, those of a `Recipe` included. What is given
+                is not chosen: ``strong(n_rules=10)`` has systems of ten rules,
+                ``strong(choose=False, n_systems=1)`` is one system with the settings of `STRONG`.
 
-        >>> reg = GT2Regressor.strong(random_state=3)
-        >>> reg.objective, reg.choose, reg.n_systems, reg.random_state
-        ('aligned', True, 5, 3)
+        >>> reg = GT2Regressor.strong(random_state=3, weight_decay=0.1)
+        >>> reg.objective, reg.choose, reg.n_systems, reg.recipe.weight_decay, reg.random_state
+        ('aligned', True, 5, 0.1, 3)
         """
-        settings = asdict(STRONG) | {"epochs": None, "n_systems": 5, "choose": True}
-        settings |= {"clip_inputs": True, "columns": "auto"}
-        return cls(**(settings | overrides))
+        return cls(**strong_settings(overrides))
+
+    def set_params(self, **settings: Any) -> Self:
+        """Change settings by name; ``recipe__weight_decay`` changes one of the recipe."""
+        check_place(settings)
+        finer = {name: settings.pop(name) for name in list(settings) if name.startswith(_OF_RECIPE)}
+        if finer:
+            recipe = settings.get("recipe", self.recipe) or Recipe()
+            changed = {name.removeprefix(_OF_RECIPE): value for name, value in finer.items()}
+            settings["recipe"] = replace(recipe, **changed)
+        super().set_params(**settings)
+        return self
 
     # ------------------------------------------------------------ fit and calibrate
 
-    def fit(self, X: Any, y: Any, *, callback: Callback | None = None) -> Self:
+    def fit(self, X: Table, y: Target, *, callback: Callback | None = None) -> Self:
         """Train on inputs `X` (N, M), an array or a data frame, and targets `y` (N,).
 
         `callback`, see `gt2lite.training.train`, is called after each epoch and may end training.
@@ -304,18 +268,45 @@ class GT2Regressor(Stateful, Regressor):
         OMP_NUM_THREADS and OPENBLAS_NUM_THREADS to 1 before Python starts.
         """
         rows = read_table(X, self.columns)
-        target = read_target(y, len(rows.values))
-        return self._become(self._trained(rows, target, callback))
+        self.model_ = self.train_model(rows, read_target(y, len(rows.values)), callback)
+        return self
+
+    def train_model(self, rows: Rows, target: Array, callback: Callback | None = None) -> Model:
+        """Return what training on rows gives, and leave this estimator as it is."""
+        settings = self.get_params(deep=False)
+        values, features = Features.learn(rows, target, self.columns, type(self).__name__)
+        if self.target_transform is not None:
+            one_of("target_transform", self.target_transform, TRANSFORMS)
+        recipe, others = read_recipe(settings, len(values)), EnsembleSettings.of(settings)
+        scaler = Scaler.fit(values, target, self.target_transform)
+        X, y = scaler.transform_X(values), scaler.transform_y(target)
+        ensemble = fit_systems(X, y, recipe, others, read_seed(self.random_state), callback)
+        return Model(
+            count_leads(ensemble, X),
+            scaler,
+            features,
+            features.input_names(),
+            mark_rows(values, target),
+            settings,
+            seen=middle(X),
+            background=draw_background(X, self.random_state),
+        )
+
+    def with_model(self, model: Model) -> Self:
+        """Return a copy of this estimator with another model."""
+        new = copy.copy(self)
+        new.model_ = model
+        return new
 
     def calibrate(
         self,
-        X: Any,
-        y: Any,
+        X: Table,
+        y: Target,
         method: str = "conformal",
         *,
         sides: str | None = None,
-        groups: Any = None,
-        **options: Any,
+        groups: Groups = None,
+        **options: object,
     ) -> Self:
         """Learn which plane has which coverage, from rows that were not trained on.
 
@@ -349,23 +340,26 @@ class GT2Regressor(Stateful, Regressor):
         `NarrowEnvelopeWarning` reports a trained envelope that covers far fewer of these rows
         than it was trained for, a `SeenRowsWarning` how many of these rows were in `fit`.
         """
-        rows = Rows(match_table(X, self))
-        target = read_target(y, len(rows.values))
-        new = self._calibrated_by(rows, target, (method, sides, groups, options))
-        warn_if_seen(self.marks_, rows.values, target)
-        return self._become(new)
+        check_fitted(self)
+        plan = CalibrationPlan(method, sides, groups, options)
+        inputs = self.model_.features.inputs(X)
+        target = read_target(y, len(inputs))
+        model = calibrate_model(self.model_, inputs, target, plan)
+        warn_if_seen(model.marks, inputs, target)
+        self.model_ = model
+        return self
 
     def fit_calibrate(
         self,
-        X: Any,
-        y: Any,
+        X: Table,
+        y: Target,
         *,
         share: float = 0.25,
-        groups: Any = None,
+        groups: Groups = None,
         method: str = "conformal",
         sides: str | None = None,
         callback: Callback | None = None,
-        **options: Any,
+        **options: object,
     ) -> Self:
         """Train on one part of the rows and calibrate on the rest, split at random.
 
@@ -383,30 +377,32 @@ class GT2Regressor(Stateful, Regressor):
         >>> reg.fit_calibrate(data.X, data.y).split_
         '2139 rows: 1604 to train on, 535 to calibrate on (share=0.25, random_state=0)'
         """
+        plan = CalibrationPlan(method, sides, groups, options)
         rows = read_table(X, self.columns)
         target = read_target(y, len(rows.values))
         check_target(self.target_transform, target)  # an error names the row of the whole table
-        asked = method, sides, groups, options
-        return self._become(
-            fit_parts(self, rows, target, share, self.random_state, asked, callback=callback)
+        train = partial(self.train_model, callback=callback)
+        self.model_ = fit_parts(
+            rows, target, share, self.random_state, plan, train, _calibrate_rows
         )
+        return self
 
     # -------------------------------------------------------------------- predict
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Table) -> Array:
         """Return the prediction (N,) for inputs `X` (N, M)."""
-        planes = self._planes(X)
-        return self.scaler_.inverse_y(planes.output(self.recipe_.planes.alphas))
+        check_fitted(self)
+        return self.model_.predict(self.model_.features.inputs(X))
 
     def predict_interval(
         self,
-        X: Any,
-        coverage: float | Sequence[float] | None = None,
+        X: Table,
+        coverage: Levels | None = None,
         *,
         alpha: float | None = None,
-        groups: Any = None,
+        groups: Groups = None,
         as_frame: bool = False,
-    ) -> Any:
+    ) -> Bounds | Frame:
         """Return the lower and upper bounds of prediction intervals.
 
         Args:
@@ -426,38 +422,35 @@ class GT2Regressor(Stateful, Regressor):
         rows is far from it.
         """
         check_fitted(self)
+        model = self.model_
         if alpha is not None:
             plane = read_plane(alpha, coverage, groups)
-            lower, upper = self._planes(X)(plane)
+            lower, upper = model.planes(model.scale(X))(plane)
         else:
             coverage = DEFAULT_COVERAGE if coverage is None else coverage
-            calibrator, planes = self._calibrated(), self._planes(X)
-            groups = self._groups_of(X, groups)
-            lower, upper = calibrator.intervals(self._fitted().family(planes), coverage, groups)
-            warned = self.__dict__.setdefault("_warned", set())
-            for level in map(float, np.ravel(coverage)):
-                if level not in warned:
-                    warned.add(level)
-                    _warn_if_missed(calibrator, level)
-        lower, upper = (self.scaler_.inverse_bounds(bounds) for bounds in (lower, upper))
+            calibration, scaled = model.calibrated(), model.scale(X)
+            family = model.ensemble.family(model.planes(scaled))
+            labels = model.groups_of(scaled, groups)
+            lower, upper = calibration.calibrator.intervals(family, coverage, labels)
+            calibration.check_levels(coverage)
+        lower, upper = (model.scaler.inverse_bounds(bounds) for bounds in (lower, upper))
         if as_frame:
             return interval_frame(X, lower, upper, coverage, alpha)
         return lower, upper
 
-    def predict_distribution(self, X: Any, *, groups: Any = None) -> Distribution:
+    def predict_distribution(self, X: Table, *, groups: Groups = None) -> Distribution:
         """Return the predictive distributions of rows `X` (N, M), in units of y.
 
         See `Distribution` for what they can do, `predict_quantile` for their guarantee and
         `predict_interval` for `groups`.
         """
         check_fitted(self)
-        calibrator, planes = self._calibrated(), self._planes(X, keep=True)
-        groups = self._groups_of(X, groups)
-        return Distribution(calibrator, self._fitted().family(planes), self.scaler_, groups)
+        model = self.model_
+        calibrator, scaled = model.calibrated().calibrator, model.scale(X)
+        family = model.ensemble.family(model.planes(scaled, keep=True))
+        return Distribution(calibrator, family, model.scaler, model.groups_of(scaled, groups))
 
-    def predict_quantile(
-        self, X: Any, quantiles: float | Sequence[float], *, groups: Any = None
-    ) -> Array:
+    def predict_quantile(self, X: Table, quantiles: Levels, *, groups: Groups = None) -> Array:
         """Return quantiles of the predictive distributions, (N,), or (N, L) for L of them.
 
         After `calibrate` by "conformal", whatever its `sides`, the target of a new exchangeable row
@@ -474,8 +467,8 @@ class GT2Regressor(Stateful, Regressor):
         return self.predict_distribution(X, groups=groups).quantile(quantiles)
 
     def calibration_report(
-        self, coverage: float | Sequence[float], *, as_frame: bool = False
-    ) -> Any:
+        self, coverage: Levels, *, as_frame: bool = False
+    ) -> list[ReportRow] | dict[float, list[ReportRow]] | Frame:
         """Return the result of the calibration at a level, one row per group, or one for all.
 
         A row has the number of samples, what the group was calibrated on, its plane, the share
@@ -489,11 +482,11 @@ class GT2Regressor(Stateful, Regressor):
         Returns:
             A list of `ReportRow`, or a dict of such lists by level for several levels.
         """
-        calibrator = self._calibrated()
+        check_fitted(self)
+        calibrator, unit = self.model_.calibrated().calibrator, self.model_.scaler.y_std
         reports = {
             float(level): [
-                row._replace(margin=row.margin * self.scaler_.y_std)
-                for row in calibrator.report(level)
+                row._replace(margin=row.margin * unit) for row in calibrator.report(level)
             ]
             for level in np.ravel(coverage)
         }
@@ -509,13 +502,13 @@ class GT2Regressor(Stateful, Regressor):
 
     def rules(
         self,
-        X: Any = None,
-        y: Any = None,
+        X: Table | None = None,
+        y: Target = None,
         *,
         coverage: float | None = None,
         top: int | None = 10,
         system: int = 0,
-        groups: Any = None,
+        groups: Groups = None,
         target: str = "y",
     ) -> Rules:
         """Return the heaviest rules, in the units and names of the data.
@@ -541,47 +534,33 @@ class GT2Regressor(Stateful, Regressor):
             A sequence of `Rule`; `table()` and `to_frame()` have every number.
         """
         check_fitted(self)
-        options = {"coverage": coverage, "top": top, "system": system, "groups": groups}
-        return self._rules(Units.of(self, target=target), X, y, **options)
+        model, rows, bounds, targets = self.model_, None, None, None
+        if X is not None:
+            rows = model.scale(X)
+            by_rule = getattr(self, "rule_groups_", None)
+            grouped = by_rule is not None and by_rule.system == system
+            if y is not None or coverage is not None or grouped:
+                targets = None if y is None else read_target(y, len(rows))
+                bounds = np.stack(self.predict_interval(X, coverage, groups=groups))
+        units = Units.of(model, target)
+        return read_rules(model, units, rows, top=top, system=system, bounds=bounds, y=targets)
 
-    def _rules(
-        self,
-        units: Units,
-        X: Any,
-        y: Any = None,
-        *,
-        coverage: float | None = None,
-        groups: Any = None,
-        system: int = 0,
-        **options: Any,
-    ) -> Rules:
-        """Return the rules; `units` may have other names."""
-        by_rule = self.__dict__.get("rule_groups_")
-        if by_rule is not None and by_rule.system == system:
-            options |= {"groups": by_rule, "sizes": self.calibrator_.sizes}  # type: ignore[attr-defined]
-        rows = None if X is None else self._scaled(X)
-        measured = y is not None or coverage is not None or "groups" in options
-        if rows is not None and measured and "bounds" not in options:
-            y = None if y is None else read_target(y, len(rows))
-            options["bounds"] = np.stack(self.predict_interval(X, coverage, groups=groups))
-        return read_rules(self._fitted(), units, rows, y=y, system=system, **options)
-
-    def rule_weights(self, X: Any, *, system: int = 0) -> Array:
+    def rule_weights(self, X: Table, *, system: int = 0) -> Array:
         """Return the weight of each rule in each output at rows `X` (N, M).
 
         These are (N, P), and every row adds up to 1. Column p belongs to rule p + 1 of `rules`.
         """
-        scaled = self._scaled(X)
-        return rule_weights(self._fitted(), scaled, system=system)
+        check_fitted(self)
+        return rule_weights(self.model_.ensemble, self.model_.scale(X), system=system)
 
     def with_rule(
         self,
         k: int,
         *,
-        centres: Mapping[Any, float] | None = None,
-        widths: Mapping[Any, float] | None = None,
+        centres: ByInput | None = None,
+        widths: ByInput | None = None,
         intercept: float | None = None,
-        slopes: Mapping[Any, float] | None = None,
+        slopes: ByInput | None = None,
         system: int = 0,
     ) -> Self:
         """Return an uncalibrated copy with one rule changed, in the units of the data.
@@ -606,13 +585,13 @@ class GT2Regressor(Stateful, Regressor):
         ('about 5.0 to 9.0', 'y = -5.00 + 1 x0')
         """
         check_fitted(self)
-        change = centres, widths, intercept, slopes
-        return self._changed(edit_rule(self._fitted(), Units.of(self), k, system, *change))
+        change, units = (centres, widths, intercept, slopes), Units.of(self.model_)
+        return self._with(edit_rule(self.model_.ensemble, units, k, system, *change))
 
     def without_rule(self, k: int, *, system: int = 0) -> Self:
         """Return an uncalibrated copy without rule `k`; later rules move up by one number."""
         check_fitted(self)
-        return self._changed(drop_rule(self._fitted(), k, system))
+        return self._with(drop_rule(self.model_.ensemble, k, system))
 
     def as_type1(self) -> Self:
         """Return an uncalibrated copy whose systems are of type 1: the plane alpha = 1 alone.
@@ -628,18 +607,21 @@ class GT2Regressor(Stateful, Regressor):
         to the width of the plane.
         """
         check_fitted(self)
-        return self._changed(one_plane(self._fitted(), alpha, self.__dict__.get("_background")))
+        return self._with(one_plane(self.model_.ensemble, alpha, self.model_.background))
+
+    def _with(self, ensemble: Ensemble) -> Self:
+        return self.with_model(self.model_.with_ensemble(ensemble))
 
     def explain(
         self,
-        x: Any,
+        x: Table,
         coverage: float | None = None,
         *,
         alpha: float | None = None,
-        group: Any = None,
+        group: str | int | None = None,
         target: str = "y",
         system: int | None = None,
-        background: Any = None,
+        background: Table | None = None,
     ) -> Explanation:
         """Return how one prediction and its interval come about: by rules, or by inputs.
 
@@ -668,59 +650,22 @@ class GT2Regressor(Stateful, Regressor):
             An explanation with `prediction`, `lower` and `upper` that prints, also in notebooks;
             `table()` and `to_frame()` have every number.
         """
-        table, values = one_row(x, self), None
-        row = check_one_row(match_table(table, self))
-        if hasattr(self, "columns_"):
-            values = pandas_frame(table).iloc[0].to_dict()
-        options = {"coverage": coverage, "alpha": alpha, "group": group, "system": system}
-        units = Units.of(self, target=target)
-        return self._explain(units, row, background, values=values, **options)
+        check_fitted(self)
+        model = self.model_
+        table = model.features.one_row(x)
+        return explain_row(
+            model,
+            Units.of(model, target),
+            check_one_row(model.features.inputs(table)),
+            coverage,
+            alpha=alpha,
+            group=group,
+            system=system,
+            background=None if background is None else model.scale(background),
+            values=model.features.raw_values(table),
+        )
 
-    def _explain(
-        self,
-        units: Units,
-        row: Array,
-        background: Any,
-        *,
-        coverage: float | None = None,
-        alpha: float | None = None,
-        group: Any = None,
-        system: int | None = None,
-        values: Mapping[str, Any] | None = None,
-    ) -> Explanation:
-        """Return the explanation of a row (1, M) of numbers; `units` may have other names.
-
-        `values` are those of the columns, if the row was encoded.
-        """
-        if system is not None and background is not None:
-            raise ValueError("system explains by rules, background by inputs: give one of them")
-        if background is not None:
-            background = self._scaled(background)
-        elif system is None and len(self.systems_) > 1:
-            background = self.__dict__.get("_background")
-            if background is None:
-                raise ValueError(
-                    "background is needed, because model files hold no training rows: pass some, "
-                    "such as explain(x, background=X), or system=0 for the rules of one system"
-                )
-        fitted, calibration, by_rule = self._fitted(), None, None
-        if alpha is not None:
-            level = read_plane(alpha, coverage, group)
-        else:
-            calibration, by_rule = self._calibrated(), self.__dict__.get("rule_groups_")
-            level = between("coverage", DEFAULT_COVERAGE if coverage is None else coverage, 0, 1)
-        if by_rule is not None and group is not None:
-            raise ValueError("group must be None: the calibration is by rules")
-
-        def groups_of(Z: Array) -> list[Any] | None:
-            if by_rule is not None:
-                return by_rule.labels(fitted, Z)
-            return None if group is None else read_groups([group]) * len(Z)
-
-        options = {"system": system, "background": background, "values": values}
-        return explain_row(fitted, units, row[0], calibration, level, groups_of, **options)
-
-    def readable(self, X: Any, y: Any = None, *, n_rules: int = 7) -> Self:
+    def readable(self, X: Table, y: Target = None, *, n_rules: int = 7) -> Self:
         """Return one small system that imitates this estimator, to be read instead of it.
 
         It learns the predictive distribution of this estimator at 60% of the rows: their targets
@@ -773,8 +718,8 @@ class GT2Regressor(Stateful, Regressor):
             for lower, upper in bounds
         )
         r2 = 1 - float(np.mean((found - wanted) ** 2) / (np.var(wanted) or 1.0))
-        small.fidelity_ = Fidelity(r2, float(score / ours) - 1, len(test))
-        return small
+        fidelity = Fidelity(r2, float(score / ours) - 1, len(test))
+        return small.with_model(replace(small.model_, fidelity=fidelity))
 
     # -------------------------------------------------------------- save and load
 
@@ -798,336 +743,6 @@ class GT2Regressor(Stateful, Regressor):
         """
         return model_file.load(path, "regressor", partial(model_file.unpack_regressor, cls))
 
-    # -------------------------------------------------------------------- private
 
-    def _trained(self, rows: Rows, target: Array, callback: Callback | None = None) -> Self:
-        """Return a copy of this estimator, trained anew and not calibrated."""
-        values, columns = encode_training(rows.values)
-        recipe, settings = self._recipe(len(values)), self._ensemble_settings()
-        scaler = Scaler.fit(values, target, self.target_transform)
-        X, y = scaler.transform_X(values), scaler.transform_y(target)
-        fitted = fit_systems(X, y, recipe, settings, read_seed(self.random_state), callback)
-        new = self._renewed(rows, columns)
-        new._keep(count_leads(fitted, X))
-        new.scaler_, new.marks_ = scaler, mark_rows(values, target)
-        new._background, new._seen = draw_background(X, self.random_state), middle(X)
-        return new
-
-    def _calibrated_by(self, rows: Rows, target: Array, asked: Asked) -> Self:
-        """Return a copy of this estimator with another calibration, on rows of numbers."""
-        fitted, scaled = self._fitted(), self.scaler_.transform_X(rows.values)
-        method, sides, groups, given_options = asked
-        options = dict(given_options)
-        min_rows = pop_min_rows(groups, options)
-        if sides is None:
-            plain = groups is None and not options and method in RANKED
-            enough = len(scaled) >= fewest_samples(0.99, "each")
-            sides = self.sides_ if plain and enough else "both"
-        calibrator: Any = make_calibrator(method, sides, groups is not None, options)
-        by_rule = None
-        if isinstance(groups, str):
-            by_rule = RuleGroups.choose(fitted, len(scaled), min_rows)
-            groups = by_rule.labels(fitted, scaled)
-        given = () if groups is None else (groups,)
-        intervals = fitted.family(fitted.planes(scaled))
-        calibrator.fit(intervals, self.scaler_.transform_y(target), *given)
-        new = self._copy(*OF_CALIBRATION)
-        new.calibrator_ = calibrator
-        if by_rule is not None:
-            new.rule_groups_ = by_rule
-        if fitted.margins is None:  # margins are not the envelope that was trained
-            _warn_if_narrow(calibrator, self.recipe_.coverage)
-        return new
-
-    def _recipe(self, n_rows: int) -> Recipe:
-        """Return the recipe of the settings, checked, for a number of training rows."""
-        settings = {field.name: getattr(self, field.name) for field in fields(Recipe)}
-        if self.epochs is None:
-            settings["epochs"] = EPOCHS
-            steps = max(n_rows // Recipe(**settings).batch_size, 1)  # in an epoch
-            settings["epochs"] = max(EPOCHS, math.ceil(MIN_STEPS / steps))
-            if self.choose:  # the selection limits the steps
-                settings["epochs"] = math.ceil(MOST_STEPS / steps)
-        return Recipe(**settings)
-
-    def _ensemble_settings(self) -> EnsembleSettings:
-        """Return the settings that are not those of the recipe, checked."""
-        if self.target_transform is not None:
-            one_of("target_transform", self.target_transform, TRANSFORMS)
-        names = [field.name for field in fields(EnsembleSettings)]
-        return EnsembleSettings(**{name: getattr(self, name) for name in names})
-
-    def _keep(self, fitted: Fitted) -> None:
-        """Set the attributes that are results of training."""
-        self.systems_, self.ranks_, self.margins_, self.chosen_, self.sides_, self.limits_ = fitted
-        self.params_, self.recipe_, self.history_ = fitted.systems[0][:3]
-
-    def _fitted(self) -> Fitted:
-        """Return the result of training as one object, in scaled units."""
-        return Fitted(
-            self.systems_, self.ranks_, self.margins_, self.chosen_, self.sides_, self.limits_
-        )
-
-    def _changed(self, fitted: Fitted) -> Self:
-        """Return an uncalibrated copy with other systems."""
-        new = self._copy("fidelity_", *OF_CALIBRATION)
-        new._keep(fitted)
-        return new
-
-    def _groups_of(self, X: Any, groups: Any) -> Any:
-        """Return the groups of rows for the calibrator: those given, or the leading rules."""
-        by_rule = self.__dict__.get("rule_groups_")
-        if by_rule is None:
-            return None if groups is None else read_groups(groups, n_rows_of(X))
-        if groups is not None:
-            raise ValueError("groups must be None: the calibration is by rules")
-        return by_rule.labels(self._fitted(), self._scaled(X))
-
-    def _scaled(self, X: Any) -> Array:
-        values = match_table(X, self)
-        return self.scaler_.transform_X(values)
-
-    def _planes(self, X: Any, keep: bool = False) -> Planes | MeanPlanes:
-        scaled = self._scaled(X)  # which checks that it is fitted
-        fitted = self._fitted()
-        if fitted.limits is not None:
-            _warn_if_clipped(scaled, fitted.limits, self._names or input_names(self))
-        return fitted.planes(scaled, keep)
-
-    def _calibrated(self) -> Calibration:
-        if not hasattr(self, "calibrator_"):
-            raise RuntimeError(
-                "this estimator is not calibrated: call calibrate(X_cal, y_cal) with rows that "
-                "were not trained on, or fit_calibrate(X, y) instead of fit. The uncalibrated "
-                f"envelope is predict_interval(X, alpha={ALPHA_0})"
-            )
-        return self.calibrator_
-
-
-def encode_training(table: Any) -> tuple[Array, Any]:
-    """Return training rows as inputs (N, M), and how columns are encoded; None for numbers."""
-    if isinstance(table, np.ndarray):
-        return table, None
-    from gt2lite.practice.columns import learn
-
-    columns = learn(table)
-    return columns.encode(table).inputs.to_numpy(), columns
-
-
-# ------------------------------------------------------ training and calibration rows
-
-
-Asked = tuple[str, str | None, Any, Mapping[str, Any]]
-"""The arguments `method`, `sides`, `groups` and `options` of a calibration."""
-
-
-def fit_parts(
-    estimator: Any, rows: Rows, target: Any, share: float, seed: Any, asked: Asked, **training: Any
-) -> Any:
-    """Return a copy of an estimator, trained on one part of the rows and calibrated on the rest.
-
-    This is `fit_calibrate` of all estimators, see `GT2Regressor.fit_calibrate`. An estimator has
-    two methods for it, which return copies: `_trained` takes rows, targets and the options of
-    `training`; `_calibrated_by` takes rows, encoded as numbers, targets and what is `asked`.
-    """
-    method, sides, groups, options = asked
-    plain = dict(options)
-    pop_min_rows(groups, plain)
-    make_calibrator(method, sides or "both", groups is not None, plain)  # refused before training
-    N = len(target)
-    rest, labels, words = split_rows(N, share, seed, groups, sides or "both", plain)
-    use = np.delete(np.arange(N), rest)
-    new = estimator._trained(rows.take(use), take_rows(target, use), **training)
-    held = rows.take(rest)
-    if hasattr(new, "columns_"):
-        held = held._replace(values=new.columns_.encode(held.values).inputs.to_numpy())
-    asked = method, sides, groups if labels is None else labels, options
-    new = new._calibrated_by(held, take_rows(target, rest), asked)
-    new.calibration_rows_, new.split_ = rest, words
-    return new
-
-
-def split_rows(
-    n_rows: int,
-    share: float,
-    random_state: Any,
-    groups: Any,
-    sides: str,
-    options: Mapping[str, Any],
-) -> tuple[IntArray, list[str | int] | None, str]:
-    """Return the rows to calibrate on, in rising order, their groups, and a description.
-
-    Arguments as in `fit_calibrate`; `options` are those of the calibrator. A split that leaves too
-    few rows for the default level is refused.
-
-    >>> rows, _, words = split_rows(40, 0.25, 0, None, "both", {})
-    >>> words
-    '40 rows: 30 to train on, 10 to calibrate on (share=0.25, random_state=0)'
-    """
-    grouped = groups is not None and not isinstance(groups, str)  # "rules" are not known yet
-    labels = read_groups(groups, n_rows) if grouped else None
-    seed, share = read_seed(random_state), between("share", share, 0, 1)
-    rng = np.random.default_rng([1, seed] if isinstance(seed, int) else seed)
-    needed = fewest_samples(DEFAULT_COVERAGE, sides, options.get("tails"))
-    rows_of: dict[Any, list[int]] = {}
-    for i, label in enumerate(labels or [None] * n_rows):
-        rows_of.setdefault(label, []).append(i)
-    sizes = {label: max(round(share * len(rows)), 1) for label, rows in rows_of.items()}
-    chosen = [rng.permutation(rows)[: sizes[label]] for label, rows in rows_of.items()]
-    found = np.sort(np.concatenate(chosen))
-    pools = grouped and options.get("small_groups") == "pool"
-    for label, n in ({None: found.size} if pools else sizes).items():
-        if n < needed:
-            n_all, of, others = n_rows, "", ""
-            if label is not None:
-                n_all, of = len(rows_of[label]), f" of group {label!r}"
-                others = ', join small groups, or set small_groups="pool"'
-            raise ValueError(
-                f"share={share:g} of {n_all} rows{of} leaves {n} to calibrate on, and at least "
-                f"{needed} are needed: use a larger share or at least "
-                f"{math.ceil(needed / share)} rows{others}"
-            )
-    n_trained = n_rows - found.size
-    if n_trained < FEWEST_TRAINED:
-        raise ValueError(
-            f"share={share:g} of {n_rows} rows leaves {n_trained} to train on, and "
-            f"at least {FEWEST_TRAINED} are needed: use a smaller share or more rows"
-        )
-    by = f", from each of {len(rows_of)} groups" if grouped else ""
-    words = (
-        f"{n_rows} rows: {n_trained} to train on, {found.size} to calibrate on{by} "
-        f"(share={share:g}, random_state={random_state!r})"
-    )
-    return found, None if labels is None else [labels[i] for i in found], words
-
-
-# -------------------------------------------------------------------------- warnings
-
-
-def _warn_if_missed(calibrator: Any, level: float) -> None:
-    """Warn if the coverage of the calibration rows, or of a group of them, is far from a level.
-
-    Far is more than 2 points for "table" and "search", and more than 5 for "exact" and
-    "conformal", whose ranks never fall short. Four rows are never far: each bound rounds its rank.
-    """
-    ranked = calibrator.method in RANKED
-    missed = [
-        row
-        for row in calibrator.report(level)
-        if row.calibrated_on in ("all", "group")
-        and abs(row.reached - level) > max(0.05 if ranked else 0.02, 4 / row.n_samples)
-    ]
-    if not missed:
-        return
-    worst = max(missed, key=lambda row: abs(row.reached - level))
-    group = "" if worst.group is None else f" of group {worst.group!r}"
-    others = f" ({len(missed) - 1} more groups likewise)" if len(missed) > 1 else ""
-    if ranked:
-        reason = (
-            "many rows are first covered by the same interval, because the target has few values "
-            "or is predicted exactly. The intervals are wider than necessary"
-        )
-    else:
-        reason = (
-            "it evaluates too few planes or stalled. "
-            'method="conformal" and method="exact" come as close as the rows allow'
-        )
-    warn(
-        f"coverage {level:g} was requested, but method={calibrator.method!r} covers "
-        f"{worst.reached:.1%} of the {worst.n_samples} calibration rows{group}{others}: {reason}",
-        MissedLevelWarning,
-    )
-
-
-def _warn_if_clipped(X: Array, limits: Array, names: Sequence[str]) -> None:
-    """Warn if a row lies outside the range of training by more than half of it (`FAR`).
-
-    Values just outside are common, and clipping hardly changes them.
-    """
-    low, high = limits
-    reach = FAR * (high - low)
-    far = (low - reach > X) | (high + reach < X)
-    if far.any():
-        columns = ", ".join(str(names[m]) for m in np.flatnonzero(far.any(axis=0))[:5])
-        warn(
-            f"{far.any(axis=1).sum()} of {len(X)} rows have inputs far outside the range seen in "
-            f"training; they are clipped to it. Such columns (at most 5 are listed): {columns}",
-            ClippedInputsWarning,
-        )
-
-
-def _warn_if_narrow(calibrator: Any, trained_for: float) -> None:
-    """Warn if the plane alpha_0 covers far fewer calibration rows than it was trained for."""
-    n = calibrator.n_samples
-    k = round(calibrator.max_coverage * n)
-    if is_narrow(k, n, trained_for):
-        warn(
-            f"the envelope was trained to cover {trained_for:.1%}, but covers {k / n:.1%} of the "
-            f"{n} calibration rows: the system overfits, was trained too briefly, or these rows "
-            "are of another kind. Calibration corrects the coverage by wider intervals. To avoid "
-            'it, try fewer rules (n_rules), weight_decay, keep="validation", more training rows '
-            "or epochs",
-            NarrowEnvelopeWarning,
-        )
-
-
-def is_narrow(n_covered: int, n_samples: int, trained_for: float) -> bool:
-    """Return whether an envelope covers significantly less than it was trained for.
-
-    By more than 5 points, and so little that an envelope with the coverage trained for would
-    cover as little with a probability of at most 1 in 1,000, by Chernoff's bound on it.
-
-    >>> is_narrow(65, 100, 0.99), is_narrow(97, 100, 0.99), is_narrow(9, 10, 0.99)
-    (True, False, False)
-    """
-    share = n_covered / n_samples
-    if not trained_for - share > 0.05:
-        return False
-    divergence = (1 - share) * math.log((1 - share) / (1 - trained_for))  # Kullback-Leibler
-    divergence += share * math.log(share / trained_for) if share else 0.0
-    return n_samples * divergence > math.log(1000)
-
-
-# ----------------------------------------------------------------------- data frames
-
-
-def interval_frame(
-    X: Any, lower: Array, upper: Array, coverage: Any = None, alpha: float | None = None
-) -> Any:
-    """Return intervals as a data frame with a column for each bound and level.
-
-    The frame is of the same library as the inputs `X`, with its index if it has one; for other
-    tables it is a pandas frame. Bounds, `coverage` and `alpha` as in `predict_interval`.
-
-    >>> frame = interval_frame([[1.0], [2.0]], np.zeros(2), np.ones(2), 0.975)
-    >>> list(frame.columns), frame.shape
-    (['lower_97.5', 'upper_97.5'], (2, 2))
-    """
-    levels = np.ravel(DEFAULT_COVERAGE if coverage is None else coverage)
-    names = [("lower", "upper")] if alpha is not None else [bound_names(level) for level in levels]
-    if len(set(names)) < len(names):
-        raise ValueError(f"coverage must not name a level twice, got {coverage}")
-    columns: dict[str, Array] = {}
-    for pair, *bounds in zip(names, np.atleast_2d(lower.T), np.atleast_2d(upper.T), strict=True):
-        columns |= dict(zip(pair, bounds, strict=True))
-    if hasattr(X, "columns") and not hasattr(X, "iloc"):  # polars: frames without an index
-        return type(X)(columns)
-    return frame_of(columns, index=X.index if hasattr(X, "iloc") else None)
-
-
-def bound_names(level: float) -> tuple[str, str]:
-    """Return the names of the columns with the bounds at a level.
-
-    >>> bound_names(0.9), bound_names(0.975)
-    (('lower_90', 'upper_90'), ('lower_97.5', 'upper_97.5'))
-    """
-    return f"lower_{percent(level)}", f"upper_{percent(level)}"
-
-
-def percent(level: float) -> str:
-    """Return a level in percent, without trailing zeros; levels with one name are the same.
-
-    >>> percent(0.9), percent(0.975), percent(0.1 + 0.2), percent(np.float32(0.29))
-    ('90', '97.5', '30', '29')
-    """
-    return f"{float(100 * plain_fraction(level)):.10g}"
+def _calibrate_rows(model: Model, rows: Rows, target: Array, plan: CalibrationPlan) -> Model:
+    return calibrate_model(model, rows.values, target, plan)

@@ -1,28 +1,27 @@
-"""Rules of fitted systems in the units of the data: reading, calibrating by, and editing them.
+"""Rules of fitted systems in the units of the data: reading and editing them.
 
-A prediction and both bounds of an interval are weighted means of consequents; everything here
-follows from those weights. Functions take fitted systems (`Fitted`) and scaled rows; they are
-behind `GT2Regressor.rules`, `rule_weights`, `calibrate(groups="rules")`, `with_rule`,
-`without_rule` and `as_type1`.
+These functions are behind `GT2Regressor.rules`, `with_rule`, `without_rule` and `as_type1`. The
+weights of rules, from which everything follows, are in `gt2lite.practice.weights`.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple, overload
 
 import numpy as np
 
 from gt2lite._validation import Array, IntArray, between, one_of, whole
 from gt2lite.datasets import Scaler
-from gt2lite.memberships import ALPHA_0, kappa_of, log_firing, secondary
+from gt2lite.memberships import ALPHA_0, kappa_of, secondary
+from gt2lite.practice.calibrators import GroupCalibrator
 from gt2lite.practice.margins import Margins
+from gt2lite.practice.model import SPREAD, Ensemble, Model, System, two_valued
 from gt2lite.practice.printing import Printed, Rows, count, number, wrap
-from gt2lite.practice.selection import SPREAD, Fitted, System
-from gt2lite.reduction import type_reduce
+from gt2lite.practice.types import ByInput, Encoding, Record
+from gt2lite.practice.weights import POOLED, consequents, even_rows, rule_weights
 from gt2lite.system import Params, constrain
 
 MATTERS = 0.9
@@ -31,39 +30,11 @@ MATTERS = 0.9
 SHOWN = 5
 """Inputs and terms of a rule in its short form."""
 
-MIN_ROWS = 50
-"""Calibration rows that a rule needs for a group of its own."""
-
-POOLED = "other rules"
-"""Name of the group of rules that are calibrated together."""
-
 TINY = np.finfo(float).tiny
 _MEMBERSHIPS = 10**7  # evaluated at most to weigh rules; of more rows an even selection is taken
-_COUNTED = 10**6  # the same for the rows that each rule leads on in training
-_CHUNK_ELEMENTS = 2**18  # memberships handled at once: a few megabytes
 
 
 # ----------------------------------------------------------------------- names and units
-
-
-def middle(X: Array) -> Array:
-    """Return the values (2, M) between which a rule is described: the middle 95% of scaled rows.
-
-    A column of two values keeps both, however rare one is: scaled, their product is -1.
-
-    >>> X = np.array([[0.0]] * 99 + [[1.0]])
-    >>> middle((X - X.mean()) / X.std()).prod().round(9)
-    np.float64(-1.0)
-    """
-    ends = np.stack([X.min(axis=0), X.max(axis=0)])
-    some = X[:: max(len(X) // 10_000, 1)]  # quantiles of all rows would copy the table
-    inner = np.quantile(some, [0.025, 0.975], axis=0)
-    return np.where(two_valued(ends), ends, inner)
-
-
-def two_valued(ends: Array) -> Any:
-    """Return which columns (M,) of mean 0 and variance 1 take no value between their `ends`."""
-    return np.isclose(ends[0] * ends[1], -1, rtol=1e-9)
 
 
 def two_texts(name: str, low: float, high: float, yes_no: bool) -> tuple[str, str]:
@@ -94,18 +65,15 @@ class Units(NamedTuple):
     places: Mapping[str, IntArray]  # the inputs that each column of the data became
 
     @classmethod
-    def of(
-        cls, reg: Any, names: Sequence[str] | None = None, target: str = "y", columns: Any = None
-    ) -> Units:
-        """Return the units of a fitted estimator, with the names of its inputs or others.
+    def of(cls, model: Model, target: str = "y", encoding: Encoding | None = None) -> Units:
+        """Return the units of a model.
 
-        `columns` are those of the estimator, unless another encoded them.
+        `encoding` is how columns became its inputs, if not the model's but another one did it.
         """
-        names, scaler = tuple(names or input_names(reg)), reg.scaler_
-        seen = reg.__dict__.get("_seen")
+        names, scaler, seen = model.names, model.scaler, model.seen
         if seen is None:
             seen = np.outer([-2.0, 2.0], np.ones(len(names)))
-        columns = columns or reg.__dict__.get("columns_")
+        columns = encoding or model.features.encoding
         used = columns.used if columns else []
         kinds = {name: column.kind for column in used for name in column.input_names()}
         # these are 0 or 1; a gap has a value in between
@@ -127,10 +95,10 @@ class Units(NamedTuple):
         target, scaler = self.scaler.learned_name(self.target), self.scaler.without_transform()
         return self._replace(target=target, scaler=scaler)
 
-    def of_system(self, fitted: Fitted, system: int) -> Units:
+    def of_system(self, ensemble: Ensemble, system: int) -> Units:
         """Return the units of what one system learns; its inputs may be ranks, in percent."""
         units, M = self.learned(), len(self.names)
-        if pick_system(fitted, system).inputs == "scaled" or fitted.ranks is None:
+        if ensemble.pick(system).inputs == "scaled" or ensemble.ranks is None:
             return units
         ranks = np.outer([-0.475, 0.475], np.ones(M)) / SPREAD
         is_flag = [flag is not None for flag in self.flags]
@@ -140,7 +108,7 @@ class Units(NamedTuple):
                 for name, flag in zip(self.names, self.flags, strict=True)
             ),
             scaler=replace(units.scaler, x_mean=np.full(M, 50.0), x_std=np.full(M, 100 * SPREAD)),
-            seen=np.where(is_flag, fitted.ranks.transform(self.seen), ranks),
+            seen=np.where(is_flag, ensemble.ranks.transform(self.seen), ranks),
         )
 
     def output(self, value: float) -> str:
@@ -154,75 +122,11 @@ class Units(NamedTuple):
         return number(value, 0.01 * spread)
 
 
-def input_names(reg: Any) -> tuple[str, ...]:
-    """Return the input names of a fitted estimator: those of its data frame, else x0, x1, ...
-
-    The inputs of an encoded column are named after it, such as "city = Oslo". Columns
-    that share a name are distinguished by their numbers.
-    """
-    if hasattr(reg, "columns_"):
-        return tuple(reg.columns_.names)
-    names = getattr(reg, "feature_names_in_", None)
-    if names is None:
-        return tuple(f"x{m}" for m in range(reg.n_features_in_))
-    times = Counter(names)
-    return tuple(n if times[n] == 1 else f"{n} (column {m})" for m, n in enumerate(names))
-
-
-def find_input(argument: str, which: Any, names: Sequence[str]) -> int:
+def find_input(argument: str, which: str | int, names: Sequence[str]) -> int:
     """Return the number of an input, given that or its name, in an `argument` of that name."""
     if isinstance(which, str):
         return names.index(one_of(argument, which, names))
     return whole(argument, which, 0, len(names) - 1)
-
-
-# ------------------------------------------------------------------------------- weights
-
-
-def consequents(params: Params, X: Array) -> Array:
-    """Return the consequents (N, P): what each rule says alone, for scaled inputs `X` (N, M)."""
-    return np.asarray(X @ params["a"].T + params["a0"])
-
-
-@np.errstate(under="ignore")
-def end_weights(params: Params, X: Array, alpha: float) -> Array:
-    """Return the weights (2, N, P) of the rules in both endpoints of the plane `alpha`.
-
-    They add up to 1 in each row; the endpoints are their products with the consequents.
-
-    >>> ones = np.ones((2, 1))
-    >>> params = {"c": np.array([[-1.0], [1.0]]), "raw_sigma": ones, "raw_l": np.zeros(1),
-    ...           "raw_r": np.zeros(1), "a": 0 * ones, "a0": np.array([2.0, 5.0])}
-    >>> end_weights(params, np.array([[0.0]]), alpha=1.0)[0]  # halfway, and of type 1
-    array([[0.5, 0.5]])
-    """
-    log_lower, log_upper = log_firing(X, *constrain(params)[:4], kappa_of(alpha))
-    top = log_upper.max(axis=1, keepdims=True)  # a common factor does not matter
-    upper = np.exp(log_upper - top)
-    lower = np.minimum(np.exp(log_lower - top), upper)  # rounding may exchange them
-    y = consequents(params, X)
-    y_l, y_r = (end[:, None] for end in type_reduce(lower, upper, y))
-    # rules beyond an endpoint take the upper firing; so may those at it, to within rounding
-    near = 64 * np.finfo(float).eps * np.abs(y).max(axis=1, keepdims=True)
-    outside = np.stack([y <= y_l + near, y >= y_r - near])
-    weights = np.where(outside, upper, lower)
-    return weights / weights.sum(axis=2, keepdims=True)
-
-
-def rule_weights(fitted: Fitted, X: Array, *, system: int = 0) -> Array:
-    """Return the weights (N, P) of a system's rules in its outputs at scaled rows `X` (N, M).
-
-    A plane alpha_k enters with ``alpha_k / sum(alphas)``, one half of it for each endpoint.
-    """
-    params, Z, alphas = pick_system(fitted, system).params, fitted.inputs(X, system), fitted.alphas
-    shares = np.asarray(alphas, dtype=float) / (2 * np.sum(alphas))
-    weights = np.zeros((len(X), len(params["c"])))
-    size = max(_CHUNK_ELEMENTS // params["c"].size, 1)
-    for start in range(0, len(X), size):
-        rows = slice(start, start + size)
-        for alpha, share in zip(alphas, shares, strict=True):
-            weights[rows] += share * end_weights(params, Z[rows], float(alpha)).sum(axis=0)
-    return weights
 
 
 # --------------------------------------------------------------------------- antecedents
@@ -383,7 +287,7 @@ class Rule:
     def __str__(self) -> str:
         return self.text()
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> Record:
         """Return all numbers of the rule as one row of a table."""
         weighed = ("leads", "share", "typical", "width", "covered", "n_calibrated")
         row = {"rule": self.number} | {name: getattr(self, name) for name in weighed}
@@ -413,7 +317,13 @@ class Rules(Printed, Sequence[Rule]):
     def __init__(self, rules: Sequence[Rule], title: str, legend: str = LEGEND) -> None:
         self._rules, self._title, self._legend = tuple(rules), title, legend
 
-    def __getitem__(self, index: Any) -> Any:
+    @overload
+    def __getitem__(self, index: int) -> Rule: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Rule]: ...
+
+    def __getitem__(self, index: int | slice) -> Rule | Sequence[Rule]:
         return self._rules[index]
 
     def __len__(self) -> int:
@@ -430,7 +340,7 @@ class Rules(Printed, Sequence[Rule]):
 
 
 def read_rules(
-    fitted: Fitted,
+    model: Model,
     units: Units,
     X: Array | None = None,
     *,
@@ -438,17 +348,15 @@ def read_rules(
     system: int = 0,
     bounds: Array | None = None,
     y: Array | None = None,
-    groups: RuleGroups | None = None,
-    sizes: Mapping[Any, int] | None = None,
 ) -> Rules:
     """Return the heaviest rules of a system; arguments as in `GT2Regressor.rules`.
 
     `X` are scaled inputs (N, M), `bounds` (2, N) those of intervals at these rows, in units of y.
-    After a calibration by rules of this system, `groups` has its groups and `sizes` their rows.
     """
     if top is not None:
         whole("top", top)
-    params, units = pick_system(fitted, system).params, units.of_system(fitted, system)
+    ensemble, sizes_of = model.ensemble, group_sizes(model, system)
+    params, units = ensemble.pick(system).params, units.of_system(ensemble, system)
     slopes, intercepts = user_consequents(params, units.scaler)
     P, weighed = len(slopes), {}
     if X is None:
@@ -458,8 +366,8 @@ def read_rules(
     else:
         rows = even_rows(len(X), _MEMBERSHIPS // params["c"].size)
         weighed = _weigh(
-            rule_weights(fitted, X[rows], system=system),
-            consequents(params, fitted.inputs(X[rows], system)),
+            rule_weights(ensemble, X[rows], system=system),
+            consequents(params, ensemble.inputs(X[rows], system)),
             None if bounds is None else bounds[:, rows],
             None if y is None else y[rows],
         )
@@ -469,17 +377,28 @@ def read_rules(
         by = f"by their weight on {some} rows"
     antecedents, rules = read_antecedents(params, units), []
     for p in order.tolist():
-        found: dict[str, Any] = {name: float(values[p]) for name, values in weighed.items()}
+        found: Record = {name: float(values[p]) for name, values in weighed.items()}
         if np.isnan(found.get("covered", 0.0)):
             del found["covered"]  # it leads on none of these rows
-        if groups is not None and sizes is not None:
-            label = groups.label(p + 1)
-            found |= {"n_calibrated": sizes.get(label, 0), "pooled": label == POOLED}
+        if sizes_of is not None:
+            found |= sizes_of[p]
         slope = tuple(slopes[p].tolist())
         rules.append(Rule(p + 1, antecedents[p], float(intercepts[p]), slope, units, **found))
     widths = " 'width': the mean width of intervals, rows weighted by the rule."
     legend = LEGEND + widths if "width" in weighed else LEGEND
     return Rules(rules, f"{len(rules)} of {P} rules, {by}", legend)
+
+
+def group_sizes(model: Model, system: int) -> list[Record] | None:
+    """Return the calibration rows of each rule's group, if a system's rules group the rows."""
+    if model.calibration is None or (groups := model.calibration.rule_groups) is None:
+        return None
+    calibrator = model.calibration.calibrator
+    if groups.system != system or not isinstance(calibrator, GroupCalibrator):
+        return None
+    P, sizes = len(model.ensemble.pick(system).params["c"]), calibrator.sizes
+    labels = [groups.label(p + 1) for p in range(P)]
+    return [{"n_calibrated": sizes.get(one, 0), "pooled": one == POOLED} for one in labels]
 
 
 def _weigh(weights: Array, said: Array, bounds: Array | None, y: Array | None) -> dict[str, Array]:
@@ -511,103 +430,27 @@ def user_consequents(params: Params, scaler: Scaler) -> tuple[Array, Array]:
     return slopes, scaler.inverse_y(params["a0"]) - slopes @ scaler.x_mean
 
 
-def pick_system(fitted: Fitted, system: int) -> System:
-    """Return one of the systems by its number, counted from 0."""
-    return fitted.systems[whole("system", system, 0, len(fitted.systems) - 1)]
-
-
-def even_rows(n_rows: int, most: int) -> IntArray:
-    """Return the numbers of at most `most` evenly spaced rows, but not fewer than 1,000."""
-    n = min(n_rows, max(most, 1000))
-    return np.linspace(0, n_rows - 1, n).round().astype(int)
-
-
-# ------------------------------------------------------------------ calibration by rules
-
-
-class RuleGroups(NamedTuple):
-    """Groups of rows by their leading rule: some rules have their own group, the others share one.
-
-    The group of a row depends on its inputs, on training and on the number of calibration rows,
-    so that group-conditional conformal calibration applies.
-    """
-
-    system: int  # the system whose rules lead; `choose` takes the first
-    own: tuple[int, ...]  # numbers of the rules with a group of their own, counted from 1
-
-    @classmethod
-    def choose(cls, fitted: Fitted, n_rows: int, min_rows: int) -> RuleGroups:
-        """Return the groups for `n_rows` calibration rows, see `GT2Regressor.calibrate`.
-
-        The shared group takes in further rules, the rarest first, until `min_rows` calibration
-        rows are to be expected there, too.
-        """
-        leads = fitted.systems[0].leads
-        if leads is None:
-            raise ValueError(
-                'groups="rules" needs the training rows of each rule, which this model lacks: fit '
-                "it again"
-            )
-        expected = n_rows * leads / leads.sum()  # (P,)
-        order = np.argsort(expected, kind="stable")
-        n_pooled = int((expected < min_rows).sum())
-        while 0 < n_pooled < len(order) and expected[order[:n_pooled]].sum() < min_rows:
-            n_pooled += 1
-        return cls(0, tuple(sorted((order[n_pooled:] + 1).tolist())))
-
-    def label(self, rule: int) -> int | str:
-        """Return the group of a rule: its number, or "other rules"."""
-        return rule if rule in self.own else POOLED
-
-    def labels(self, fitted: Fitted, X: Array) -> list[int | str]:
-        """Return the group of each scaled row of `X` (N, M)."""
-        leader = rule_weights(fitted, X, system=self.system).argmax(axis=1) + 1
-        return [self.label(rule) for rule in leader.tolist()]
-
-
-def pop_min_rows(groups: Any, options: dict[str, Any]) -> int:
-    """Take `min_rows` out of the options of `calibrate`, whose others are for the calibrator.
-
-    Without ``groups="rules"`` all of them are.
-    """
-    if not isinstance(groups, str):
-        return MIN_ROWS
-    one_of("groups", groups, ["rules"])
-    return whole("min_rows", options.pop("min_rows", MIN_ROWS))
-
-
-def count_leads(fitted: Fitted, X: Array) -> Fitted:
-    """Return the systems with the numbers of training rows on which each of their rules leads."""
-    counted = []
-    for k, system in enumerate(fitted.systems):
-        rows = even_rows(len(X), _COUNTED // system.params["c"].size)
-        leader = rule_weights(fitted, X[rows], system=k).argmax(axis=1)
-        leads = np.bincount(leader, minlength=len(system.params["c"]))
-        counted.append(system._replace(leads=leads))
-    return fitted._replace(systems=tuple(counted))
-
-
 # --------------------------------------------------------------------------- edited systems
 
 
 def edit_rule(
-    fitted: Fitted,
+    ensemble: Ensemble,
     units: Units,
     k: int,
     system: int,
-    centres: Mapping[Any, float] | None,
-    widths: Mapping[Any, float] | None,
+    centres: ByInput | None,
+    widths: ByInput | None,
     intercept: float | None,
-    slopes: Mapping[Any, float] | None,
-) -> Fitted:
+    slopes: ByInput | None,
+) -> Ensemble:
     """Return the systems with one rule changed; arguments as in `GT2Regressor.with_rule`."""
-    one, p = pick_rule(fitted, k, system)
-    units = units.of_system(fitted, system)
+    one, p = pick_rule(ensemble, k, system)
+    units = units.of_system(ensemble, system)
     scaler, M = units.scaler, len(units.names)
     params = {name: value.copy() for name, value in one.params.items()}
 
     def changes(
-        name: str, given: Mapping[Any, float] | None, low: float = -np.inf
+        name: str, given: ByInput | None, low: float = -np.inf
     ) -> Iterator[tuple[int, float]]:
         for key, value in (given or {}).items():
             m = find_input(f"each input in {name}", key, units.names)
@@ -626,22 +469,22 @@ def edit_rule(
         at_mean = between("intercept", constant, -np.inf, np.inf) + slope @ scaler.x_mean
         params["a"][p] = slope * scaler.x_std / scaler.y_std
         params["a0"][p] = (at_mean - scaler.y_mean) / scaler.y_std
-    return replace_system(fitted, system, one._replace(params=params))
+    return replace_system(ensemble, system, one._replace(params=params))
 
 
-def drop_rule(fitted: Fitted, k: int, system: int) -> Fitted:
+def drop_rule(ensemble: Ensemble, k: int, system: int) -> Ensemble:
     """Return the systems with one rule left out of one of them."""
-    one, p = pick_rule(fitted, k, system)
+    one, p = pick_rule(ensemble, k, system)
     if (P := len(one.params["c"])) == 1:
         raise ValueError("k is the only rule of its system, which cannot be dropped")
     by_rule = ("c", "raw_sigma", "a", "a0")
     params = {n: np.delete(v, p, axis=0) if n in by_rule else v for n, v in one.params.items()}
     recipe = replace(one.recipe, n_rules=P - 1)
     leads = None if one.leads is None else np.delete(one.leads, p)
-    return replace_system(fitted, system, one._replace(params=params, recipe=recipe, leads=leads))
+    return replace_system(ensemble, system, one._replace(params=params, recipe=recipe, leads=leads))
 
 
-def one_plane(fitted: Fitted, alpha: float, X: Array | None) -> Fitted:
+def one_plane(ensemble: Ensemble, alpha: float, X: Array | None) -> Ensemble:
     """Return the systems reduced to one plane, with intervals as margins around their output.
 
     At alpha = 1 they are type-1 systems, with the same margin for all rows; below, interval
@@ -657,23 +500,23 @@ def one_plane(fitted: Fitted, alpha: float, X: Array | None) -> Fitted:
             params[name] = np.log(np.maximum(s, TINY)) - np.log1p(-np.minimum(s, 1 - 1e-16))
         return system._replace(params=params, recipe=replace(system.recipe, alphas=(ALPHA_0,)))
 
-    fitted = fitted._replace(systems=tuple(map(reduced, fitted.systems)), sides="both")
+    ensemble = replace(ensemble, sides="both").with_systems(map(reduced, ensemble.systems))
     if kappa == 0:
-        return fitted._replace(margins=Margins(0.0, 1.0))
+        return replace(ensemble, margins=Margins(0.0, 1.0))
     if X is None:
         raise ValueError(
             "a loaded estimator has no training rows, whose widths are needed: fit it again"
         )
-    return fitted.with_margins(1.0, X)
+    return ensemble.with_margins(1.0, X)
 
 
-def pick_rule(fitted: Fitted, k: int, system: int) -> tuple[System, int]:
+def pick_rule(ensemble: Ensemble, k: int, system: int) -> tuple[System, int]:
     """Return a system and the place of its rule `k`, counted from 1."""
-    one = pick_system(fitted, system)
+    one = ensemble.pick(system)
     return one, whole("k", k, 1, len(one.params["c"])) - 1
 
 
-def replace_system(fitted: Fitted, system: int, new: System) -> Fitted:
+def replace_system(ensemble: Ensemble, system: int, new: System) -> Ensemble:
     """Return the systems with one of them replaced."""
-    before, after = fitted.systems[:system], fitted.systems[system + 1 :]
-    return fitted._replace(systems=(*before, new, *after))
+    before, after = ensemble.systems[:system], ensemble.systems[system + 1 :]
+    return ensemble.with_systems((*before, new, *after))

@@ -7,35 +7,38 @@ The best one, or the best two if their mean is no worse, are then trained on all
 was best on the folds. A score is the interval score of the best family of intervals around a
 system: its alpha-planes, or margins around its output.
 
-`fit_systems` is the entry; what it returns, `Fitted`, is all that an estimator keeps in scaled
-units.
+`fit_systems` is the entry; it returns an `Ensemble`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial, reduce
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gt2lite._progress import progress_bar
-from gt2lite._validation import Array, between, one_of, warn, whole
+from gt2lite._validation import Array, warn
 from gt2lite.calibration import rank
-from gt2lite.memberships import ALPHA_0, alpha_of
+from gt2lite.memberships import alpha_of
 from gt2lite.metrics import interval_score
-from gt2lite.practice.margins import POWERS, MarginFamily, Margins
+from gt2lite.practice.margins import POWERS, Margins
+from gt2lite.practice.model import Candidate, Ensemble, Ranks, System, input_forms
 from gt2lite.practice.presets import STRONG
-from gt2lite.system import Params, Planes, fitting_rows
+from gt2lite.practice.settings import MOST_STEPS, EnsembleSettings
+from gt2lite.practice.types import Record, Settings
+from gt2lite.system import Params, Planes
 from gt2lite.training import (
     Callback,
     DivergenceError,
     InterruptedTrainingWarning,
     Recipe,
+    Trained,
     as_double,
     train,
 )
@@ -43,14 +46,9 @@ from gt2lite.training import (
 R = TypeVar("R")
 BoolArray = NDArray[np.bool_]
 
-INPUTS = ("scaled", "ranks")  # forms of the inputs that a system can learn from
-MAX_SYSTEMS = 1000
-MAX_KNOTS = 101  # quantiles that are stored per input
-SPREAD = float(np.sqrt(1 / 12))  # standard deviation of ranks that are uniform on [0, 1]
-
 # The candidates are settings that differ from those of `practice.presets.STRONG`.
 _STEADY = {"schedule": "constant", "averaging": 0.99}  # learns less by heart if noise is large
-CANDIDATES: tuple[dict[str, Any], ...] = (
+CANDIDATES: tuple[Settings, ...] = (
     {},
     {"weight_decay": 0.1},
     {"weight_decay": 0.3},
@@ -68,7 +66,6 @@ TOLERATED_LOSS = 0.01  # how much worse, relatively, one more candidate may make
 # A training run is scored at checkpoints.
 CHECKPOINT_STEPS = tuple(round(100 * 1.5**i) for i in range(11))  # 100, 150, 225, ..., 5767
 ENOUGH_STEPS, ENOUGH_EPOCHS = 1500, 40  # the first checkpoint with as many of both is the last one
-MOST_STEPS = 7400  # likewise if the learning rate restarts: checkpoints are the ends of its cycles
 PATIENCE = 2  # checkpoints in a row without a better score, after which a training run ends
 
 # A score compares families of intervals.
@@ -82,181 +79,6 @@ Two ranks vary more than one, the more the fewer rows calibrate, and how many is
 """
 
 
-# --------------------------------------------------------------------------------- systems
-
-
-@dataclass
-class EnsembleSettings:
-    """The settings of `GT2Regressor` that concern more than the training of one system, checked."""
-
-    n_systems: int = 1
-    choose: bool = False
-    inputs: str = "scaled"
-    margins: float | None = None
-    n_jobs: int | None = None
-    verbose: bool | None = None
-    clip_inputs: bool = False
-
-    def __post_init__(self) -> None:
-        self.n_systems = whole("n_systems", self.n_systems, high=MAX_SYSTEMS)
-        one_of("inputs", self.inputs, INPUTS)
-        if self.margins is not None:
-            self.margins = between("margins", self.margins, 0, 1, closed=True)
-        if self.n_jobs is not None and self.n_jobs != -1:
-            self.n_jobs = whole("n_jobs", self.n_jobs)
-        for name in ("choose", "clip_inputs", "verbose"):
-            value = getattr(self, name)
-            if value not in (True, False) and not (name == "verbose" and value is None):
-                raise ValueError(f"{name} must be True or False, got {value!r}")
-
-
-@dataclass(frozen=True, eq=False)
-class Ranks:
-    """Ranks of inputs, interpolated between the quantiles of the training rows.
-
-    Attributes:
-        knots: (G, M) quantiles, from the smallest to the largest value.
-
-    >>> ranks = Ranks.fit(np.array([[0.0], [1.0], [10.0], [1000.0], [2000.0]]))
-    >>> Z = ranks.transform(np.array([[1.0], [505.0], [9999.0]]))
-    >>> (100 * (0.5 + SPREAD * Z)).round(9).ravel().tolist()  # in percent
-    [25.0, 62.5, 100.0]
-    """
-
-    knots: Array
-
-    @classmethod
-    def fit(cls, X: Array) -> Ranks:
-        """Compute the quantiles of inputs `X` (N, M)."""
-        return cls(np.quantile(X, np.linspace(0, 1, min(MAX_KNOTS, max(len(X), 2))), axis=0))
-
-    def transform(self, X: Array) -> Array:
-        """Return the ranks (N, M) of inputs, with mean 0 and standard deviation 1 in training.
-
-        A repeated value has its middle rank, so a column that was constant has rank 1/2.
-        """
-        grid = np.linspace(0, 1, len(self.knots))
-        found = np.empty_like(X)
-        for x, knots, out in zip(X.T, self.knots.T, found.T, strict=True):
-            # equal knots: from the left the highest of their ranks, from the right the lowest
-            low = np.interp(x, knots, grid)
-            high = 1 - np.interp(-x, -knots[::-1], grid)
-            out[:] = (low + high) / 2
-            if knots[0] == knots[-1]:
-                out[:] = 0.5
-        return (found - 0.5) / SPREAD
-
-
-def input_forms(X: Array, ranks: Ranks) -> dict[str, Array]:
-    """Return scaled inputs (N, M) in each form of `INPUTS`."""
-    return {"scaled": X, "ranks": ranks.transform(X)}
-
-
-class System(NamedTuple):
-    """A trained system: its parameters, its training, and the form of its inputs."""
-
-    params: Params
-    recipe: Recipe
-    history: Array  # mean loss of each epoch
-    inputs: str = "scaled"  # or "ranks"
-    leads: Any = None  # (P,) training rows on which each rule leads, if they were counted
-
-
-class MeanPlanes:
-    """The planes of several systems at the same rows: means of their lower and upper bounds."""
-
-    def __init__(self, members: Sequence[Planes]) -> None:
-        self.members = tuple(members)
-
-    def __call__(self, alpha: float | Array) -> tuple[Array, Array]:
-        """Return the bounds (N,) of one plane, or of a plane for each row (N,)."""
-        lower, upper = self._mean(lambda planes: np.stack(planes(alpha)))
-        return lower, upper
-
-    def __len__(self) -> int:
-        return len(self.members[0].X)
-
-    def ends(self, alphas: Sequence[float] | Array) -> Array:
-        """Return the bounds (2, K, N) of the planes `alphas` (K,) or (K, N)."""
-        return self._mean(lambda planes: planes.ends(alphas))
-
-    def output(self, alphas: Sequence[float] | Array) -> Array:
-        """Return the output (N,), with each system made of the planes `alphas`."""
-        return self._mean(lambda planes: planes.output(alphas))
-
-    @property
-    def alpha_min(self) -> float:
-        """The lowest plane that all systems have."""
-        return max(planes.alpha_min for planes in self.members)
-
-    def parts(self) -> Iterator[tuple[slice, MeanPlanes]]:
-        """Yield blocks of rows whose memberships fit into memory: (rows, their planes)."""
-        size = fitting_rows(sum(planes.params["c"].size for planes in self.members))
-        if len(self) <= size:
-            yield slice(0, len(self)), self
-            return
-        for start in range(0, len(self), size):
-            rows = slice(start, min(start + size, len(self)))
-            yield rows, MeanPlanes([Planes(p.params, p.X[rows]) for p in self.members])
-
-    def _mean(self, evaluate: Callable[[Planes], Array]) -> Array:
-        return reduce(np.add, map(evaluate, self.members)) / len(self.members)
-
-
-class Candidate(NamedTuple):
-    """A candidate of the selection and its score; `GT2Regressor.chosen_` consists of these."""
-
-    settings: dict[str, Any]  # those in which it differs from the first candidate
-    n_folds: int  # folds on which it was scored
-    epochs: int  # length of training with the best score
-    score: float  # geometric mean of interval scores, in standard deviations of the target
-    kept: bool
-
-
-class Fitted(NamedTuple):
-    """The result of training, in scaled units: systems, inputs and family of intervals."""
-
-    systems: tuple[System, ...]
-    ranks: Ranks | None  # None if no system learns from ranks
-    margins: Margins | None  # None if the intervals are planes
-    candidates: tuple[Candidate, ...] = ()  # of the selection, best first
-    sides: str = "both"  # or "each", if each bound had better have a rank of its own
-    limits: Array | None = None  # (2, M) range of training inputs, to which new ones are clipped
-
-    @property
-    def alphas(self) -> Array:
-        """The planes that make up the output."""
-        return self.systems[0].recipe.planes.alphas
-
-    def planes(self, X: Array, keep: bool = True) -> Planes | MeanPlanes:
-        """Return the planes at scaled inputs `X` (N, M); see `Planes` for `keep`."""
-        forms = self._forms(X)
-        members = [Planes(system.params, forms[system.inputs], keep) for system in self.systems]
-        return members[0] if len(members) == 1 else MeanPlanes(members)
-
-    def inputs(self, X: Array, system: int) -> Array:
-        """Return scaled inputs (N, M) in the form that a system learns from."""
-        return self._forms(X)[self.systems[system].inputs]
-
-    def _forms(self, X: Array) -> dict[str, Array]:
-        """Return scaled inputs (N, M) in all forms, within the range of training if that is set.
-
-        Consequents are linear: far outside that range they would predict almost anything.
-        """
-        X = X if self.limits is None else np.clip(X, *self.limits)
-        return {"scaled": X} if self.ranks is None else input_forms(X, self.ranks)
-
-    def family(self, planes: Planes | MeanPlanes) -> Planes | MeanPlanes | MarginFamily:
-        """Return the intervals to calibrate: the planes, or margins around the output."""
-        return planes if self.margins is None else self.margins.around(planes, self.alphas)
-
-    def with_margins(self, power: float, X: Array) -> Fitted:
-        """Return the same systems with margins; their usual width is that at `X` (N, M)."""
-        lower, upper = self.planes(X)(ALPHA_0)
-        usual = float(np.mean(upper - lower)) or 1.0  # all widths may be zero
-        return self._replace(margins=Margins(power, usual))
-
-
 # -------------------------------------------------------------------------------- training
 
 
@@ -267,7 +89,7 @@ def fit_systems(
     settings: EnsembleSettings,
     seed: Any,
     callback: Callback | None = None,
-) -> Fitted:
+) -> Ensemble:
     """Train one system, several, or the best of several candidates.
 
     Args:
@@ -287,7 +109,7 @@ def fit_systems(
     limits = np.stack([X.min(axis=0), X.max(axis=0)]) if settings.clip_inputs else None
     if settings.choose:
         number = seed if isinstance(seed, int) else int(np.random.default_rng(seed).integers(2**63))
-        return choose_systems(X, y, recipe, settings, number)._replace(limits=limits)
+        return replace(choose_systems(X, y, recipe, settings, number), limits=limits)
     ranks = Ranks.fit(X) if settings.inputs == "ranks" else None
     X_learn = X if ranks is None else ranks.transform(X)
     seeds = system_seeds(seed, settings.n_systems)
@@ -295,23 +117,31 @@ def fit_systems(
     if len(seeds) == 1:
         trained = [learn(seed=seeds[0], on_interrupt="keep", progress=settings.verbose)]
     else:
-        trained = []
-        calls = [partial(learn, seed=one, progress=False) for one in seeds]
-        try:
-            with progress_bar(len(calls), "training", "system", show=settings.verbose) as done:
-                for system in call_all(calls, settings.n_jobs, done):
-                    trained.append(system)
-        except KeyboardInterrupt:
-            if not trained:
-                raise
-            warn(
-                f"interrupted after {len(trained)} of {len(calls)} systems: the complete ones "
-                "are kept",
-                InterruptedTrainingWarning,
-            )
+        trained = _train_several(
+            [partial(learn, seed=one, progress=False) for one in seeds], settings
+        )
     systems = (System(params, recipe, history, settings.inputs) for params, history in trained)
-    fitted = Fitted(tuple(systems), ranks, None, limits=limits)
-    return fitted if settings.margins is None else fitted.with_margins(settings.margins, X)
+    found = Ensemble.of(systems, ranks=ranks, limits=limits)
+    return found if settings.margins is None else found.with_margins(settings.margins, X)
+
+
+def _train_several(
+    calls: Sequence[Callable[[], Trained]], settings: EnsembleSettings
+) -> list[Trained]:
+    """Return what several trainings return; Ctrl-C keeps those that are complete."""
+    trained: list[Trained] = []
+    try:
+        with progress_bar(len(calls), "training", "system", show=settings.verbose) as done:
+            for system in call_all(calls, settings.n_jobs, done):
+                trained.append(system)
+    except KeyboardInterrupt:
+        if not trained:
+            raise
+        warn(
+            f"interrupted after {len(trained)} of {len(calls)} systems: the complete ones are kept",
+            InterruptedTrainingWarning,
+        )
+    return trained
 
 
 def system_seeds(seed: Any, n: int) -> list[Any]:
@@ -516,7 +346,7 @@ class Trial:
     """A candidate and its training runs, one for each fold so far."""
 
     index: int  # among all candidates
-    settings: dict[str, Any]
+    settings: Record
     recipe: Recipe
     inputs: str
     runs: list[list[HeldOut]] = field(default_factory=list)  # at each checkpoint
@@ -539,10 +369,15 @@ class Trial:
         epochs = checkpoint_epochs(n_rows, self.recipe)
         return epochs[min(self.checkpoint, len(epochs) - 1)]
 
+    def summary(self, n_rows: int, kept: bool) -> Candidate:
+        """Return what is known about the candidate at the end, for a number of training rows."""
+        settings = self.settings | {"inputs": self.inputs}
+        return Candidate(settings, len(self.runs), self.epochs(n_rows), self.score, kept)
+
 
 def choose_systems(
     X: Array, y: Array, recipe: Recipe, settings: EnsembleSettings, seed: int
-) -> Fitted:
+) -> Ensemble:
     """Return systems with those settings that score best on training rows left out.
 
     Args:
@@ -557,41 +392,19 @@ def choose_systems(
     """
     N, ranks = len(y), Ranks.fit(X)
     inputs = input_forms(X, ranks)
-    fold_of = np.empty(N, dtype=int)
-    fold_of[np.random.default_rng([2, seed]).permutation(N)] = np.arange(N) % FOLDS
-    n_learn = N - math.ceil(N / FOLDS)
-    trials = running = list_trials(recipe, settings.inputs, X.shape[1])
+    trials = list_trials(recipe, settings.inputs, X.shape[1])
     sizes = [max(math.ceil(share * len(trials)), min(2, len(trials))) for share in FINALISTS]
     total = sum(sizes) + settings.n_systems
     with progress_bar(total, "choosing", "training", show=settings.verbose) as done:
-        for fold, size in enumerate(sizes):
-            running = running[:size]
-            calls = [
-                partial(
-                    training_run,
-                    inputs[trial.inputs],
-                    y,
-                    fold_of == fold,
-                    trial.recipe,
-                    epochs=checkpoint_epochs(n_learn, trial.recipe),
-                    seed=[seed, 1 + trial.index, fold],
-                )
-                for trial in running
-            ]
-            for trial, run in zip(running, call_all(calls, settings.n_jobs, done), strict=True):
-                trial.runs.append(run)
-            running = [trial for trial in running if trial.runs[-1]]  # those that did not diverge
-            for trial in running:
-                trial.find_checkpoint(settings.margins)
-            running.sort(key=lambda trial: trial.score)
-        if not running:
+        finalists = _run_folds(trials, sizes, inputs, y, settings, seed, done)
+        if not finalists:
             raise DivergenceError(
                 "training diverged for every candidate: set a smaller learning_rate than "
                 f"{recipe.learning_rate:g}",
                 {},
                 np.empty(0),
             )
-        kept, best = best_mean(running, settings.margins)
+        kept, best = best_mean(finalists, settings.margins)
         members = [kept[i % len(kept)] for i in range(settings.n_systems)]
         recipes = [replace(trial.recipe, epochs=trial.epochs(N)) for trial in members]
         finals = [
@@ -599,23 +412,59 @@ def choose_systems(
             for i, (trial, final) in enumerate(zip(members, recipes, strict=True))
         ]
         trained = list(call_all(finals, settings.n_jobs, done))
-    systems = tuple(
+    systems = [
         System(params, final, history, trial.inputs)
         for trial, final, (params, history) in zip(members, recipes, trained, strict=True)
-    )
-    candidates = [
-        Candidate(
-            trial.settings | {"inputs": trial.inputs},
-            len(trial.runs),
-            trial.epochs(N),
-            trial.score,
-            trial in kept,
-        )
-        for trial in trials
     ]
+    candidates = [trial.summary(N, trial in kept) for trial in trials]
     candidates.sort(key=lambda candidate: (-candidate.n_folds, candidate.score))
-    used = ranks if any(system.inputs == "ranks" for system in systems) else None
-    return Fitted(systems, used, best.margins, tuple(candidates), best.sides)
+    return Ensemble.of(
+        systems,
+        ranks=ranks if any(system.inputs == "ranks" for system in systems) else None,
+        margins=best.margins,
+        candidates=tuple(candidates),
+        sides=best.sides,
+    )
+
+
+def _run_folds(
+    trials: Sequence[Trial],
+    sizes: Sequence[int],
+    inputs: Mapping[str, Array],
+    y: Array,
+    settings: EnsembleSettings,
+    seed: int,
+    done: Callable[[str], object],
+) -> list[Trial]:
+    """Train candidates without one fold after another; return those that are left, best first.
+
+    `sizes` are the numbers of candidates in each fold, `inputs` the scaled inputs in each form.
+    """
+    N = len(y)
+    n_learn, fold_of = N - math.ceil(N / FOLDS), np.empty(N, dtype=int)
+    fold_of[np.random.default_rng([2, seed]).permutation(N)] = np.arange(N) % FOLDS
+    running = list(trials)
+    for fold, size in enumerate(sizes):
+        running = running[:size]
+        calls = [
+            partial(
+                training_run,
+                inputs[trial.inputs],
+                y,
+                fold_of == fold,
+                trial.recipe,
+                epochs=checkpoint_epochs(n_learn, trial.recipe),
+                seed=[seed, 1 + trial.index, fold],
+            )
+            for trial in running
+        ]
+        for trial, run in zip(running, call_all(calls, settings.n_jobs, done), strict=True):
+            trial.runs.append(run)
+        running = [trial for trial in running if trial.runs[-1]]  # those that did not diverge
+        for trial in running:
+            trial.find_checkpoint(settings.margins)
+        running.sort(key=lambda trial: trial.score)
+    return running
 
 
 def checkpoint_epochs(n_rows: int, recipe: Recipe) -> tuple[int, ...]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from hashlib import blake2b
-from typing import Any
 
 import numpy as np
 
 from gt2lite._validation import Array, IntArray, warn, whole
+from gt2lite.practice.types import Folds, Table
 
 HARMLESS = 0.01
 """Share of calibration rows that may be training rows, such as stray duplicates."""
@@ -18,7 +18,7 @@ class SeenRowsWarning(UserWarning):
     """Calibration rows are training rows, too: the guarantee needs new rows."""
 
 
-def read_folds(cv: Any, X: Any, y: Array, seed: int) -> list[tuple[IntArray, IntArray]]:
+def read_folds(cv: Folds, X: Table, y: Array, seed: int) -> list[tuple[IntArray, IntArray]]:
     """Return training and test rows of each fold.
 
     Args:

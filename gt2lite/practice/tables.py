@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import contextlib
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gt2lite._validation import Array, IntArray, find_wrong, matrix, numbers, one_of, vector, warn
-from gt2lite.practice._sklearn import check_fitted, sklearn_or
-from gt2lite.practice.printing import frame_of
+from gt2lite.practice._sklearn import sklearn_or
+from gt2lite.practice.frames import frame_of
+from gt2lite.practice.types import Encoded, Encoding, Frame, RawTable, Table, Target, Transformer
 
 Names = NDArray[np.object_]
 
@@ -17,9 +22,9 @@ Names = NDArray[np.object_]
 class Rows(NamedTuple):
     """Rows of a table to train or calibrate on."""
 
-    values: Any  # numbers (N, M), or a pandas frame to be encoded by `gt2lite.practice.columns`
+    values: RawTable  # numbers (N, M), or a table that is yet to be encoded
     names: Names | None = None  # of the columns, if these are text
-    table: Any = None  # the same rows in the form that the base of a head takes
+    table: RawTable = None  # the same rows in the form that the base of a head takes
 
     def take(self, rows: IntArray) -> Rows:
         """Return some of the rows."""
@@ -27,12 +32,15 @@ class Rows(NamedTuple):
         return Rows(take_rows(self.values, rows), self.names, table)
 
 
-def read_table(X: Any, columns: str | None = None) -> Rows:
+def read_table(X: Table, columns: str | Transformer | None = None) -> Rows:
     """Return the rows of a table of numbers (N, M).
 
-    A data frame with gaps, text or dates is refused; if `columns` is "auto", it is returned as a
-    pandas frame, to be encoded by `gt2lite.practice.columns`.
+    A data frame with gaps, text or dates is refused. If `columns` is "auto", it is returned as a
+    pandas frame, to be encoded by `gt2lite.practice.columns`; if it is a transformer, which takes
+    what it takes, the table is returned as it is.
     """
+    if is_transformer(columns):
+        return Rows(raw_table(X), _column_names(X))
     if columns is not None:
         one_of("columns", columns, ("auto",))
     if hasattr(X, "toarray") or hasattr(X, "tocsr"):
@@ -53,7 +61,7 @@ def read_table(X: Any, columns: str | None = None) -> Rows:
     return Rows(values, _column_names(X))
 
 
-def _wrong_column(X: Any) -> TypeError | ValueError | None:
+def _wrong_column(X: RawTable) -> TypeError | ValueError | None:
     """Return an error about the first column of a data frame that is not numeric, if any."""
     found = {}
     for j, name in enumerate(getattr(X, "columns", ())):
@@ -66,16 +74,29 @@ def _wrong_column(X: Any) -> TypeError | ValueError | None:
     return type(found[first])(f"{found[first]} (likewise columns {', '.join(others)})")
 
 
-def pandas_frame(X: Any) -> Any:
+def pandas_frame(X: Table) -> Frame:
     """Return a data frame as one of pandas, with text as names of columns."""
-    frame = X.to_pandas() if hasattr(X, "to_pandas") else X
+    frame: Frame = X.to_pandas() if hasattr(X, "to_pandas") else X
     names = [str(name) for name in frame.columns]
     if len(set(names)) < len(names):
         raise ValueError("X has columns of the same name: rename them")
     return frame.set_axis(names, axis=1)
 
 
-def read_target(y: Any, n_rows: int, owner: str = "GT2Regressor") -> Array:
+def is_transformer(columns: object) -> TypeGuard[Transformer]:
+    """Return whether the setting `columns` is a transformer of scikit-learn."""
+    return hasattr(columns, "fit_transform") and hasattr(columns, "transform")
+
+
+def raw_table(X: Table) -> RawTable:
+    """Return a table (N, ...) for a transformer: as it is, or a list as an array."""
+    found = X if hasattr(X, "columns") else np.asarray(X)
+    if len(np.shape(found)) != 2:
+        raise ValueError(f"X must be a 2D table (rows, columns), got shape {np.shape(found)}")
+    return found
+
+
+def read_target(y: Target, n_rows: int, owner: str = "GT2Regressor") -> Array:
     """Return the target as a checked array (N,)."""
     if y is None:
         raise ValueError(
@@ -97,12 +118,12 @@ def read_target(y: Any, n_rows: int, owner: str = "GT2Regressor") -> Array:
     return values
 
 
-def n_rows_of(X: Any) -> int:
+def n_rows_of(X: Table) -> int:
     """Return the number of rows of a table that is not yet checked."""
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+    return int(np.shape(X)[0]) if hasattr(X, "shape") else len(X)  # type: ignore[arg-type]
 
 
-def take_rows(X: Any, rows: IntArray) -> Any:
+def take_rows(X: RawTable, rows: IntArray) -> RawTable:
     """Return some rows of a table that is not yet checked, as a table of the same kind.
 
     >>> take_rows(["a", "b", "c"], np.array([2, 0]))
@@ -113,35 +134,136 @@ def take_rows(X: Any, rows: IntArray) -> Any:
     return X[rows] if hasattr(X, "shape") else [X[i] for i in rows]
 
 
-def match_table(X: Any, estimator: Any) -> Array:
-    """Return a table of numbers (N, M) with the columns that a fitted estimator was trained on."""
-    check_fitted(estimator)
-    n_features, owner = estimator.n_features_in_, type(estimator).__name__
-    names: Names | None = getattr(estimator, "feature_names_in_", None)
-    columns = getattr(estimator, "columns_", None)
-    if columns is not None and not hasattr(X, "columns"):
-        raise TypeError(f"X must be a data frame, as in fit: {owner} encodes its columns")
-    values = read_table(X).values if columns is None else pandas_frame(X)
-    found = _column_names(X)
-    if (found is None) != (names is None):
-        has, fitted = ("does not have valid", "with") if found is None else ("has", "without")
-        warn(f"X {has} feature names, but {owner} was fitted {fitted} feature names", UserWarning)
-    elif found is not None and names is not None and list(found) != list(names):
-        raise ValueError(_name_trouble(list(found), list(names)))
-    if values.shape[1] != n_features:
-        raise ValueError(
-            f"X has {values.shape[1]} features, but {owner} is expecting {n_features} "
-            "features as input"
-        )
-    if columns is None:
+class Transformed:
+    """Columns that a transformer of scikit-learn turns into inputs.
+
+    The name of a step is left out of the names ("age" for "numbers__age"), unless two inputs would
+    have the same name then. Inputs that the transformer does not name are x0, x1, ...
+    """
+
+    used = ()  # nothing is known about single columns
+
+    def __init__(self, transformer: Transformer, n_inputs: int, names: Names | None) -> None:
+        self.transformer = transformer
+        found = [f"x{m}" for m in range(n_inputs)]
+        with contextlib.suppress(AttributeError, ValueError):
+            found = [str(name) for name in transformer.get_feature_names_out(names)]
+        short = [name.rpartition("__")[2] or name for name in found]
+        self.names = short if len(set(short)) == len(short) else found
+
+    def encode(self, table: Table) -> Encoded:
+        """Return the inputs (N, M) of the rows of a table."""
+        return Encoded(read_table(self.transformer.transform(table)).values)
+
+    def places(self) -> dict[str, IntArray]:
+        """Return no places: each input stands for itself."""
+        return {}
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """The columns of a table that an estimator was trained on, and how they become inputs."""
+
+    n: int
+    names: Names | None = None  # if the table was a data frame
+    encoding: Encoding | None = None  # None for numbers, which are inputs as they are
+    owner: str = "GT2Regressor"  # class of the estimator, for messages
+
+    @classmethod
+    def learn(
+        cls, rows: Rows, target: Array, columns: str | Transformer | None, owner: str
+    ) -> tuple[Array, Features]:
+        """Return training rows as inputs (N, M), and the features of their table."""
+        encoding: Encoding | None = None
+        values = rows.values
+        if is_transformer(columns):
+            from sklearn.base import clone
+
+            transformer = clone(columns)
+            values = read_table(transformer.fit_transform(rows.values, target)).values
+            encoding = Transformed(transformer, values.shape[1], rows.names)
+        elif not isinstance(values, np.ndarray):
+            from gt2lite.practice.columns import learn
+
+            encoding = learn(values)
+            values = np.asarray(encoding.encode(values).inputs)
+        return values, cls(rows.values.shape[1], rows.names, encoding, owner)
+
+    def match(self, X: Table) -> RawTable:
+        """Return a table with the columns of training, not encoded yet, or raise an error."""
+        if self.encoding is None:
+            values = read_table(X).values
+        elif isinstance(self.encoding, Transformed):
+            values = raw_table(X)
+        elif hasattr(X, "columns"):
+            values = pandas_frame(X)
+        else:
+            raise TypeError(f"X must be a data frame, as in fit: {self.owner} encodes its columns")
+        found = _column_names(X)
+        if (found is None) != (self.names is None):
+            has, how = ("does not have valid", "with") if found is None else ("has", "without")
+            warn(
+                f"X {has} feature names, but {self.owner} was fitted {how} feature names",
+                UserWarning,
+            )
+        elif found is not None and self.names is not None and list(found) != list(self.names):
+            raise ValueError(_name_trouble(list(found), list(self.names)))
+        if values.shape[1] != self.n:
+            raise ValueError(
+                f"X has {values.shape[1]} features, but {self.owner} is expecting {self.n} "
+                "features as input"
+            )
         return values
-    encoded = columns.encode(values)
-    if encoded.notes:
-        warn("; ".join(encoded.notes), UserWarning)
-    return encoded.inputs.to_numpy()
+
+    def encode(self, table: RawTable, *, report: bool = False) -> Array:
+        """Return rows of a matching table as inputs (N, M); `report` warns of unusual values."""
+        if self.encoding is None:
+            return np.asarray(table)
+        encoded = self.encoding.encode(table)
+        if report and encoded.notes:
+            warn("; ".join(encoded.notes), UserWarning)
+        return np.asarray(encoded.inputs)
+
+    def inputs(self, X: Table) -> Array:
+        """Return the rows of a table as inputs (N, M), with warnings of unusual values."""
+        return self.encode(self.match(X), report=True)
+
+    def input_names(self) -> tuple[str, ...]:
+        """Return the names of the inputs: those of the data frame, else x0, x1, ...
+
+        The inputs of an encoded column are named after it, such as "city = Oslo". Columns
+        that share a name are distinguished by their numbers.
+        """
+        if self.encoding is not None:
+            return tuple(self.encoding.names)
+        if self.names is None:
+            return tuple(f"x{m}" for m in range(self.n))
+        times = Counter(self.names)
+        return tuple(n if times[n] == 1 else f"{n} (column {m})" for m, n in enumerate(self.names))
+
+    def one_row(self, x: RawTable) -> RawTable:
+        """Return one row as a table (1, M), from M numbers, a labelled row or a table.
+
+        The labels of a row of a data frame decide on the order of its values.
+        """
+        if hasattr(x, "to_frame") and self.names is not None:
+            if x.index.is_unique and set(x.index) == set(self.names):
+                x = x[list(self.names)]
+            return x.to_frame().T.infer_objects()
+        if np.ndim(x) == 1 and self.encoding is None:
+            values = vector("x", x, self.n)[None]
+            return values if self.names is None else frame_of(values, columns=self.names)
+        return np.asarray(x)[None] if np.ndim(x) == 1 else x
+
+    def raw_values(self, row: Table) -> Mapping[str, object] | None:
+        """Return the values of the columns of a row (1, M) before they are encoded, by name."""
+        if self.encoding is None or isinstance(self.encoding, Transformed):
+            return None
+        values: Mapping[str, object] = pandas_frame(row).iloc[0].to_dict()
+        return values
 
 
-def _column_names(X: Any) -> Names | None:
+def _column_names(X: Table) -> Names | None:
     columns = getattr(X, "columns", None)
     if columns is None:
         return None
@@ -170,23 +292,6 @@ def _name_trouble(found: list[str], wanted: list[str]) -> str:
     if not unseen and not missing:
         message += "Feature names must be in the same order as they were in fit.\n"
     return message
-
-
-def one_row(x: Any, estimator: Any) -> Any:
-    """Return one row as a table (1, M), from M numbers, a labelled row or a table.
-
-    The labels of a row of a data frame decide on the order of its values.
-    """
-    check_fitted(estimator)
-    names = getattr(estimator, "feature_names_in_", None)
-    if hasattr(x, "to_frame") and names is not None:
-        if x.index.is_unique and set(x.index) == set(names):
-            x = x[list(names)]
-        return x.to_frame().T.infer_objects()
-    if np.ndim(x) == 1 and not hasattr(estimator, "columns_"):
-        values = vector("x", x, estimator.n_features_in_)[None]
-        return values if names is None else frame_of(values, columns=names)
-    return x
 
 
 def check_one_row(row: Array) -> Array:

@@ -99,7 +99,8 @@ def it2(case: Case, effort: float = 1.0) -> Result:
     epochs = None if effort == 1 else share(effort, 100)
     systems = {}
     for level in LEVELS:
-        reg = GT2Regressor(alphas=(ALPHA_0,), coverage=level, epochs=epochs, random_state=case.seed)
+        one_plane = Recipe(alphas=(ALPHA_0,), coverage=level)
+        reg = GT2Regressor(recipe=one_plane, epochs=epochs, random_state=case.seed)
         systems[level] = Fitted(*timed(functools.partial(reg.fit, X_train, y_train)))
 
     def predict(Z: Array) -> Prediction:

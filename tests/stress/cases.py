@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
+from planted_system import make
 
 from gt2lite import GT2Regressor
 from gt2lite.calibration import CoverageError
@@ -124,7 +125,7 @@ def ask(
     X: Any, y: Any, settings: dict[str, Any], asked: Question, new: Any = None
 ) -> tuple[Answer, GT2Regressor]:
     """Fit, calibrate on the same rows and ask about them, or about the rows `new`."""
-    reg = GT2Regressor(**settings).fit(X, y)
+    reg = make(**settings).fit(X, y)
     rows, groups = (X, asked.groups) if new is None else (new, None)
     if new is not None and asked.groups is not None:
         groups = np.zeros(len(new), dtype=int)

@@ -150,7 +150,7 @@ def test_the_paper_method_is_training_and_conformal_calibration(found):
 
 def test_a_system_of_one_plane_gets_the_margin_of_two_quantiles(found):
     data, table = CASE.data, CASE.table
-    reg = GT2Regressor(alphas=(0.01,), coverage=0.9, epochs=2, random_state=0)
+    reg = GT2Regressor(recipe=Recipe(alphas=(0.01,)), coverage=0.9, epochs=2, random_state=0)
     reg.fit(table.X[data.split.train], table.y[data.split.train])
     cal, test = (
         [data.scaler.transform_y(e) for e in reg.predict_interval(table.X[rows], alpha=0.01)]

@@ -30,7 +30,7 @@ except ModuleNotFoundError as error:  # pragma: no cover
 
 from gt2lite.practice import model_file
 from gt2lite.practice.columns import Frame, TableError
-from gt2lite.practice.regressor import percent
+from gt2lite.practice.frames import percent
 from gt2lite.practice.report.analysis import Accuracy, Coverage, Findings, Request, analyse
 from gt2lite.practice.report.model import TableModel, frame_to_csv, load
 from gt2lite.practice.report.page import number, render

@@ -31,9 +31,11 @@ from gt2lite.practice.columns import (
     read_as,
     specify,
 )
-from gt2lite.practice.regressor import GT2Regressor, NarrowEnvelopeWarning, bound_names, percent
+from gt2lite.practice.frames import bound_names, percent
+from gt2lite.practice.regressor import GT2Regressor
 from gt2lite.practice.report.model import TableModel, put_before, read_bounds, read_levels
 from gt2lite.practice.rules import Rules
+from gt2lite.practice.warnings import NarrowEnvelopeWarning
 from gt2lite.splits import group_parts, random_parts
 from gt2lite.training import InterruptedTrainingWarning
 

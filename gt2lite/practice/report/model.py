@@ -18,8 +18,10 @@ from gt2lite._validation import between
 from gt2lite.calibration import plain_fraction
 from gt2lite.practice import model_file
 from gt2lite.practice.columns import Columns, Frame, TableError, unique
-from gt2lite.practice.regressor import ClippedInputsWarning, GT2Regressor, bound_names, percent
+from gt2lite.practice.frames import bound_names, percent
+from gt2lite.practice.regressor import GT2Regressor
 from gt2lite.practice.report.reading import read
+from gt2lite.practice.warnings import ClippedInputsWarning
 
 CHUNK = 1_000  # rows that are predicted at a time
 # Before what spreadsheets would compute: at the start of a cell, or of a line in it.

@@ -27,8 +27,8 @@ from gt2lite._version import __version__
 from gt2lite.plots.style import BLUE, GREY, ORANGE, SKY, STYLE, VERMILION, plain_text
 from gt2lite.practice import model_file
 from gt2lite.practice.columns import Frame
+from gt2lite.practice.frames import bound_names, percent
 from gt2lite.practice.presets import STRONG
-from gt2lite.practice.regressor import bound_names, percent
 from gt2lite.practice.report.analysis import Coverage, Findings
 from gt2lite.practice.report.reading import Table
 from gt2lite.practice.rules import SHOWN

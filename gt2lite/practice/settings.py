@@ -1,0 +1,135 @@
+"""Settings of `GT2Regressor`: the flat ones and the recipe, put together and checked."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import ParamSpec
+
+from gt2lite._validation import between, one_of, whole
+from gt2lite.practice.model import INPUTS
+from gt2lite.practice.presets import STRONG
+from gt2lite.practice.types import Record, Settings
+from gt2lite.training import Recipe
+
+P = ParamSpec("P")
+
+FLAT = ("n_rules", "coverage", "objective", "epochs", "batch_size", "learning_rate")
+"""Settings of a training that are arguments of `GT2Regressor`, too."""
+
+FINER = tuple(one.name for one in fields(Recipe) if one.name not in FLAT)
+"""Those that only a recipe has."""
+
+EPOCHS, MIN_STEPS = 100, 3000
+"""Epochs if none are set, and the fewest steps that they should make."""
+
+MOST_STEPS = 7400
+"""Length of the longest training that a selection tries."""
+
+MAX_SYSTEMS = 1000
+
+
+def changes(recipe: Recipe) -> Record:
+    """Return the settings in which a recipe differs from the paper's: those that it sets.
+
+    >>> changes(Recipe(weight_decay=0.1, epochs=100))
+    {'weight_decay': 0.1}
+    """
+    names = [one.name for one in fields(Recipe)]
+    return {n: getattr(recipe, n) for n in names if getattr(recipe, n) != getattr(Recipe(), n)}
+
+
+def read_recipe(settings: Settings, n_rows: int) -> Recipe:
+    """Return the recipe that an estimator trains by, given its settings and the number of rows.
+
+    >>> flat = dict.fromkeys(FLAT) | {"choose": False}
+    >>> found = read_recipe(flat | {"n_rules": 5, "recipe": Recipe(averaging=0.9)}, n_rows=600)
+    >>> found.n_rules, found.averaging, found.epochs  # 9 steps each
+    (5, 0.9, 334)
+    """
+    recipe = settings["recipe"]
+    if not isinstance(recipe, Recipe | None):
+        raise TypeError(f"recipe must be a gt2lite.Recipe or None, got {recipe!r}")
+    given = {name: settings[name] for name in FLAT if settings[name] is not None}
+    found = join(given, recipe)
+    if "epochs" not in found:
+        steps = max(n_rows // Recipe(**found).batch_size, 1)  # in an epoch
+        found["epochs"] = max(EPOCHS, math.ceil(MIN_STEPS / steps))
+        if settings["choose"]:  # the selection limits the steps
+            found["epochs"] = math.ceil(MOST_STEPS / steps)
+    return Recipe(**found)
+
+
+def join(given: Settings, recipe: Recipe | None) -> Record:
+    """Return the settings that are given one by one or by a recipe, or raise an error if twice."""
+    known = {} if recipe is None else changes(recipe)
+    for name in known.keys() & given.keys():
+        if known[name] != given[name]:
+            raise ValueError(
+                f"{name} is given twice, as {name}={given[name]!r} and by recipe=Recipe("
+                f"{name}={known[name]!r}): leave one of them out"
+            )
+    return known | dict(given)
+
+
+def strong_settings(overrides: Settings) -> Record:
+    """Return the settings of `GT2Regressor.strong`, see there."""
+    given = dict(overrides)
+    given = join(given, given.pop("recipe", None))
+    finer = {name: given.pop(name) for name in FINER if name in given}
+    preset = changes(STRONG)
+    flat = {name: preset.pop(name) for name in FLAT if name in preset}
+    flat |= {"n_systems": 5, "choose": True, "clip_inputs": True, "columns": "auto"}
+    return flat | given | {"recipe": replace(Recipe(**preset), **finer)}
+
+
+def check_place(settings: Mapping[str, object]) -> None:
+    """Raise an error that says where they belong if some settings are those of a recipe."""
+    finer = {name: value for name, value in settings.items() if name in FINER}
+    if finer:
+        words = ", ".join(f"{name}={value!r}" for name, value in finer.items())
+        what = "is a setting" if len(finer) == 1 else "are settings"
+        raise TypeError(f"{', '.join(finer)} {what} of the recipe: pass recipe=Recipe({words})")
+
+
+def checking_place(init: Callable[P, None]) -> Callable[P, None]:
+    """Return an `__init__` with the same signature that calls `check_place` first."""
+
+    @functools.wraps(init)
+    def checked(*args: P.args, **settings: P.kwargs) -> None:
+        check_place(settings)
+        init(*args, **settings)
+
+    return checked
+
+
+@dataclass
+class EnsembleSettings:
+    """The settings of `GT2Regressor` that concern more than the training of one system, checked."""
+
+    n_systems: int = 1
+    choose: bool = False
+    inputs: str = "scaled"
+    margins: float | None = None
+    n_jobs: int | None = None
+    verbose: bool | None = None
+    clip_inputs: bool = False
+
+    @classmethod
+    def of(cls, settings: Settings) -> EnsembleSettings:
+        """Return those among all settings of an estimator."""
+        return cls(**{one.name: settings[one.name] for one in fields(cls)})
+
+    def __post_init__(self) -> None:
+        self.n_systems = whole("n_systems", self.n_systems, high=MAX_SYSTEMS)
+        one_of("inputs", self.inputs, INPUTS)
+        if self.margins is not None:
+            self.margins = between("margins", self.margins, 0, 1, closed=True)
+        if self.n_jobs is not None and self.n_jobs != -1:
+            self.n_jobs = whole("n_jobs", self.n_jobs)
+        for name in ("choose", "clip_inputs", "verbose"):
+            value = getattr(self, name)
+            if value not in (True, False) and not (name == "verbose" and value is None):
+                raise ValueError(f"{name} must be True or False, got {value!r}")
