@@ -27,6 +27,7 @@ LAYERS = [
     ["plots"],
     # the upper storey
     ["practice._sklearn", "practice.printing", "practice.presets", "practice.calibrators"],
+    ["practice.martingales"],
     ["practice.tables", "practice.splitting"],
     ["practice.distribution"],
     ["practice.selection"],
@@ -35,6 +36,7 @@ LAYERS = [
     ["practice.model_file"],
     ["practice.regressor"],
     ["practice.adaptive", "practice.head", "practice.pipeline", "practice.cv_plus"],
+    ["practice.exchangeability", "practice.weights"],
     ["practice.plots"],
     ["practice.report"],
     ["report"],
