@@ -30,14 +30,10 @@ from gt2lite.memberships import kappa_of, log_firing
 from gt2lite.practice.calibrators import DEFAULT_COVERAGE, RANKED
 from gt2lite.practice.martingales import (
     BETTING,
-    Bets,
-    Jumper,
-    Mixture,
+    LARGEST_LOG,
     OnlinePValues,
     Stream,
     adjust_e_values,
-    bin_bets,
-    tail_bets,
 )
 from gt2lite.practice.printing import Printed, Rows, count, wrap
 from gt2lite.practice.rules import SHOWN, Rule
@@ -96,9 +92,9 @@ class ExchangeabilityTest:
             `scores` alone, with the scores that the calibration keeps.
         y: their targets (Q,).
         coverage: the level of the intervals whose coverage `by_rule` reports.
-        level: a stream raises an alarm when its wealth reaches 1 / level. If rows are exchangeable,
-            the probability that it ever does is at most `level`, and for any of the three streams
-            at most 3 times `level`.
+        threshold: a stream raises an alarm when its wealth reaches this number. If rows are
+            exchangeable, the probability that it ever does is at most 1 / threshold; that any of
+            the three streams does, at most 3 / threshold.
         betting: "mixture" or "jumper", see `Mixture` and `Jumper`.
         random_state: the seed that breaks ties.
 
@@ -106,13 +102,14 @@ class ExchangeabilityTest:
         scores: the `Stream` of the signed scores of all rows.
         inputs: the `Stream` of inputs, the mean of two gamblers: one bets on the leading rule, the
             other on the distance from rules among rows with the same leading rule. None without X.
-        rules: the `Stream` of scores by leading rule, with a gambler for each rule (of several
-            systems, of the first). None without X. Its wealth is the mean over rules, which pays
+        rules: the `Stream` of scores by leading rule, with a gambler for each rule that leads on
+            reference rows (of several systems, a rule of the first). None without X. Its wealth is the mean over rules, which pays
             for their number. It does not restart, so that `by_rule` refers to all rows. It tests
-            less than `scores`, that rows are exchangeable within each rule: other shares of the
-            rules do not count.
-        changed_rules: numbers of rules whose adjusted e-value has reached 1 / level, see
-            `adjust_e_values`: with a probability of at least 1 - level all of them have changed.
+            less than `scores`, that rows are exchangeable within each rule: a change of how often
+            each rule leads does not count, a change of the inputs within a rule does.
+        changed_rules: numbers of the rules whose e-value, adjusted for the number of rules by
+            `adjust_e_values`, has reached `threshold`. The probability that any of them ever does
+            without a change is at most 1 / threshold.
         n_rows: number of new rows so far.
 
     Rows that repeat the one before, such as those of a sensor that is read too often, are not
@@ -138,7 +135,7 @@ class ExchangeabilityTest:
         y: Any = None,
         *,
         coverage: float = DEFAULT_COVERAGE,
-        level: float = 0.01,
+        threshold: float = 100.0,
         betting: str = "mixture",
         random_state: Any = 0,
     ) -> None:
@@ -159,28 +156,30 @@ class ExchangeabilityTest:
         if (X is None) != (y is None):
             raise ValueError("X and y of the reference rows must be given together")
         self.coverage = between("coverage", coverage, 0, 1)
-        self.level = between("level", level, 0, 1)
-        self.betting = one_of("betting", betting, BETTING)
+        self.threshold = between("threshold", threshold, 1, math.inf)
+        gambler = BETTING[one_of("betting", betting, BETTING)]
         self.n_rows = 0
         self.changed_rules: tuple[int, ...] = ()
         self.inputs: Stream | None = None
         self.rules: Stream | None = None
-        self.scores = Stream([self._gambler()], self.level)
+        self.scores = Stream([gambler()], self.threshold)
         rngs = np.random.default_rng(read_seed(random_state)).spawn(4)
         if X is None:
             self._p_scores = OnlinePValues(signed_scores(calibrator.scores), rngs[0])
             return
-        leader, distance, score, _ = self._look(X, y)
+        leader, distance, score, covered = self._look(X, y)
         warn_if_seen(self._system.marks_, match_table(X, reg), read_target(y, len(leader)))
         self._p_scores = OnlinePValues(score, rngs[0])
         self._p_by_rule = OnlinePValues(score, rngs[1], leader)
         self._p_leader = OnlinePValues(leader, rngs[2])
         self._p_distance = OnlinePValues(distance, rngs[3], leader)
         R = len(self._system.systems_[0].params["c"])
-        self.inputs = Stream([self._gambler(bin_bets), self._gambler()], self.level)
-        self.rules = Stream([self._gambler() for _ in range(R)], self.level, restarts=False)
         self._n_reference = np.bincount(leader, minlength=R)
-        self._n_led, self._n_scored, self._n_covered = np.zeros((3, R), dtype=int)
+        self._n_reference_covered = np.bincount(leader[covered], minlength=R)
+        self._n_new, self._n_scored, self._n_covered = np.zeros((3, R), dtype=int)
+        self._tested = np.flatnonzero(self._n_reference)  # rules that new rows can be compared with
+        self.inputs = Stream([gambler(), gambler()], self.threshold)
+        self.rules = Stream([gambler() for _ in self._tested], self.threshold, restarts=False)
 
     def update(self, X: Any, y: Any = None) -> State:
         """Test new rows `X` (N, M) with targets `y` (N,), in time order.
@@ -198,16 +197,13 @@ class ExchangeabilityTest:
         if self.inputs is not None and self.rules is not None:
             p = self._p_leader.update(leader), self._p_distance.update(distance, leader)
             self.inputs.update(np.stack(p, axis=1))
-            R = len(self._n_led)
-            self._n_led += np.bincount(leader, minlength=R)
+            self._n_new += self._count(leader)
             if y is not None:
-                by_rule = np.full((len(leader), R), np.nan)
-                by_rule[np.arange(len(leader)), leader] = self._p_by_rule.update(score, leader)
-                self.rules.update(by_rule)
-                self._n_scored += np.bincount(leader, minlength=R)
-                self._n_covered += np.bincount(leader[covered], minlength=R)
-                found = 1 + np.flatnonzero(adjust_e_values(self.rules.wealths) >= 1 / self.level)
-                self.changed_rules = tuple(sorted({*self.changed_rules, *found.tolist()}))
+                p_rule = self._p_by_rule.update(score, leader)[:, None]
+                bets = np.where(leader[:, None] == self._tested, p_rule, np.nan)
+                self._name_changed(self.rules.update(bets))
+                self._n_scored += self._count(leader)
+                self._n_covered += self._count(leader[covered])
         alarms = tuple(name for name, n in n_alarms.items() if len(streams[name].alarms) > n)
         wealth = {name: stream.wealth for name, stream in streams.items()}
         return State(self.n_rows, alarms, self.changed_rules, **wealth)
@@ -219,29 +215,31 @@ class ExchangeabilityTest:
         """
         if self.rules is None:
             raise ValueError("rules need reference rows: pass X and y of the calibration rows")
-        rules = {rule.number: rule for rule in self.reg.rules(top=None, target=target)}
-        e = self.rules.wealths
-        adjusted, found = adjust_e_values(e), []
-        for p in np.argsort(-e, kind="stable").tolist():
-            n = int(self._n_scored[p])
-            found.append(
-                RuleRow(
-                    p + 1,
-                    condition(rules[p + 1]),
-                    int(self._n_reference[p]),
-                    int(self._n_led[p]),
-                    float(self._n_covered[p] / n) if n else math.nan,
-                    float(e[p]),
-                    float(adjusted[p]),
-                    p + 1 in self.changed_rules,
-                )
+        e, adjusted = np.full((2, len(self._n_new)), math.nan)
+        e[self._tested] = self.rules.wealths
+        adjusted[self._tested] = adjust_e_values(e[None, self._tested])[0]
+        found = []
+        for rule in self.reg.rules(top=None, target=target):
+            p = rule.number - 1
+            row = RuleRow(
+                rule.number,
+                condition(rule),
+                int(self._n_reference[p]),
+                share(self._n_reference_covered[p], self._n_reference[p]),
+                int(self._n_new[p]),
+                share(self._n_covered[p], self._n_scored[p]),
+                float(e[p]),
+                float(adjusted[p]),
+                rule.number in self.changed_rules,
             )
-        return RuleEvidence(found, self.n_rows, self.coverage, self.level)
+            found.append(row)
+        found.sort(key=lambda row: (row.n_new == 0, not row.e > 0, -row.e, row.rule))
+        return RuleEvidence(found, self.n_rows, self.coverage, self.threshold)
 
     def __str__(self) -> str:
         lines = [
             f"{count(self.n_rows, 'new row')}. If all rows are exchangeable, a stream ever reaches "
-            f"wealth {1 / self.level:.4g} with a probability of at most {self.level:.4g}."
+            f"wealth {self.threshold:.4g} with a probability of at most {1 / self.threshold:.2g}."
         ]
         for name, what in _STREAMS.items():
             stream: Stream | None = getattr(self, name)
@@ -252,13 +250,20 @@ class ExchangeabilityTest:
             else:
                 largest = math.exp(max(stream.log_wealth.max(), 0.0))
                 found = f"no alarm (largest wealth {largest:.3g})"
-            lines.append(f"  {what:38} {found}")
+            lines.append(f"  {what:14}  {found}")
         if self.changed_rules:
             lines.append(f"Rules that changed: {', '.join(map(str, self.changed_rules))}.")
         return "\n".join(lines)
 
-    def _gambler(self, bets: Bets = tail_bets) -> Mixture | Jumper:
-        return Mixture(bets) if self.betting == "mixture" else Jumper()
+    def _count(self, leader: IntArray) -> IntArray:
+        return np.bincount(leader, minlength=len(self._n_new))
+
+    def _name_changed(self, logs: Array) -> None:
+        """Add rules to those that changed, given log wealths (N, tested rules) after each row."""
+        e = np.exp(np.minimum(logs, LARGEST_LOG))
+        high = adjust_e_values(e[(e >= self.threshold).any(axis=1)]) >= self.threshold
+        found = 1 + self._tested[high.any(axis=0)]
+        self.changed_rules = tuple(sorted({*self.changed_rules, *found.tolist()}))
 
     def _look(self, X: Any, y: Any) -> tuple[IntArray, Array, Array, NDArray[np.bool_]]:
         """Return leading rule, distance, score and whether it is covered, (N,) each, of rows.
@@ -280,9 +285,9 @@ class ExchangeabilityTest:
 
 
 _STREAMS = {
-    "scores": "Scores (is the guarantee valid?)",
-    "inputs": "Inputs (are rows of the same kind?)",
-    "rules": "Scores by rule (is y given X the same?)",
+    "scores": "scores",
+    "inputs": "inputs",
+    "rules": "scores by rule",
 }
 
 
@@ -295,11 +300,17 @@ class RuleRow(NamedTuple):
     rule: int
     condition: str  # such as "temperature below 12, humidity above 80"
     n_reference: int
+    reference_covered: float  # share of the reference rows that intervals cover; NaN without any
     n_new: int
     covered: float  # share of the new rows with targets that intervals cover; NaN without any
-    e: float  # evidence that its rows changed: the wealth of its gambler
+    e: float  # evidence that its rows changed, the wealth of its gambler; NaN without a reference
     adjusted: float  # the same, adjusted for the number of rules
-    changed: bool  # whether `adjusted` has ever reached 1 / level
+    changed: bool  # whether `adjusted` has ever reached the threshold
+
+
+def share(part: int, n: int) -> float:
+    """Return a share, NaN of nothing."""
+    return float(part / n) if n else math.nan
 
 
 def condition(rule: Rule) -> str:
@@ -311,8 +322,10 @@ def condition(rule: Rule) -> str:
 class RuleEvidence(Printed, Sequence[RuleRow]):
     """Evidence by rule, and how it prints."""
 
-    def __init__(self, rows: Sequence[RuleRow], n_rows: int, coverage: float, level: float) -> None:
-        self._rows, self.n_rows, self.coverage, self.level = rows, n_rows, coverage, level
+    def __init__(
+        self, rows: Sequence[RuleRow], n_rows: int, coverage: float, threshold: float
+    ) -> None:
+        self._rows, self.n_rows, self.coverage, self.threshold = rows, n_rows, coverage, threshold
 
     def __getitem__(self, index: Any) -> Any:
         return self._rows[index]
@@ -325,21 +338,22 @@ class RuleEvidence(Printed, Sequence[RuleRow]):
         return [row._asdict() for row in self]
 
     def __str__(self) -> str:
-        lines = []
-        for row in self:
-            seen = f"{row.n_new} of {count(self.n_rows, 'new row')}"
-            if not math.isnan(row.covered):
-                share, asked = f"{row.covered:.0%}", f"{self.coverage:.0%}"
-                seen += f"; covers {share}" + (f" instead of {asked}" if share != asked else "")
-            lines.append(wrap(f"Rule {row.rule} ({row.condition}): {seen}, e = {row.e:.3g}"))
+        n_tested = sum(row.n_reference > 0 for row in self)
+        lines = [self._line(row) for row in self if row.n_new]
         changed = [str(row.rule) for row in self if row.changed]
-        found = (
-            f"Changed: {'rules' if len(changed) > 1 else 'rule'} {', '.join(changed)}."
-            if changed
-            else "No rule has changed significantly."
+        words = f"Changed: {'rules' if len(changed) > 1 else 'rule'} {', '.join(changed)}."
+        bound = f"at most {1 / self.threshold:.2g} for all {n_tested} rules together"
+        lines.append(
+            f"{words if changed else 'No rule has changed significantly.'} The probability of a "
+            f"false report is {bound}."
         )
-        bound = (
-            f"The probability of a false report about any of the {len(self)} rules is at most "
-            f"{self.level:.4g}."
-        )
-        return "\n".join([*lines, wrap(f"{found} {bound}", other="")])
+        return "\n".join(map(wrap, lines))
+
+    def _line(self, row: RuleRow) -> str:
+        text = f"Rule {row.rule} ({row.condition}): {row.n_new} of {count(self.n_rows, 'new row')}"
+        if not math.isnan(row.covered):
+            found, asked = f"{row.covered:.0%}", f"{self.coverage:.0%}"
+            text += f"; covers {found}" + (f" instead of {asked}" if found != asked else "")
+        if row.n_reference == 0:
+            return f"{text}; no reference rows"
+        return f"{text}, e = {row.e:.3g}; reference rows: {row.reference_covered:.0%}"

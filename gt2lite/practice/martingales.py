@@ -11,7 +11,7 @@ alone are uniform, too, but depend on each other. Ranks among earlier rows of th
 independent and uniform if rows are exchangeable within categories (Mondrian predictors, ibid.).
 
 A gambler who starts with 1 and bets against uniform p-values has a *wealth* that is a martingale:
-it ever reaches 1 / level with a probability of at most `level` (Ville 1939), however long the
+it ever reaches a threshold c with a probability of at most 1 / c (Ville 1939), however long the
 sequence and whenever one looks. Wealth is an e-value: a large one is evidence of a change, a small
 one is not evidence of anything. Betting on p-values that were estimated from those before goes
 back to Fedorova et al. (2012), detection of changes with a fixed training set to Volkhonskiy et
@@ -25,8 +25,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -75,38 +74,41 @@ class OnlinePValues:
 # ----------------------------------------------------------------------------------- betting
 
 POWERS = (0.6, 0.85, 1.5)
-"""Powers of `tail_bets`."""
+"""Powers of `power_bets`."""
 
-BINS = 10
-"""Number of `bin_bets`."""
-
-BOOST = 0.25
-"""Share of its wealth that one of `bin_bets` puts on its bin."""
+BINS, WINDOWS, PRIOR = 10, (100, 400), 5
+"""Bins of `histogram_bets`, numbers of p-values that they count, and counts added to each bin."""
 
 
-def tail_bets(p: Array) -> Array:
+def power_bets(p: Array) -> Array:
     r"""Return log densities (N, 9) at p-values (N,): bets on one tail, the other, or both.
 
     Each is :math:`\varepsilon u^{\varepsilon - 1}` with u one of p, 1 - p and 2 min(p, 1 - p),
-    which are uniform if p is: power martingales (Vovk et al. 2003). A power below 1 bets on small
-    u, one above 1 against them. Of signed scores, the first two find bias, the third more noise
-    or less.
+    which are uniform if p is (Vovk et al. 2003). A power below 1 bets on small u, one above 1
+    against them. For signed scores the first two find bias, the third more noise or less.
     """
-    u = np.stack([p, 1 - p, 2 * np.minimum(p, 1 - p)], axis=-1)
+    u = np.stack([p, 1 - p, 2 * np.minimum(p, 1 - p)], axis=1)
     power = np.array(POWERS)
     logs = np.log(np.maximum(u, np.finfo(float).tiny))[..., None]
-    found: Array = np.log(power) + (power - 1) * logs
-    return found.reshape(*p.shape, -1)
+    found: Array = np.log(power) + (power - 1) * logs  # (N, 3, 3)
+    return found.reshape(p.size, -1)
 
 
-def bin_bets(p: Array) -> Array:
-    """Return log densities (N, 10) at p-values (N,): each bets on one tenth of [0, 1]."""
-    chosen = np.minimum(p * BINS, BINS - 1).astype(int)[..., None] == np.arange(BINS)
-    return np.log(np.where(chosen, 1 - BOOST + BOOST * BINS, 1 - BOOST))
+def histogram_bets(p: Array, past: Array) -> Array:
+    """Return log densities (N, 2) at p-values (N,): histograms of the last 100 and 400 before each.
 
-
-Bets = Callable[[Array], Array]
-"""Log densities (N, K) of K bets at p-values (N,)."""
+    These plug-in bets (Fedorova et al. 2012, with a histogram for a kernel estimate) find changes
+    of any shape. `past` are the p-values before, at least 400 if there are as many.
+    """
+    bins = np.minimum(np.append(past, p) * BINS, BINS - 1).astype(int)
+    one = bins[:, None] == np.arange(BINS)
+    counts = np.vstack([np.zeros(BINS, dtype=int), one.cumsum(axis=0)])  # before each p-value
+    at, found = np.arange(past.size, bins.size), np.empty((p.size, len(WINDOWS)))
+    for k, window in enumerate(WINDOWS):
+        first = np.maximum(at - window, 0)
+        inside = counts[at, bins[at]] - counts[first, bins[at]]
+        found[:, k] = np.log(BINS * (inside + PRIOR) / (at - first + PRIOR * BINS))
+    return found
 
 
 class Mixture:
@@ -114,36 +116,34 @@ class Mixture:
 
     .. math::
         W_n = \frac{1}{\sqrt{n + 1}} + \frac{1}{K} \sum_{k=1}^K \sum_{t=1}^n
-        \Bigl(\frac{1}{\sqrt t} - \frac{1}{\sqrt{t + 1}}\Bigr) \prod_{i=t}^n f_k(p_i)
+        \Bigl(\frac{1}{\sqrt t} - \frac{1}{\sqrt{t + 1}}\Bigr) \prod_{i=t}^n f_{k,i}(p_i)
 
-    The first term has not been bet yet: in n rows without a change at most a factor of
-    :math:`\sqrt{n + 1}` is lost, so a late change is still found soon. Mixtures of power
-    martingales are those of Vovk et al. (2003), late starts are the idea behind the Sleeper/Stayer
-    of Vovk, Gammerman and Shafer (2022); this prior on starts and the set of bets are ours, chosen
-    by detection delays on simulated shifts.
-
-    Args:
-        bets: `tail_bets` or `bin_bets`.
+    The K = 11 densities are those of `power_bets` and `histogram_bets`. The first term has not been
+    bet yet: n rows without a change lose at most a factor of :math:`\sqrt{n + 1}`, so that a late
+    change is found soon after. Mixtures of power martingales are those of Vovk et al. (2003); late
+    starts are the idea behind the Sleeper/Stayer of Vovk, Gammerman and Shafer (2022). The prior on
+    starts and the set of bets are ours, chosen by detection delays on simulated shifts.
     """
 
-    def __init__(self, bets: Bets = tail_bets) -> None:
-        self._bets = bets
+    def __init__(self) -> None:
         self.reset()
 
     def reset(self) -> None:
         """Start again with a wealth of 1."""
-        self._n, self._logs = 0, np.full(self._bets(np.full(1, 0.5)).shape[1], -np.inf)
+        self._n, self._past = 0, np.empty(0)
+        self._logs = np.full(3 * len(POWERS) + len(WINDOWS), -np.inf)
 
     def bet(self, p: Array) -> Array:
         """Return the log wealth (N,) after each of N more p-values."""
         if p.size == 0:
             return np.empty(0)
         t = np.arange(self._n + 1.0, self._n + p.size + 1)
-        gains = self._bets(p).cumsum(axis=0)  # (N, K)
+        gains = np.hstack([power_bets(p), histogram_bets(p, self._past)]).cumsum(axis=0)  # (N, K)
         before = np.vstack([np.zeros(gains.shape[1]), gains[:-1]])
         started = np.log((t**-0.5 - (t + 1) ** -0.5) / gains.shape[1])[:, None] - before
         logs = gains + np.logaddexp.accumulate(np.vstack([self._logs, started]))[1:]
         self._n, self._logs = self._n + p.size, logs[-1]
+        self._past = np.append(self._past, p)[-max(WINDOWS) :]
         return np.logaddexp(np.logaddexp.reduce(logs, axis=1), -0.5 * np.log(t + 1))
 
 
@@ -175,7 +175,11 @@ class Jumper:
         return found
 
 
-BETTING = ("mixture", "jumper")
+BETTING: dict[str, type[Mixture] | type[Jumper]] = {"mixture": Mixture, "jumper": Jumper}
+"""The gamblers by name."""
+
+LARGEST_LOG = 690.0
+"""Larger log wealths are not turned into numbers: this one is about 1e300."""
 
 _BLOCK = 256  # rows bet on before a look for an alarm
 
@@ -187,29 +191,36 @@ class Stream:
 
     Args:
         gamblers: each a `Mixture` or a `Jumper`.
-        level: an alarm is raised when the mean wealth reaches 1 / level.
+        threshold: an alarm is raised when the mean wealth reaches it.
         restarts: whether an alarm takes all gamblers back to a wealth of 1. Given the rows before,
-            the next false alarm has a probability of at most `level` again. Otherwise only the
-            first alarm is recorded.
+            the next false alarm has a probability of at most 1 / threshold again. Otherwise only
+            the first alarm is recorded.
 
     Attributes:
         alarms: indices of the rows of this stream at which an alarm was raised.
     """
 
-    def __init__(self, gamblers: Sequence[Any], level: float, restarts: bool = True) -> None:
-        self.gamblers, self.level, self.restarts = gamblers, level, restarts
+    def __init__(
+        self, gamblers: Sequence[Mixture | Jumper], threshold: float, restarts: bool = True
+    ) -> None:
+        self.gamblers, self.threshold, self.restarts = gamblers, threshold, restarts
         self.alarms: list[int] = []
         self._start = np.zeros((1, len(gamblers)))  # log wealths before the next row
         self._p, self._logs = [np.empty((0, len(gamblers)))], [np.empty((0, len(gamblers)))]
         self._n = 0
 
-    def update(self, p: Array) -> None:
-        """Bet on p-values (N, G) of N rows: one for each gambler, NaN for those who do not bet."""
+    def update(self, p: Array) -> Array:
+        """Bet on p-values (N, G) of N rows: one for each gambler, NaN for those who do not bet.
+
+        Returns:
+            (N, G) the log wealth of each gambler after each row.
+        """
         self._p.append(p)
+        n_before = len(self._logs)
         while len(p):
             logs = self._bet(p[:_BLOCK])
             self._start = logs[-1:]
-            high = log_mean(logs) >= -math.log(self.level)
+            high = log_mean(logs) >= math.log(self.threshold)
             if high.any() and (self.restarts or not self.alarms):
                 i = int(high.argmax())
                 self.alarms.append(self._n + i)
@@ -219,6 +230,7 @@ class Stream:
                         gambler.reset()
             self._logs.append(logs)
             self._n, p = self._n + len(logs), p[len(logs) :]
+        return np.concatenate(self._logs[n_before:])
 
     def _bet(self, p: Array) -> Array:
         """Return the log wealth (N, G) of each gambler after each row."""
@@ -253,7 +265,7 @@ class Stream:
     def wealths(self) -> Array:
         """The wealth (G,) of each gambler after the last row, at most 1e300."""
         last = self._logs[-1][-1] if self._n else self._start[0]
-        found: Array = np.exp(np.minimum(last, 690.0))
+        found: Array = np.exp(np.minimum(last, LARGEST_LOG))
         return found
 
     @property
@@ -269,21 +281,23 @@ def log_mean(logs: Array) -> Array:
 
 
 def adjust_e_values(e: ArrayLike) -> Array:
-    """Return e-values (R,) adjusted for the number of hypotheses, by closed testing.
+    """Return e-values (N, R) adjusted for the number R of hypotheses, by closed testing.
 
     An adjusted e-value is the smallest mean e-value of any set of hypotheses that contains its own
-    (Vovk and Wang 2021). If e-values are wealths, the probability that a true hypothesis ever has
-    an adjusted one of 1 / level is at most level, whichever others are true: by Ville's inequality
-    for the mean of the true ones. It is at least e / R, Bonferroni's.
+    (Vovk and Wang 2021). If e-values are wealths, any true hypothesis ever has an adjusted one of c
+    with a probability of at most 1 / c, whichever hypotheses are true: by Ville's inequality for
+    the mean over the true ones. An adjusted e-value is at least e / R, Bonferroni's.
 
-    >>> adjust_e_values([0.5, 40.0, 900.0])
-    array([  0.5 ,  20.25, 313.5 ])
+    >>> adjust_e_values([[0.5, 40.0, 900.0]])
+    array([[  0.5 ,  20.25, 313.5 ]])
     """
     values = np.asarray(e, dtype=float)
-    order = np.argsort(values)
-    rising, n = values[order], np.arange(values.size)
-    below = np.append(0.0, np.cumsum(rising)[:-1])  # sums of the smallest
-    means = (rising[:, None] + below) / (n + 1)  # with 0, 1, ... smaller ones
-    found = np.empty(values.size)
-    found[order] = np.where(n <= n[:, None], means, np.inf).min(axis=1)
+    order = np.argsort(values, axis=1)
+    rising = np.take_along_axis(values, order, axis=1)
+    least, below = rising.copy(), np.zeros((len(values), 1))
+    for n in range(values.shape[1] - 1):  # the mean with the n + 1 smallest, for larger ones
+        below = below + rising[:, n : n + 1]
+        least[:, n + 1 :] = np.minimum(least[:, n + 1 :], (rising[:, n + 1 :] + below) / (n + 2))
+    found = np.empty_like(values)
+    np.put_along_axis(found, order, least, axis=1)
     return found
