@@ -103,10 +103,11 @@ class ExchangeabilityTest:
         inputs: the `Stream` of inputs, the mean of two gamblers: one bets on the leading rule, the
             other on the distance from rules among rows with the same leading rule. None without X.
         rules: the `Stream` of scores by leading rule, with a gambler for each rule that leads on
-            reference rows (of several systems, a rule of the first). None without X. Its wealth is the mean over rules, which pays
-            for their number. It does not restart, so that `by_rule` refers to all rows. It tests
-            less than `scores`, that rows are exchangeable within each rule: a change of how often
-            each rule leads does not count, a change of the inputs within a rule does.
+            reference rows (of several systems, a rule of the first). None without X. Its wealth is
+            the mean over rules, which pays for their number. It does not restart, so that `by_rule`
+            refers to all rows. It tests less than `scores`, that rows are exchangeable within each
+            rule: a change of how often each rule leads does not count, a change of the inputs
+            within a rule does.
         changed_rules: numbers of the rules whose e-value, adjusted for the number of rules by
             `adjust_e_values`, has reached `threshold`. The probability that any of them ever does
             without a change is at most 1 / threshold.
