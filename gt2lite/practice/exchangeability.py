@@ -341,7 +341,7 @@ class RuleEvidence(Printed, Sequence[RuleRow]):
     def __str__(self) -> str:
         n_tested = sum(row.n_reference > 0 for row in self)
         lines = [self._line(row) for row in self if row.n_new]
-        changed = [str(row.rule) for row in self if row.changed]
+        changed = [str(rule) for rule in sorted(row.rule for row in self if row.changed)]
         words = f"Changed: {'rules' if len(changed) > 1 else 'rule'} {', '.join(changed)}."
         bound = f"at most {1 / self.threshold:.2g} for all {n_tested} rules together"
         lines.append(
@@ -355,6 +355,7 @@ class RuleEvidence(Printed, Sequence[RuleRow]):
         if not math.isnan(row.covered):
             found, asked = f"{row.covered:.0%}", f"{self.coverage:.0%}"
             text += f"; covers {found}" + (f" instead of {asked}" if found != asked else "")
-        if row.n_reference == 0:
-            return f"{text}; no reference rows"
-        return f"{text}, e = {row.e:.3g}; reference rows: {row.reference_covered:.0%}"
+            if row.n_reference:
+                text += f" (reference rows: {row.reference_covered:.0%})"
+        e = f"{row.e:,.0f}" if 10 <= row.e < 1e6 else f"{row.e:.2g}"
+        return f"{text}, e = {e}" if row.n_reference else f"{text}; no reference rows"
