@@ -36,7 +36,7 @@ LAYERS = [
     ["practice.model_file"],
     ["practice.regressor"],
     ["practice.adaptive", "practice.head", "practice.pipeline", "practice.cv_plus"],
-    ["practice.exchangeability", "practice.weights"],
+    ["practice.exchangeability", "practice.shift"],
     ["practice.plots"],
     ["practice.report"],
     ["report"],

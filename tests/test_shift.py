@@ -22,7 +22,7 @@ from gt2lite.calibration import (
     find_cuts,
     rank,
 )
-from gt2lite.practice.weights import (
+from gt2lite.practice.shift import (
     LikelihoodRatio,
     effective_size,
     read_weights,
