@@ -29,7 +29,7 @@ LAYERS = [
     ["calibration"],
     ["plots"],
     # the upper storey
-    ["practice._sklearn", "practice.presets", "practice.columns"],
+    ["practice._sklearn", "practice.presets", "practice.columns", "practice.martingales"],
     ["practice.calibrators", "practice.margins"],
     ["practice.types"],
     ["practice.frames", "practice.warnings", "practice.splitting"],
@@ -40,6 +40,7 @@ LAYERS = [
     ["practice.explanations"],
     ["practice.regressor"],
     ["practice.adaptive", "practice.head", "practice.scoring", "practice.cv_plus"],
+    ["practice.exchangeability", "practice.shift"],
     ["practice.plots"],
     ["practice.report"],
     ["report"],
