@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from modules import draw, imports, room
 
@@ -197,3 +198,34 @@ def reading_order():
     """Return the modules in the order in which the docstring of the package names them."""
     words = re.findall(r"`(\w+)`", gt2lite.__doc__)
     return words[: words.index("practice")]
+
+
+def modules_entered(call):
+    """Return the modules of gt2lite whose functions a call runs, in the order of entry."""
+    entered, package = {}, os.path.dirname(gt2lite.__file__) + os.sep
+
+    def profile(frame, event, _):
+        name = frame.f_code.co_filename
+        if event == "call" and name.startswith(package):
+            entered[Path(name).relative_to(package).with_suffix("").as_posix()] = None
+
+    sys.setprofile(profile)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return list(entered)
+
+
+def test_predictions_and_calibrations_stay_on_their_way():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 2))
+    y = X[:, 0] + 0.1 * rng.normal(size=600)
+    reg = gt2lite.GT2Regressor.strong(choose=False, n_systems=1, epochs=20)
+    walk = modules_entered(lambda: reg.fit_calibrate(X, y))
+    assert not {"practice/rules", "practice/explanations"} & set(walk)
+    off = {"training", "losses", "practice/rules", "practice/weights", "practice/settings"}
+    for ask in (reg.predict, reg.predict_interval):
+        walk = modules_entered(lambda ask=ask: ask(X))
+        assert not off & set(walk)
+        assert len({name.partition("/")[0] if "_fast" in name else name for name in walk}) <= 13

@@ -86,9 +86,14 @@ def test_strong_is_a_preset_whose_settings_can_be_given_either_way():
     assert resolved() == STRONG
     given = {"n_rules": 5, "weight_decay": 0.2, "schedule": "constant"}
     assert resolved(**given) == replace(STRONG, **given)
-    assert resolved(recipe=Recipe(n_rules=5, weight_decay=0.2)) == resolved(
-        n_rules=5, weight_decay=0.2
+    assert resolved(recipe=replace(STRONG, **given)) == replace(STRONG, **given)
+    assert resolved(recipe=Recipe(weight_decay=0.2)) == Recipe(weight_decay=0.2)
+    part = replace(STRONG, schedule="constant", objective="dual")
+    assert resolved(recipe=part, n_rules=5, averaging=0.9) == replace(
+        part, n_rules=5, averaging=0.9
     )
+    assert resolved(objective="dual", alphas=None) == replace(STRONG, objective="dual", alphas=None)
+    assert GT2Regressor.strong(epochs=100).epochs == 100 and GT2Regressor.strong().epochs is None
     with pytest.raises(ValueError, match="n_rules is given twice"):
         GT2Regressor.strong(n_rules=3, recipe=Recipe(n_rules=5))
     assert GT2Regressor.strong().set_params(n_rules=4).n_rules == 4  # as a search does

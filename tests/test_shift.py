@@ -14,14 +14,14 @@ from gt2lite import GT2Regressor
 from gt2lite.calibration import (
     CoverageError,
     Cut,
-    MarginFamily,
     Scores,
     SmallCalibrationWarning,
     critical_scores,
     cut_ends,
-    find_cuts,
     rank,
 )
+from gt2lite.practice.calibrators import find_cuts
+from gt2lite.practice.margins import MarginFamily
 from gt2lite.practice.shift import (
     LikelihoodRatio,
     effective_size,

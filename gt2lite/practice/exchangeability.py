@@ -38,7 +38,7 @@ from gt2lite.practice.martingales import (
 from gt2lite.practice.printing import Printed, Rows, count, wrap
 from gt2lite.practice.rules import SHOWN, Rule
 from gt2lite.practice.splitting import warn_if_seen
-from gt2lite.practice.tables import match_table, read_target
+from gt2lite.practice.tables import read_target
 from gt2lite.system import constrain
 
 
@@ -169,7 +169,9 @@ class ExchangeabilityTest:
             self._p_scores = OnlinePValues(signed_scores(calibrator.scores), rngs[0])
             return
         leader, distance, score, covered = self._look(X, y)
-        warn_if_seen(self._system.marks_, match_table(X, reg), read_target(y, len(leader)))
+        warn_if_seen(
+            self._system.marks_, reg.model_.features.inputs(X), read_target(y, len(leader))
+        )
         self._p_scores = OnlinePValues(score, rngs[0])
         self._p_by_rule = OnlinePValues(score, rngs[1], leader)
         self._p_leader = OnlinePValues(leader, rngs[2])
@@ -278,7 +280,7 @@ class ExchangeabilityTest:
             score = signed_scores(rows.scores(target))
             lower, upper = self.reg.predict_interval(X, self.coverage)
             covered = (lower <= target) & (target <= upper)
-        inputs, values = X, match_table(X, self.reg)
+        inputs, values = X, self.reg.model_.features.inputs(X)
         if self._system is not self.reg:  # a head: its system also has the base's prediction
             inputs = values = np.column_stack([values, rows.shift])
         leader = self._system.rule_weights(inputs).argmax(axis=1)

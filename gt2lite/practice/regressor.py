@@ -230,8 +230,9 @@ class GT2Regressor(Regressor):
         `n_jobs=-1` uses all cores.
 
         Args:
-            overrides: settings that differ, by name, those of a `Recipe` included. What is given
-                is not chosen: ``strong(n_rules=10)`` has systems of ten rules,
+            overrides: settings that differ, by name, those of a `Recipe` included; `recipe` itself
+                takes the place of `STRONG`. What is given is not chosen: ``strong(n_rules=10)`` has
+                systems of ten rules,
                 ``strong(choose=False, n_systems=1)`` is one system with the settings of `STRONG`.
 
         >>> reg = GT2Regressor.strong(random_state=3, weight_decay=0.1)

@@ -49,11 +49,10 @@ def read_recipe(settings: Settings, n_rows: int) -> Recipe:
     >>> found.n_rules, found.averaging, found.epochs  # 9 steps each
     (5, 0.9, 334)
     """
-    recipe = settings["recipe"]
-    if not isinstance(recipe, Recipe | None):
-        raise TypeError(f"recipe must be a gt2lite.Recipe or None, got {recipe!r}")
+    recipe = Recipe() if settings["recipe"] is None else check_recipe(settings["recipe"])
     given = {name: settings[name] for name in FLAT if settings[name] is not None}
-    found = join(given, recipe)
+    check_once(given, recipe, Recipe())
+    found = changes(recipe) | given
     if "epochs" not in found:
         steps = max(n_rows // Recipe(**found).batch_size, 1)  # in an epoch
         found["epochs"] = max(EPOCHS, math.ceil(MIN_STEPS / steps))
@@ -62,27 +61,36 @@ def read_recipe(settings: Settings, n_rows: int) -> Recipe:
     return Recipe(**found)
 
 
-def join(given: Settings, recipe: Recipe | None) -> Record:
-    """Return the settings that are given one by one or by a recipe, or raise an error if twice."""
-    known = {} if recipe is None else changes(recipe)
-    for name in known.keys() & given.keys():
-        if known[name] != given[name]:
-            raise ValueError(
-                f"{name} is given twice, as {name}={given[name]!r} and by recipe=Recipe("
-                f"{name}={known[name]!r}): leave one of them out"
-            )
-    return known | dict(given)
-
-
 def strong_settings(overrides: Settings) -> Record:
     """Return the settings of `GT2Regressor.strong`, see there."""
-    given = dict(overrides)
-    given = join(given, given.pop("recipe", None))
-    finer = {name: given.pop(name) for name in FINER if name in given}
-    preset = changes(STRONG)
-    flat = {name: preset.pop(name) for name in FLAT if name in preset}
-    flat |= {"n_systems": 5, "choose": True, "clip_inputs": True, "columns": "auto"}
-    return flat | given | {"recipe": replace(Recipe(**preset), **finer)}
+    others: Record = {"n_systems": 5, "choose": True, "clip_inputs": True, "columns": "auto"}
+    others |= overrides
+    recipe = others.pop("recipe", None)
+    recipe = STRONG if recipe is None else check_recipe(recipe)
+    names = [*FINER, *(name for name in FLAT if others.get(name) is not None)]
+    given = {name: others.pop(name) for name in names if name in others}
+    check_once(given, recipe, STRONG)
+    found = changes(replace(recipe, **given))
+    flat = {name: found.pop(name) for name in FLAT if name in found}
+    flat |= {name: given[name] for name in FLAT if name in given}  # the paper's values, too
+    return others | flat | {"recipe": Recipe(**found)}
+
+
+def check_recipe(recipe: object) -> Recipe:
+    """Return a recipe, or raise an error if it is something else."""
+    if not isinstance(recipe, Recipe):
+        raise TypeError(f"recipe must be a gt2lite.Recipe or None, got {recipe!r}")
+    return recipe
+
+
+def check_once(given: Settings, recipe: Recipe, usual: Recipe) -> None:
+    """Raise an error if a setting differs from the one of a recipe that is not as usual."""
+    for name, value in given.items():
+        if getattr(recipe, name) not in (value, getattr(usual, name)):
+            raise ValueError(
+                f"{name} is given twice, as {name}={value!r} and by recipe=Recipe("
+                f"{name}={getattr(recipe, name)!r}): leave one of them out"
+            )
 
 
 def check_place(settings: Mapping[str, object]) -> None:

@@ -10,7 +10,6 @@ The fuzzy systems are here, what they are compared with is in `study.comparison.
 
 from __future__ import annotations
 
-import copy
 import functools
 import json
 import time
@@ -170,8 +169,8 @@ def fit_estimator(reg: Any, case: Case, *, planes: bool = False) -> Result:
         _, answer = timed(lambda: (reg.predict(many), reg.predict_interval(many, list(LEVELS))))
         others = _ablations(reg, case)
         if planes:
-            bare = copy.copy(reg)
-            bare.margins_ = None  # calibrate planes, not margins
+            ensemble = replace(reg.model_.ensemble, margins=None)  # calibrate planes, not margins
+            bare = reg.with_model(reg.model_.with_ensemble(ensemble))
             others.insert(0, _own(bare.calibrate(*calibration), "planes", case))
         found = (_own(reg, "", case), *others)
     chosen = []
