@@ -37,8 +37,9 @@ from gt2lite.calibration import CALIBRATORS, CoverageError
 from gt2lite.datasets import Prepared, load_dataset, prepare
 from gt2lite.memberships import ALPHA_0
 from gt2lite.metrics import Quality, interval_quality, pinaw
+from gt2lite.recipe import Recipe
 from gt2lite.system import Params, Planes
-from gt2lite.training import Recipe, Trained, train
+from gt2lite.training import Trained, train
 from study.aligned import train_levels, with_level
 from study.margins import planes_at_coverage
 

@@ -14,7 +14,8 @@ from typing import Any
 
 import _measure
 
-from gt2lite.training import Recipe, train
+from gt2lite.recipe import Recipe
+from gt2lite.training import train
 from study import protocol
 from study.execution import run_all
 

@@ -22,7 +22,8 @@ from gt2lite._fast.gradient import BatchGradient
 from gt2lite._fast.loss import CompiledLoss
 from gt2lite._fast.parameters import Flat
 from gt2lite._fast.state import quietly
-from gt2lite.training import Recipe, train
+from gt2lite.recipe import Recipe
+from gt2lite.training import train
 
 TOLERANCE = 1e-9
 RATE = 1e-3

@@ -24,7 +24,8 @@ from gt2lite import (
 )
 from gt2lite._version import __version__
 from gt2lite.datasets import load_dataset
-from gt2lite.training import Recipe, train
+from gt2lite.recipe import Recipe
+from gt2lite.training import train
 
 if TYPE_CHECKING:
     from gt2lite.practice.head import IntervalHead

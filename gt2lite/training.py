@@ -29,8 +29,7 @@ from gt2lite._validation import Array, IntArray, between, matrix, one_of, vector
 from gt2lite.losses import Objective
 from gt2lite.losses import loss as loss_of_ends
 from gt2lite.parameters import Params, param_shapes
-from gt2lite.recipe import PRECISIONS, STARTS
-from gt2lite.recipe import Recipe as Recipe
+from gt2lite.recipe import PRECISIONS, STARTS, Recipe
 from gt2lite.reduction import ENGINES
 from gt2lite.splits import random_parts
 from gt2lite.system import plane_ends

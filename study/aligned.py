@@ -40,9 +40,10 @@ from gt2lite.datasets import DATASETS, load_dataset, prepare, split
 from gt2lite.losses import make_objective
 from gt2lite.memberships import kappa_of, log_firing
 from gt2lite.metrics import interval_score, picp, rmse
+from gt2lite.recipe import Recipe
 from gt2lite.reduction import type_reduce
 from gt2lite.system import Params, Planes, constrain
-from gt2lite.training import Recipe, Trained, init_params, train
+from gt2lite.training import Trained, init_params, train
 from study.comparison import run_method
 from study.margins import beside_margin
 from study.protocol import LEVELS, SEEDS

@@ -41,8 +41,8 @@ from gt2lite.datasets import DATASETS, Prepared
 from gt2lite.losses import pinball
 from gt2lite.memberships import ALPHA_0
 from gt2lite.metrics import interval_quality, interval_score, picp
+from gt2lite.recipe import Recipe
 from gt2lite.system import Params, Planes
-from gt2lite.training import Recipe
 from study import protocol
 from study.protocol import LEVELS, SEEDS
 

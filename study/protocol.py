@@ -32,8 +32,9 @@ from gt2lite.datasets import DATASETS, Prepared, load_dataset, prepare
 from gt2lite.memberships import ALPHA_0
 from gt2lite.metrics import interval_quality, rmse
 from gt2lite.practice.calibrators import RANKED
+from gt2lite.recipe import Recipe
 from gt2lite.system import Params, Planes
-from gt2lite.training import Recipe, init_params, train
+from gt2lite.training import init_params, train
 
 LEVELS = (0.90, 0.95)
 """The levels that every method is asked for."""

@@ -39,9 +39,10 @@ from gt2lite.datasets import DATASETS, load_dataset, prepare
 from gt2lite.losses import pinball
 from gt2lite.memberships import ALPHA_0, alpha_of, kappa_of
 from gt2lite.metrics import interval_quality, rmse
+from gt2lite.recipe import Recipe
 from gt2lite.reduction import type_reduce
 from gt2lite.system import PARAM_NAMES, Params, Planes, constrain
-from gt2lite.training import Adam, Recipe, Trained, init_params, train
+from gt2lite.training import Adam, Trained, init_params, train
 from study import margins
 
 RECIPE = Recipe(smf="scalar", epochs=10_000, learning_rate=1e-2, keep="validation", patience=200)

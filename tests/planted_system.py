@@ -9,7 +9,7 @@ from gt2lite.datasets import Scaler
 from gt2lite.practice.model import Ensemble, Model, System, middle
 from gt2lite.practice.settings import FINER
 from gt2lite.practice.tables import Features
-from gt2lite.training import Recipe
+from gt2lite.recipe import Recipe
 
 
 def raw(share: float) -> float:

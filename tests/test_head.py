@@ -26,7 +26,7 @@ from gt2lite.practice.head import cross_fit
 from gt2lite.practice.margins import Margins
 from gt2lite.practice.selection import GRID, FamilyScore
 from gt2lite.practice.splitting import SeenRowsWarning
-from gt2lite.training import Recipe
+from gt2lite.recipe import Recipe
 
 SMALL = GT2Regressor(n_rules=4, epochs=20, learning_rate=0.02, objective="aligned")
 

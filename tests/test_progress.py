@@ -8,7 +8,8 @@ import sys
 import pytest
 from learners import a_table
 
-from gt2lite.training import Recipe, train
+from gt2lite.recipe import Recipe
+from gt2lite.training import train
 
 
 class Terminal(io.StringIO):

@@ -16,7 +16,8 @@ from gt2lite.metrics import picp
 from gt2lite.practice.calibrating import CalibrationPlan, split_rows
 from gt2lite.practice.presets import STRONG
 from gt2lite.practice.settings import FLAT, read_recipe
-from gt2lite.training import InterruptedTrainingWarning, Recipe
+from gt2lite.recipe import Recipe
+from gt2lite.training import InterruptedTrainingWarning
 
 ROOT = Path(__file__).resolve().parents[1]
 FAST = {"n_rules": 3, "epochs": 5, "learning_rate": 0.02}

@@ -17,7 +17,8 @@ from learners import Recorder, a_table, assert_same
 
 from gt2lite import _threads
 from gt2lite._threads import one_blas_thread
-from gt2lite.training import InterruptedTrainingWarning, Recipe, train
+from gt2lite.recipe import Recipe
+from gt2lite.training import InterruptedTrainingWarning, train
 
 THREADS = """
 import hashlib

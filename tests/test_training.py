@@ -14,15 +14,9 @@ from learners import Recorder, a_table, assert_same, full_loss
 from gt2lite import datasets, training
 from gt2lite import recipe as recipe_module
 from gt2lite.losses import loss
+from gt2lite.recipe import Recipe
 from gt2lite.system import Planes, plane_ends
-from gt2lite.training import (
-    Adam,
-    DivergenceError,
-    InterruptedTrainingWarning,
-    Recipe,
-    init_params,
-    train,
-)
+from gt2lite.training import Adam, DivergenceError, InterruptedTrainingWarning, init_params, train
 
 # ---------------------------------------------------------------------- recipe
 

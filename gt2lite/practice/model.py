@@ -23,8 +23,8 @@ from gt2lite.practice.margins import MarginFamily, Margins
 from gt2lite.practice.tables import Features
 from gt2lite.practice.types import Groups, Levels, Settings, Table
 from gt2lite.practice.warnings import warn_if_clipped, warn_if_missed
+from gt2lite.recipe import Recipe
 from gt2lite.system import Params, Planes, fitting_rows
-from gt2lite.training import Recipe
 
 if TYPE_CHECKING:
     from gt2lite.practice.weights import RuleGroups

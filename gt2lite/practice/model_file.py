@@ -69,8 +69,8 @@ from gt2lite.practice.model import (
 from gt2lite.practice.settings import EnsembleSettings, read_recipe
 from gt2lite.practice.tables import Features, Names
 from gt2lite.practice.weights import RuleGroups
+from gt2lite.recipe import Recipe
 from gt2lite.system import param_shapes
-from gt2lite.training import Recipe
 
 if TYPE_CHECKING:
     from gt2lite.practice.columns import Columns

@@ -1,6 +1,6 @@
 """Presets of training for practice: what `GT2Regressor.strong` and `IntervalHead` start from."""
 
-from gt2lite.training import Recipe
+from gt2lite.recipe import Recipe
 
 STRONG = Recipe(
     n_rules=30,

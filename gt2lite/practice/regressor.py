@@ -70,8 +70,9 @@ from gt2lite.practice.types import (
     Transformer,
 )
 from gt2lite.practice.weights import RuleGroups, count_leads, rule_weights
+from gt2lite.recipe import Recipe
 from gt2lite.system import Params
-from gt2lite.training import Callback, Recipe
+from gt2lite.training import Callback
 
 _OF_RECIPE = "recipe__"  # begins the names of finer settings in a search
 _DRAWS = 4  # targets of each row that `readable` learns from

@@ -32,12 +32,12 @@ from gt2lite.practice.model import Candidate, Ensemble, Ranks, System, input_for
 from gt2lite.practice.presets import STRONG
 from gt2lite.practice.settings import MOST_STEPS, EnsembleSettings
 from gt2lite.practice.types import Record, Settings
+from gt2lite.recipe import Recipe
 from gt2lite.system import Params, Planes
 from gt2lite.training import (
     Callback,
     DivergenceError,
     InterruptedTrainingWarning,
-    Recipe,
     Trained,
     as_double,
     train,

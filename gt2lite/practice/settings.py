@@ -12,7 +12,7 @@ from gt2lite._validation import between, one_of, whole
 from gt2lite.practice.model import INPUTS
 from gt2lite.practice.presets import STRONG
 from gt2lite.practice.types import Record, Settings
-from gt2lite.training import Recipe
+from gt2lite.recipe import Recipe
 
 P = ParamSpec("P")
 

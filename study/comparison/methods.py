@@ -24,8 +24,9 @@ from gt2lite import GT2Regressor, IntervalHead
 from gt2lite._validation import Array
 from gt2lite.calibration import ConformalCalibrator
 from gt2lite.memberships import ALPHA_0
+from gt2lite.recipe import Recipe
 from gt2lite.system import Planes
-from gt2lite.training import Recipe, train
+from gt2lite.training import train
 from study import margins
 from study.comparison import competitors
 from study.comparison.competitors import N_TIMED, Fitted, boosted_mean, boosting, share, timed

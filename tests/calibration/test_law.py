@@ -17,8 +17,9 @@ from gt2lite import load_dataset
 from gt2lite.calibration import Cut, critical_scores, rank
 from gt2lite.datasets import Scaler
 from gt2lite.practice.calibrators import restore
+from gt2lite.recipe import Recipe
 from gt2lite.system import Planes
-from gt2lite.training import Recipe, train
+from gt2lite.training import train
 
 stats = pytest.importorskip("scipy.stats", reason="needs SciPy")
 

@@ -10,8 +10,9 @@ from gt2lite.datasets import load_dataset, prepare
 from gt2lite.losses import make_objective
 from gt2lite.memberships import alpha_of, log_firing
 from gt2lite.metrics import picp
+from gt2lite.recipe import Recipe
 from gt2lite.system import Planes, constrain
-from gt2lite.training import Recipe, init_params, train
+from gt2lite.training import init_params, train
 from study import aligned, results
 from study.aligned import lacking, shortfall, small_shares, train_levels, with_level
 

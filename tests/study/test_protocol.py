@@ -7,8 +7,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from gt2lite.metrics import picp
+from gt2lite.recipe import Recipe
 from gt2lite.system import Planes
-from gt2lite.training import Recipe, train
+from gt2lite.training import train
 from study import paper, protocol, results
 from study.protocol import CURVES, SETTINGS, run, split
 

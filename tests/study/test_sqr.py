@@ -14,8 +14,9 @@ from gt2lite.datasets import load_dataset, prepare
 from gt2lite.losses import make_objective, pinball
 from gt2lite.memberships import kappa_of
 from gt2lite.metrics import covers
+from gt2lite.recipe import Recipe
 from gt2lite.system import PARAM_NAMES, Planes, plane_ends
-from gt2lite.training import Recipe, init_params
+from gt2lite.training import init_params
 from study import results, sqr
 
 

@@ -11,8 +11,9 @@ from gt2lite.calibration import Scores, critical_scores, rank
 from gt2lite.memberships import kappa_of
 from gt2lite.metrics import interval_score, picp
 from gt2lite.practice.calibrators import CALIBRATORS
+from gt2lite.recipe import Recipe
 from gt2lite.system import Planes
-from gt2lite.training import Recipe, init_params
+from gt2lite.training import init_params
 from study import margins
 from study.guarantee import redrawn_coverage, redraws
 from study.margins import around, at_coverage, between, calibrated, planes_at_coverage
