@@ -139,12 +139,6 @@ def test_equivalent_is_what_two_one_sided_tests_show():
         assert v.equivalent == (v.p_equal_near < 0.05)
 
 
-def test_a_difference_is_in_pooled_standard_deviations_of_both():
-    # Ours 3 times theirs: the pooled variance of fifty and five runs is (49 * 9 + 4) / 53 of it.
-    judged = beside(made_up(lambda c, y: c.mean + c.std * (2 + 3 * SPREAD)), PRINTED)
-    assert_allclose(judged.difference_in_std, 2 / math.sqrt(445 / 53))
-
-
 def test_only_the_mode_asked_for_and_the_search_count():
     rows = made_up()
     exact = rows[rows.model == "calibrated"].assign(method="exact", rmse=99.0)

@@ -9,7 +9,7 @@ import pytest
 from gt2lite.calibration import ExactCalibrator, SearchCalibrator
 from gt2lite.memberships import kappa_of
 from study import figures
-from study.pages import glue_facts, power_of_ten, table
+from study.pages import glue_facts, table
 
 
 def test_facts_are_glued_under_the_prefix_as_plain_values(monkeypatch):
@@ -38,19 +38,6 @@ def test_rows_of_every_kind_make_the_same_table():
     assert markdown_table([], columns)[2] == "| none |  |"
     frame = pd.DataFrame({"a b": [1, 2], "c.d": [0.5, 1.5]})
     assert markdown_table(frame)[2:] == ["| 1 | 0.5 |", "| 2 | 1.5 |"]
-
-
-@pytest.mark.parametrize(
-    ("cells", "side"),
-    [
-        (["**80.9** ± 3.5", "1,200", "-", "< 0.001", power_of_ten(2e-13)], "---:"),
-        (["1", "ww"], "---"),
-        (["0.9 to 0.95"], "---"),
-    ],
-)
-def test_a_column_is_aligned_on_the_right_where_all_its_cells_are_numbers(cells, side):
-    text = markdown_table([{"x": cell} for cell in cells], {"x": "{x}"})
-    assert text[1] == f"|{side}|"
 
 
 def test_bars_and_line_ends_do_not_break_a_row():
