@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from planted_system import two_rules
 from sklearn.linear_model import LinearRegression
 
-from gt2lite import GT2Regressor, IntervalHead
+from gt2lite import GT2Regressor, IntervalHead, Recipe
 from gt2lite.calibration import Scores
 from gt2lite.practice.exchangeability import (
     ExchangeabilityTest,
@@ -37,7 +37,8 @@ def data():
 @pytest.fixture(scope="module")
 def reg(data):
     X, y = data
-    found = GT2Regressor(n_rules=4, epochs=60, learning_rate=0.02, start="joint", sigma_scale=0.5)
+    recipe = Recipe(start="joint", sigma_scale=0.5)
+    found = GT2Regressor(n_rules=4, epochs=60, learning_rate=0.02, recipe=recipe)
     return found.fit(X[:400], y[:400]).calibrate(X[KNOWN], y[KNOWN])
 
 
