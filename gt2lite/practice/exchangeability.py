@@ -147,6 +147,11 @@ class ExchangeabilityTest:
         if calibrator is None:
             raise ValueError("reg is not calibrated: call reg.calibrate(X_cal, y_cal) first")
         by_groups = calibrator.by_group and not hasattr(self._system, "rule_groups_")
+        if calibrator.by_weight:
+            raise ValueError(
+                "reg is calibrated with weights, because new rows are not exchangeable with the "
+                "calibration rows: call reg.calibrate(X_cal, y_cal) without sample_weight"
+            )
         if calibrator.method not in RANKED or by_groups:
             how = "groups" if by_groups else f"method={calibrator.method!r}"
             raise ValueError(
