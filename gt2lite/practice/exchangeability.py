@@ -216,6 +216,12 @@ class ExchangeabilityTest:
         wealth = {name: stream.wealth for name, stream in streams.items()}
         return State(self.n_rows, alarms, self.changed_rules, **wealth)
 
+    def wealth_of(self, rule: int) -> Array:
+        """Return the log wealth (N,) of the gambler of a rule, by its number, after each row."""
+        if self.rules is None or rule - 1 not in self._tested:
+            raise ValueError(f"rule {rule} has no reference rows, so it is not tested")
+        return self.rules.log_wealths[:, np.searchsorted(self._tested, rule - 1)]
+
     def by_rule(self, target: str = "y") -> RuleEvidence:
         """Return how rows of each leading rule are covered, and the evidence that they changed.
 
@@ -243,6 +249,44 @@ class ExchangeabilityTest:
             found.append(row)
         found.sort(key=lambda row: (row.n_new == 0, not row.e > 0, -row.e, row.rule))
         return RuleEvidence(found, self.n_rows, self.coverage, self.threshold)
+
+    @property
+    def streams(self) -> dict[str, Stream]:
+        """The streams that have tested rows, by name."""
+        found = {name: getattr(self, name) for name in _STREAMS}
+        return {name: one for name, one in found.items() if one is not None and len(one)}
+
+    @property
+    def alarms(self) -> dict[str, int]:
+        """The index of the row with the first alarm of each stream that raised one, by name."""
+        return {name: one.alarms[0] for name, one in self.streams.items() if one.alarms}
+
+    def verdict(self, rows: str = "new rows", index: Sequence[object] | None = None) -> str:
+        """Return the result as a sentence: first whether errors changed, then whether inputs did.
+
+        Args:
+            rows: what the rows are called.
+            index: their names (N,), for the row of an alarm; None for numbers from 1.
+        """
+        what, alarms = f"{self.n_rows:,} {rows}", self.alarms
+
+        def row(first: int) -> str:
+            name = first + 1 if index is None else index[first]
+            return f"first alarm in row {name}, {first + 1:,} of {self.n_rows:,}"
+
+        errors = [first for name, first in alarms.items() if name != "inputs"]
+        if errors:
+            also = " and inputs" if "inputs" in alarms else ""
+            of = f"The errors{also} of the {what} differ from those of the calibration rows"
+            return f"{of} ({row(min(errors))})."
+        if "inputs" in alarms:
+            return (
+                f"No sign that the errors of the {what} differ from those of the calibration rows; "
+                f"their inputs do ({row(alarms['inputs'])})."
+            )
+        largest = math.exp(max((s.log_wealth.max() for s in self.streams.values()), default=0.0))
+        found = f"largest wealth {largest:.3g}, alarm at {self.threshold:.4g}"
+        return f"No sign that the {what} differ from the calibration rows ({found})."
 
     def __str__(self) -> str:
         lines = [
