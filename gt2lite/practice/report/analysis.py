@@ -229,12 +229,14 @@ def analyse(table: Frame, request: Request, log: Callable[[str], None], verbose:
         importance = measure_importance(regressor.predict, X_test, y, columns, seed, verbose)
         drifts = request.time is not None and coverages[main].verdict == "too low"
         drift = [_describe_drift(regressor, X_test, y, main)] if drifts else []
-        order = compare_order(regressor, data, request, main)
     by = _choose_regions(data, predictions, importance, request.groups)
     alerts = find_alerts(data.frame, data.y, columns, X_train, y_train, seed)
     # The rules to read are those of a small system that imitates the model. Of fewer than 100
     # rows, the heaviest rules of the model's first system take their place.
     readable = regressor.readable(X_train, y_train) if len(y_train) >= 100 else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        order = compare_order(regressor, readable, data, request, main)
 
     return Findings(
         request=request,
@@ -668,9 +670,16 @@ def find_warnings(frame: Frame, columns: Columns, sets: Sets, request: Request) 
     return result
 
 
-def compare_order(regressor: GT2Regressor, data: Data, request: Request, level: float) -> Order:
+def compare_order(
+    regressor: GT2Regressor,
+    readable: GT2Regressor | None,
+    data: Data,
+    request: Request,
+    level: float,
+) -> Order:
     """Return whether test rows, in time order or that of the table, differ from calibration rows.
 
+    The rules that part the rows are those that the page shows, of the system `readable`, if any.
     At most `MOST_TESTED` rows of each set are compared, evenly spaced, to save time.
     """
     if request.groups is not None and request.time is None:
@@ -678,17 +687,20 @@ def compare_order(regressor: GT2Regressor, data: Data, request: Request, level: 
         return Order("not tested", f"Whether new rows differ was not tested: {why}.")
     known, new = (_evenly(len(data.sets[name]), MOST_TESTED) for name in ("calibration", "test"))
     (X_cal, y_cal), (X, y) = data.parts["calibration"], data.parts["test"]
-    test = ExchangeabilityTest(
-        regressor, X_cal.iloc[known], y_cal[known], coverage=level, random_state=request.seed
-    )
+    rows = X_cal.iloc[known], y_cal[known]
+    settings: dict[str, Any] = {"coverage": level, "random_state": request.seed}
+    test = ExchangeabilityTest(regressor, *rows, **settings, rules_of=readable)
     test.update(X.iloc[new], y[new])
     index = data.frame.index[data.sets["test"][new]]
     by_time = request.time is not None
-    rows = "later rows" if by_time else "test rows, in the order of the table,"
-    words = test.verdict(rows, index)
+    called = "later rows" if by_time else "test rows, in the order of the table,"
+    words = test.verdict(called, index)
     rules = [row for row in test.by_rule(request.target) if row.n_new]
-    if changed := [row.condition for row in rules if row.changed]:
-        words += f" Changed rows: {'; '.join(changed[:3])}{'; ...' if len(changed) > 3 else '.'}"
+    # at most two rules, each with its two most decisive inputs: the table has all of them
+    changed = [(row.rule, row.condition.split(", ")[:2]) for row in rules if row.changed]
+    if changed:
+        some = [f"rule {number} ({', '.join(where)})" for number, where in changed[:2]]
+        words += f" Changed: {' and '.join(some)}{', among others.' if changed[2:] else '.'}"
     if not test.alarms:
         return Order("no change found", words, test, rules)
     if list(test.alarms) == ["inputs"]:
