@@ -197,6 +197,7 @@ REFUSED = {
     "length": ("model.predict([1, 2, 3])", "a value for each of"),
     "calibration": ("open({ calibration: null }).interval(row, 0.9)", "not calibrated"),
     "method": ("open({ calibration: other }).interval(row, 0.9)", '"search" needs Python'),
+    "weights": ("open({ calibration: weighted }).interval(row, 0.9)", '"weighted" needs Python'),
     "group": ("open({ calibration: grouped }).interval(row, 0.9, 'b')", "group must be one of a"),
 }
 
@@ -210,6 +211,7 @@ def test_bad_requests_are_refused_by_name(run, cases, what):
       const open = (changed) => gt2liteModel({{ ...file, content: {{ ...content, ...changed }} }});
       const other = {{ state: {{ kind: "search", options: {{}} }}, arrays: {{}} }};
       const {{ arrays }} = content.calibration;
+      const weighted = {{ state: {{ kind: "weighted", options: {{}} }}, arrays }};
       const grouped = {{ state: {{ kind: "group", options: {{}}, labels: ["a"] }},
         arrays: {{ ...arrays, group: arrays.side.map(() => 0) }} }};
       const model = gt2liteModel(file);

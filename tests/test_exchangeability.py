@@ -1,6 +1,7 @@
 """Tests of exchangeability on fitted systems: planted changes, rules in words, refusals."""
 
 import copy
+import re
 
 import numpy as np
 import pytest
@@ -8,8 +9,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from planted_system import two_rules
 from sklearn.linear_model import LinearRegression
 
-from gt2lite import GT2Regressor, IntervalHead
+from gt2lite import GT2Regressor, IntervalHead, Recipe
 from gt2lite.calibration import Scores
+from gt2lite.metrics import covers
 from gt2lite.practice.exchangeability import (
     ExchangeabilityTest,
     input_distance,
@@ -37,7 +39,8 @@ def data():
 @pytest.fixture(scope="module")
 def reg(data):
     X, y = data
-    found = GT2Regressor(n_rules=4, epochs=60, learning_rate=0.02, start="joint", sigma_scale=0.5)
+    recipe = Recipe(start="joint", sigma_scale=0.5)
+    found = GT2Regressor(n_rules=4, epochs=60, learning_rate=0.02, recipe=recipe)
     return found.fit(X[:400], y[:400]).calibrate(X[KNOWN], y[KNOWN])
 
 
@@ -265,6 +268,47 @@ def test_heads_and_data_frames_can_be_tested(data):
 
 
 # --------------------------------------------------------------------------------------- refusals
+
+
+def test_the_verdict_is_a_sentence_about_errors_first(data, new_test):
+    X, y = data
+    test = new_test()
+    test.update(X[NEW], y[NEW])
+    assert test.alarms == {}
+    assert test.verdict().startswith("No sign that the 800 new rows differ from the calibration")
+    test = new_test()
+    rows = np.flatnonzero(abs(X[:, 0] + 1) < 0.6)[-200:]
+    test.update(X[rows], y[rows])
+    assert list(test.alarms) == ["inputs"]
+    found = r"No sign that the errors of the 200 new rows differ .*; their inputs do \(first alarm"
+    assert re.match(found, test.verdict())
+    test = new_test()
+    test.update(X[rows])
+    assert test.verdict().startswith("The inputs of the 200 new rows differ from those of the cal")
+    test = new_test()
+    test.update(X[NEW], y[NEW] + np.where(np.arange(800) < 400, 0.0, 1.0))
+    first = min(test.alarms["scores"], test.alarms["rules"])
+    assert first >= 400 and "inputs" not in test.alarms
+    names = [f"r{i}" for i in range(800)]
+    where = f"The errors of the 800 late rows differ .*row r{first}, {first + 1} of 800"
+    assert re.match(where, test.verdict("late rows", names))
+
+
+def test_rules_of_another_system_can_part_the_rows(data, reg):
+    X, y = data
+    small = GT2Regressor(n_rules=2, epochs=20, learning_rate=0.02).fit(X[:400], y[:400])
+    leader = small.rule_weights(X).argmax(axis=1)
+    test = ExchangeabilityTest(reg, X[KNOWN], y[KNOWN], rules_of=small)
+    test.update(X[NEW], y[NEW] + 1.0 * (leader[NEW] == 0))
+    assert test.changed_rules == (1,)
+    rows = {row.rule: row for row in test.by_rule()}
+    assert [rows[p + 1].n_new for p in (0, 1)] == np.bincount(leader[NEW], minlength=2).tolist()
+    inside = covers(y[KNOWN], *reg.predict_interval(X[KNOWN]))  # intervals are those of reg
+    assert rows[2].reference_covered == inside[leader[KNOWN] == 1].mean()
+    logs = test.wealth_of(1)
+    assert len(logs) == 800 and logs[-1] == pytest.approx(np.log(rows[1].e))
+    with pytest.raises(ValueError, match="rule 9 has no reference rows"):
+        test.wealth_of(9)
 
 
 def test_an_error_leaves_the_test_as_it_was(data, new_test):

@@ -34,6 +34,7 @@ CALIBRATIONS = {
     "tails": {"method": "conformal", "sides": "each", "tails": (0.2, 0.8)},
     "upper": {"method": "exact", "sides": "upper"},
     "groups": {"method": "conformal", "groups": True},
+    "weights": {"sides": "each", "sample_weight": np.linspace(0, 2, 200)},
     "group tails": {"method": "exact", "sides": "each", "tails": (0.3, 0.7), "groups": True},
 }
 
@@ -360,6 +361,11 @@ IMPOSSIBLE = {  # by the calibration of the file
     "each side": {
         "sides that are none": put(*ARRAYS, "side", value=each(lambda s: 5 * s + 5)),
         "another entry": put(*STATE, "zz", value=1),
+    },
+    "weights": {
+        "a weight below 0": put(*ARRAYS, "weight", value=each(lambda w: w - 1)),
+        "weights of fewer rows": put(*ARRAYS, "weight", value=[1.0]),
+        "another method": put(*STATE, "options", "method", value="exact"),
     },
     "groups": {
         "a group without a name": put(*ARRAYS, "group", value=each(lambda g: g + 1)),

@@ -3,14 +3,20 @@
 Statistical tests fail with a probability of at most 1e-6 if the code is right, whatever the seed.
 """
 
+import copy
+import warnings
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from planted_system import two_rules
 from scipy import stats
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import LinearRegression
 
-from gt2lite import GT2Regressor
+from gt2lite import GT2Regressor, IntervalHead
 from gt2lite.calibration import (
     CoverageError,
     Cut,
@@ -20,16 +26,18 @@ from gt2lite.calibration import (
     cut_ends,
     rank,
 )
-from gt2lite.practice.calibrators import find_cuts
-from gt2lite.practice.margins import MarginFamily
-from gt2lite.practice.shift import (
-    LikelihoodRatio,
+from gt2lite.metrics import covers
+from gt2lite.practice.adaptive import AdaptiveIntervals
+from gt2lite.practice.calibrators import (
     effective_size,
+    find_cuts,
     read_weights,
     weighted_cuts,
-    weighted_intervals,
     weighted_ranks,
 )
+from gt2lite.practice.exchangeability import ExchangeabilityTest
+from gt2lite.practice.margins import MarginFamily
+from gt2lite.practice.shift import LikelihoodRatio
 
 pytestmark = pytest.mark.filterwarnings("ignore::gt2lite.calibration.SmallCalibrationWarning")
 
@@ -100,7 +108,7 @@ def test_whole_weights_are_repeated_rows_for_a_new_row_of_weight_1():
             for one, other in zip(found, expected, strict=True):
                 assert (one.alpha[0], one.margin[0]) == (other.alpha, other.margin)
     with pytest.raises(CoverageError):  # a heavier new row needs more
-        weighted_cuts(some_scores(y), times, [100], 0.9)
+        weighted_cuts(some_scores(y), times, [100], 0.9, strict=True)
 
 
 def test_ranks_do_not_depend_on_the_unit_and_rise_with_the_new_weight():
@@ -132,11 +140,10 @@ def test_effective_sizes_worked_by_hand():
     assert effective_size([1e300, 1e300]) == 2 and effective_size([1e-200] * 3) == pytest.approx(3)
 
 
-def test_few_effective_samples_are_reported_or_refused():
+def test_few_effective_samples_are_refused():
     scores = some_scores(np.linspace(-1, 1, 200))
     few = np.where(np.arange(200) < 20, 1.0, 0.01)
-    with pytest.warns(SmallCalibrationWarning, match=r"an effective number of 23\.\d calibration"):
-        weighted_cuts(scores, few, [0.1], 0.9)
+    weighted_cuts(scores, few, [0.1], 0.9)
     with pytest.raises(
         CoverageError, match=r"number of 23\.\d calibration .* 0.99 needs at least 99"
     ):
@@ -157,7 +164,7 @@ def test_rows_out_of_reach_get_infinite_intervals_and_a_warning():
     lower, upper = cut_ends(MarginFamily(np.zeros(3), np.ones(3)), [(cut, cut)])[:, 0]
     assert np.isinf(upper - lower).tolist() == [False, True, False]
     with pytest.raises(CoverageError, match="out of reach for 2 of 2 new rows: their weights"):
-        weighted_cuts(scores, [1] * 200, [30, 40], 0.9)
+        weighted_cuts(scores, [1] * 200, [30, 40], 0.9, strict=True)
 
 
 @pytest.mark.parametrize(
@@ -228,6 +235,8 @@ def test_the_guarantee_holds_with_ties_and_for_each_bound():
 
 # --------------------------------------------------------------------------- fitted systems
 
+KNOWN, NEW = slice(300, 800), slice(800, 2400)
+
 
 @pytest.fixture(scope="module")
 def data():
@@ -236,53 +245,225 @@ def data():
     return X, 20 + X[:, 0] + (0.15 + 0.3 * (X[:, 1] > 0)) * rng.normal(size=2400)
 
 
-@pytest.fixture(scope="module", params=["both", "each", "upper", "log", "planes", "several"])
-def reg(request, data):
+def written():
+    """A system of two rules at 5 and 25 whose only training row has no copy."""
+    reg = two_rules()
+    return reg.with_model(replace(reg.model_, marks=np.ones(1)))
+
+
+def true_ratio(X):
+    """New rows have x1 above 0 nine times as often."""
+    return np.where(np.asarray(X)[:, 1] > 0, 9.0, 1.0)
+
+
+@pytest.fixture(scope="module", params=["planes", "margins", "log", "several", "head"])
+def trained(request, data):
     X, y = data
     kind = request.param
     settings = {"log": {"target_transform": "log"}, "several": {"n_systems": 2}}.get(kind, {})
-    family = None if kind in ("planes", "several") else 0.0
+    family = 0.0 if kind in ("margins", "log") else None
     found = GT2Regressor(n_rules=2, epochs=15, learning_rate=0.02, margins=family, **settings)
-    sides = kind if kind in ("each", "upper") else "both"
-    return found.fit(X[:300], y[:300]).calibrate(X[300:800], y[300:800], sides=sides)
+    if kind == "head":
+        found = IntervalHead(LinearRegression(), found)
+    return found.fit(X[:300], y[:300])
 
 
-def test_equal_weights_give_the_intervals_of_calibrate(data, reg):
+@pytest.fixture(params=["both", "each", "lower", "upper"])
+def reg(request, trained, data):
+    """A function that calibrates a copy with other arguments."""
     X, y = data
-    for level in (0.5, 0.9):
-        for weight in (1, 0.1, Fraction(1, 7)):
-            known, new = [weight] * 500, [weight] * 1600
-            found = weighted_intervals(reg, X[300:800], y[300:800], X[800:], known, new, level)
-            assert_array_equal(found, reg.predict_interval(X[800:], level))
+    return lambda **options: copy.copy(trained).calibrate(
+        X[KNOWN], y[KNOWN], sides=request.param, **options
+    )
 
 
-def test_ratios_restore_the_coverage_of_shifted_inputs(data, reg):
+def test_equal_weights_give_the_unweighted_intervals(reg, data):
+    X, _ = data
+    plain = reg()
+    for weight in (1, 0.1, 1 / 3):
+        found = reg(sample_weight=[weight] * 500)
+        assert found.calibrator_.effective_size == pytest.approx(500)
+        for level in (0.5, 0.9, [0.8, 0.95]):
+            expected = plain.predict_interval(X[NEW], level)
+            assert_array_equal(found.predict_interval(X[NEW], level), expected)
+            given = found.predict_interval(X[NEW], level, sample_weight=[weight] * 1600)
+            assert_array_equal(given, expected)
+    by_function = reg(sample_weight=lambda table: np.full(len(table), 0.7))
+    assert_array_equal(by_function.predict_interval(X[NEW]), plain.predict_interval(X[NEW]))
+
+
+def test_a_function_gives_each_row_the_cut_of_its_weight(reg, data):
+    X, _ = data
+    found, array = reg(sample_weight=true_ratio), reg(sample_weight=true_ratio(X[KNOWN]))
+    lower, upper = found.predict_interval(X[NEW], [0.7, 0.9])
+    given = array.predict_interval(X[NEW], [0.7, 0.9], sample_weight=true_ratio(X[NEW]))
+    assert_array_equal((lower, upper), given)
+    one = [found.predict_interval(X[[i]], [0.7, 0.9]) for i in range(800, 805)]
+    assert_allclose(np.concatenate(one, axis=1), np.stack([lower, upper])[:, :5], rtol=1e-12)
+    largest = array.predict_interval(X[NEW], [0.7, 0.9])  # for a weight of 9
+    heavy = X[NEW, 1] > 0
+    assert_array_equal(np.stack(largest)[:, heavy], np.stack([lower, upper])[:, heavy])
+    assert (largest[0] <= lower).all() and (upper <= largest[1]).all()
+
+
+def test_a_known_ratio_restores_the_coverage_of_shifted_rows(trained, data):
     X, y = data
-    ratio = np.where(X[:, 1] > 0, 9.0, 1.0)
-    rng = np.random.default_rng(0)
+    ratio, rng = true_ratio(X), np.random.default_rng(0)
     new = 800 + rng.choice(1600, size=800, replace=False, p=ratio[800:] / ratio[800:].sum())
-    known = X[300:800], y[300:800]
-    lower, upper = weighted_intervals(reg, *known, X[new], ratio[300:800], ratio[new])
-    plain = reg.predict_interval(X[new])
-    covered = ((lower <= y[new]) & (y[new] <= upper)).mean()
-    before = ((plain[0] <= y[new]) & (y[new] <= plain[1])).mean()
-    assert before < 0.87 < covered < 0.94
+    plain = copy.copy(trained).calibrate(X[KNOWN], y[KNOWN], sides="both")
+    found = copy.copy(trained).calibrate(X[KNOWN], y[KNOWN], sides="both", sample_weight=true_ratio)
+    before, after = (covers(y[new], *one.predict_interval(X[new])).mean() for one in (plain, found))
+    assert before < 0.87 < after < 0.94
 
 
-def test_new_weights_belong_to_rows(data, reg):
+@pytest.mark.parametrize("given", ["function", "array"])
+def test_weighted_intervals_of_an_estimator_keep_their_level(given):
+    """Calibration inputs are uniform on [0, 30], new ones have a density that rises with x.
+
+    So does the noise. One new row for each calibration set, so that hits are independent.
+    """
+    rng, n, Q, level = np.random.default_rng(1), 400, 60, 0.8
+    reg, hits = written(), np.zeros((2, n), dtype=bool)
+
+    def target(x):
+        return reg.predict(x[:, None]) + x * rng.normal(size=x.size)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for i in range(n):
+            x, x_new = rng.uniform(0, 30, size=Q), 30 * np.sqrt(rng.uniform(size=1))
+            y, y_new = target(x), target(x_new)
+            weights = (lambda table: table[:, 0]) if given == "function" else x
+            for k, options in enumerate([{"sample_weight": weights}, {}]):
+                reg.calibrate(x[:, None], y, **options)
+                hits[k, i] = covers(y_new, *reg.predict_interval(x_new[:, None], level))[0]
+    weighted, plain = hits.sum(axis=1)
+    assert weighted >= stats.binom.ppf(1e-6, n, level)
+    assert weighted > plain + 10
+
+
+def test_fit_calibrate_takes_weights_of_all_rows(data):
     X, y = data
-    with pytest.raises(ValueError, match="new_weights must be a 1-D array of length 3"):
-        weighted_intervals(reg, X[300:800], y[300:800], X[:3], [1] * 500, [1] * 2)
+    settings = {"n_rules": 2, "epochs": 5, "learning_rate": 0.02}
+    for given in (true_ratio(X), true_ratio):
+        head = IntervalHead(LinearRegression(), GT2Regressor(**settings))
+        for one in (GT2Regressor(**settings), head):
+            found = one.fit_calibrate(X, y, sample_weight=given)
+            rows = found.calibration_rows_
+            assert_array_equal(found.calibrator_.weights, true_ratio(X)[rows])
+            same = given if callable(given) else given[rows]
+            again = copy.copy(found).calibrate(X[rows], y[rows], sample_weight=same)
+            assert_array_equal(found.predict_interval(X), again.predict_interval(X))
 
 
-def test_estimators_without_ranks_are_refused(data):
+def test_explanations_and_rules_have_the_interval_of_the_row(trained, data):
     X, y = data
-    plain = GT2Regressor(n_rules=2, epochs=5).fit(X[:300], y[:300])
-    grouped = GT2Regressor(n_rules=2, epochs=5).fit(X[:300], y[:300])
-    grouped.calibrate(X[300:500], y[300:500], groups=["a", "b"] * 100)
-    for one in (plain, grouped):
-        with pytest.raises(ValueError, match="reg must be calibrated by rank"):
-            weighted_intervals(one, X[:5], y[:5], X[:1], [1] * 5, [1])
+    found = copy.copy(trained).calibrate(X[KNOWN], y[KNOWN], sides="both", sample_weight=true_ratio)
+    for x in X[[900, 901, 902, 903]]:
+        why = found.explain(x, 0.8)
+        assert_allclose([why.lower, why.upper], np.ravel(found.predict_interval(x[None], 0.8)))
+    assert len(found.rules(X[NEW], y[NEW])) > 0
+
+
+def test_frames_reach_the_function_as_they_are(data):
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame(data[0], columns=["a", "b"]).assign(kind=rng.choice(list("xyz"), 2400))
+    seen = []
+
+    def weigh(table):
+        seen.append(list(table.columns))
+        return table["kind"].map({"x": 1.0, "y": 2.0, "z": 4.0})
+
+    system = GT2Regressor.strong(choose=False, n_systems=1, n_rules=2, epochs=5)
+    for one in (system, IntervalHead(HistGradientBoostingRegressor(max_iter=5), system)):
+        if one is not system:
+            frame = frame.drop(columns="kind").assign(kind=frame["kind"].astype("category"))
+            one.base.set_params(categorical_features="from_dtype")
+        found = one.fit(frame[:300], data[1][:300])
+        found.calibrate(frame[KNOWN], data[1][KNOWN], sample_weight=weigh)
+        lower, _ = found.predict_interval(frame[NEW])
+        assert len(lower) == 1600 and seen[-1] == ["a", "b", "kind"]
+        found.explain(frame.iloc[900])
+
+
+def test_effective_sizes_are_reported_and_refused(data):
+    X, y = data
+    reg = written()
+    x = X[KNOWN, :1]
+    few = np.where(np.arange(500) < 20, 1.0, 0.001)
+    with pytest.warns(SmallCalibrationWarning, match="effective number of 21 calibration samples"):
+        reg.calibrate(x, y[KNOWN], sample_weight=few)
+    assert reg.calibrator_.effective_size == pytest.approx(20.96, abs=0.02)
+    with pytest.raises(CoverageError, match=r"0\.99 needs at least 99"):
+        reg.predict_interval(x, 0.99)
+    (row,) = reg.calibration_report(0.9)
+    assert row.calibrated_on == "weights" and row.n_samples == 500 and row.reached >= 0.9
+    (row,) = reg.calibration_report(0.99)
+    assert row.calibrated_on == "nothing" and np.isnan(row.reached)
+
+
+def test_a_row_too_heavy_for_a_level_has_an_infinite_interval_in_any_batch(data):
+    X, y = data
+    reg = written().calibrate(X[KNOWN, :1], y[KNOWN], sample_weight=np.ones(500))
+    for weights in ([1.0, 60.0], [60.0, 60.0]):
+        with pytest.warns(SmallCalibrationWarning, match="out of reach for . of 2 new rows"):
+            lower, upper = reg.predict_interval([[1.0], [1.0]], sample_weight=weights)
+        assert np.isinf(upper).tolist() == np.isinf(lower).tolist() == [w > 1 for w in weights]
+    with pytest.raises(CoverageError, match="out of reach for 1 of 1 new rows"):
+        copy.copy(reg.calibrator_).at_weight(60.0).alpha(0.9)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "exact"}, "needs method=\"conformal\" without groups, got method='exact'"),
+        ({"method": "table"}, "got method='table'"),
+        ({"method": "search"}, "got method='search'"),
+        ({"groups": ["a"] * 500}, "without groups, got groups"),
+        ({"groups": "rules"}, "without groups, got groups"),
+        ({"sample_weight": [1.0] * 9}, "sample_weight must be a 1-D array of length 500"),
+        ({"sample_weight": -np.ones(500)}, "sample_weight must not be negative"),
+        ({"sample_weight": lambda X: None}, "sample_weight"),
+    ],
+)
+def test_weights_are_refused_with_the_argument_that_excludes_them(data, options, message):
+    X, y = data
+    reg = written()
+    with pytest.raises(ValueError, match=message):
+        reg.calibrate(X[KNOWN, :1], y[KNOWN], **{"sample_weight": np.ones(500)} | options)
+    assert not hasattr(reg, "calibrator_")
+
+
+def test_what_weights_do_not_have_is_refused(data, tmp_path):
+    X, y = data
+    x, path = X[KNOWN, :1], tmp_path / "model.json"
+    plain = written().calibrate(x, y[KNOWN])
+    with pytest.raises(ValueError, match="this calibration has no weights"):
+        plain.predict_interval(x, sample_weight=np.ones(500))
+    with pytest.raises(ValueError, match="sample_weight cannot be combined with alpha"):
+        plain.predict_interval(x, alpha=0.5, sample_weight=np.ones(500))
+    reg = written().calibrate(x, y[KNOWN], sample_weight=np.ones(500))
+    with pytest.raises(ValueError, match="sample_weight must be a 1-D array of length 3"):
+        reg.predict_interval(x[:3], sample_weight=[1, 1])
+    for ask in (reg.predict_distribution, lambda X: reg.predict_quantile(X, 0.5)):
+        with pytest.raises(ValueError, match="not available for a calibration with weights"):
+            ask(x)
+    with pytest.raises(ValueError, match="reg is calibrated by weights"):
+        AdaptiveIntervals(reg)
+    with pytest.raises(ValueError, match="reg is calibrated with weights"):
+        ExchangeabilityTest(reg)
+    reg.calibrate(x, y[KNOWN], sample_weight=lambda table: np.ones(len(table)))
+    with pytest.raises(TypeError, match="cannot hold a function that computes weights"):
+        reg.save(path)
+    assert not path.exists()
+
+
+def test_training_refuses_weights_by_the_name_of_the_class(data):
+    X, y = data
+    for one in (GT2Regressor(), IntervalHead(LinearRegression())):
+        with pytest.raises(TypeError, match=rf"{type(one).__name__}\.fit\(\).* 'sample_weight'"):
+            one.fit(X, y, sample_weight=np.ones(len(y)))
 
 
 # ------------------------------------------------------------------------- estimated ratios

@@ -38,14 +38,15 @@ if TYPE_CHECKING:
         plot_intervals,
         plot_rules,
         plot_sets,
+        plot_wealth,
     )
 
 __all__ = [
     "BLUE", "STYLE", "VERMILION", "Interactive", "alpha_planes", "alpha_slider", "bands_along",
     "bin_coverage", "chosen_weights", "coverage_curves", "interval_bands", "plane_bands",
     "plot_calibration", "plot_coverage_by", "plot_intervals", "plot_rules",
-    "plot_sets", "points_along", "rule_sets", "set_3d", "switch_point", "use_style", "z_gt2_set",
-    "z_gt2_surface",
+    "plot_sets", "plot_wealth", "points_along", "rule_sets", "set_3d", "switch_point", "use_style",
+    "z_gt2_set", "z_gt2_surface",
 ]  # fmt: skip
 
 

@@ -66,11 +66,13 @@ class AdaptiveIntervals:
         calibrator = getattr(reg, "calibrator_", None)
         if calibrator is None:
             raise ValueError("reg is not calibrated: call reg.calibrate(X_cal, y_cal) first")
-        if calibrator.method not in RANKED or calibrator.by_group:
-            how = "groups" if calibrator.by_group else f"method={calibrator.method!r}"
+        special = calibrator.by_group or calibrator.by_weight
+        if calibrator.method not in RANKED or special:
+            name = "groups" if calibrator.by_group else "weights"
+            how = name if special else f"method={calibrator.method!r}"
             raise ValueError(
                 f"reg is calibrated by {how}, which does not reach all levels for each row: call "
-                'reg.calibrate(X_cal, y_cal) with method="conformal" and without groups'
+                'reg.calibrate(X_cal, y_cal) with method="conformal", without groups and weights'
             )
         self.reg, self._calibrator = reg, calibrator
         self.coverage = between("coverage", coverage, 0, 1)

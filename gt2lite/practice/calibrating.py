@@ -18,13 +18,14 @@ from gt2lite.practice.calibrators import (
     DEFAULT_COVERAGE,
     RANKED,
     Calibration,
+    effective_size,
     fewest_samples,
     make_calibrator,
     read_groups,
 )
-from gt2lite.practice.model import CalibrationResult, Model
+from gt2lite.practice.model import CalibrationResult, Model, weights_of
 from gt2lite.practice.tables import Features, Rows
-from gt2lite.practice.types import Groups, Seed, Settings
+from gt2lite.practice.types import Groups, Ratio, Seed, Settings, Table, Weights
 from gt2lite.practice.warnings import warn_if_narrow
 from gt2lite.practice.weights import RuleGroups
 
@@ -49,6 +50,8 @@ class CalibrationPlan:
     sides: str | None = None
     groups: Groups = None  # or "rules"
     options: Settings = field(default_factory=dict)
+    weights: Array | None = None  # of the calibration rows
+    ratio: Ratio | None = None  # computes the weights of new rows
 
     def __post_init__(self) -> None:
         if isinstance(self.groups, str):
@@ -71,12 +74,22 @@ class CalibrationPlan:
         """Return the calibrator, not fitted yet."""
         own = {"min_rows"} if self.by_rule else set()
         options = {name: value for name, value in self.options.items() if name not in own}
-        return make_calibrator(self.method, sides, self.groups is not None, options)
+        grouped = self.groups is not None
+        return make_calibrator(self.method, sides, grouped, options, self.weights)
+
+    def weigh(self, X: Table, sample_weight: Weights) -> CalibrationPlan:
+        """Return the plan with the weights of rows `X`: an array, or what a function says."""
+        if sample_weight is None:
+            return self
+        ratio = sample_weight if callable(sample_weight) else None
+        weights = weights_of(X, ratio, None if callable(sample_weight) else sample_weight)
+        return replace(self, weights=weights, ratio=ratio)
 
     def choose_sides(self, n_rows: int, best: str) -> str:
         """Return the sides for a number of rows; `best` are those that a selection found best."""
         if self.sides is not None:
             return self.sides
+        n_rows = n_rows if self.weights is None else round(effective_size(self.weights))
         plain = self.groups is None and not self.options and self.method in RANKED
         return best if plain and n_rows >= fewest_samples(0.99, "each") else "both"
 
@@ -93,7 +106,7 @@ def calibrate_model(model: Model, inputs: Array, target: Array, plan: Calibratio
     calibrator.fit(family, model.scaler.transform_y(target), groups)
     if ensemble.margins is None:  # margins are not the envelope that was trained
         warn_if_narrow(calibrator, ensemble.first.recipe.coverage)
-    return replace(model, calibration=CalibrationResult(calibrator, by_rule))
+    return replace(model, calibration=CalibrationResult(calibrator, by_rule, ratio=plan.ratio))
 
 
 class Trained(Protocol):
@@ -131,6 +144,8 @@ def fit_parts(
     held = held._replace(values=model.features.encode(held.values))
     if split.labels is not None:
         plan = replace(plan, groups=split.labels)
+    if plan.weights is not None:
+        plan = replace(plan, weights=plan.weights[split.rows])
     return calibrate(model, held, target[split.rows], plan).with_split(split.rows, split.words)
 
 

@@ -2,24 +2,28 @@
 
 The methods are those of `gt2lite.calibration`. "table" and "search" are the same classes with
 reports and state added. "exact" and "conformal" are one `RankCalibrator`: it may also give each
-bound a plane of its own, and a `GroupCalibrator` gives each group of samples planes of its own.
+bound a plane of its own, a `GroupCalibrator` gives each group of samples planes of its own, and a
+`WeightedCalibrator` gives samples weights, see `gt2lite.practice.shift`.
 """
 
 from __future__ import annotations
 
+import copy
 import math
 from abc import abstractmethod
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
+from itertools import accumulate
 from numbers import Integral
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gt2lite._validation import Array, IntArray, between, one_of, vector, warn
+from gt2lite._validation import Array, IntArray, between, numbers, one_of, vector, warn
 from gt2lite.calibration import (
     CALIBRATORS,
     FEW_SAMPLES,
@@ -152,6 +156,125 @@ def _bound(scores: Scores, phi: Fraction, method: str, tail: Fraction) -> Cut:
     return scores.cut(k)
 
 
+# ------------------------------------------------------------------------------------------ weights
+
+
+def read_weights(name: str, weights: ArrayLike, n: int) -> list[Fraction]:
+    """Return `n` weights as exact fractions; floats are fractions, too.
+
+    >>> read_weights("weights", [1, Fraction(1, 3), 0.5], 3)
+    [Fraction(1, 1), Fraction(1, 3), Fraction(1, 2)]
+    """
+    values = numbers(name, weights)
+    if values.shape != (n,):
+        raise ValueError(f"{name} must be a 1-D array of length {n}, got shape {values.shape}")
+    if values.min() < 0:
+        raise ValueError(f"{name} must not be negative, got {values.min():g}")
+    cells = np.asarray(weights).tolist()
+    return [Fraction(cell.item() if isinstance(cell, np.generic) else cell) for cell in cells]
+
+
+def effective_size(weights: ArrayLike) -> float:
+    """Return Kish's effective number of samples, (sum of w)^2 / (sum of w^2); 0 if all w are 0.
+
+    >>> effective_size([1, 1, 1, 1]), effective_size([2, 1, 1, 0])
+    (4.0, 2.6666666666666665)
+    """
+    w = numbers("weights", weights)
+    if w.max() <= 0:
+        return 0.0
+    w = w / w.max()
+    return float(w.sum() ** 2 / (w**2).sum())
+
+
+def weighted_ranks(
+    weights: list[Fraction], new_weights: list[Fraction], probability: Fraction
+) -> IntArray:
+    """Return the ranks (N,) among Q scores that N new samples need, Q + 1 if out of reach.
+
+    A rank is the smallest k such that the first k weights add up to a share of at least
+    `probability` of the sum of all Q weights and that of the new sample, in exact arithmetic.
+
+    Args:
+        weights: those of the Q samples, in rising order of their scores.
+        new_weights: those of the new samples.
+        probability: that a new sample is to be covered with.
+
+    >>> one = Fraction(1)
+    >>> weighted_ranks([one] * 99, [one], Fraction(9, 10)).tolist()  # as rank(0.9, 99 + 1)
+    [90]
+    >>> weighted_ranks([one] * 99, [0 * one, 11 * one, 12 * one], Fraction(9, 10)).tolist()
+    [90, 99, 100]
+    """
+    unit = math.lcm(*{w.denominator for w in (*weights, *new_weights)})
+    known, new = (
+        [w.numerator * (unit // w.denominator) for w in some] for some in (weights, new_weights)
+    )
+    sums = list(accumulate(known))
+    share, whole = probability.numerator, probability.denominator
+    return np.array([bisect_left(sums, -(-share * (sums[-1] + w) // whole)) + 1 for w in new])
+
+
+def weighted_cuts(
+    scores: Scores,
+    weights: ArrayLike,
+    new_weights: ArrayLike,
+    coverage: float = DEFAULT_COVERAGE,
+    sides: str = "both",
+    tails: Tails = EQUAL_TAILS,
+    *,
+    strict: bool = False,
+) -> Cuts:
+    """Return where the lower and upper bounds of N new samples are cut, for a level.
+
+    A bound is open if the level is out of reach for a sample, because its own weight is too large
+    a share of all; a `SmallCalibrationWarning` reports how many. A `CoverageError` is raised if the
+    effective number of calibration samples is smaller than the number that equal weights would
+    need.
+
+    Args:
+        scores: where each of Q calibration samples is first covered.
+        weights: those of the calibration samples (Q,).
+        new_weights: those of the new samples (N,).
+        coverage: the level.
+        sides: "both" for one cut, "each" for one for each bound.
+        tails: with "each", the shares of the misses below and above. A bound without any is open.
+        strict: whether a level out of reach for a new sample is a `CoverageError` as well.
+    """
+    phi = plain_fraction(between("coverage", coverage, 0, 1))
+    w = read_weights("weights", weights, len(scores))
+    new = read_weights("new_weights", new_weights, np.size(np.asarray(new_weights)))
+    size = effective_size(weights)
+    needed = fewest_samples(coverage, sides, None if sides == "both" else tails)
+    if size < needed * (1 - 1e-9):  # equal weights may be rounded
+        raise CoverageError(
+            f"the weights leave an effective number of {size:.3g} calibration samples, and "
+            f"coverage {float(phi):g} needs at least {needed}: use a lower level, or calibration "
+            "rows that are more like the new rows"
+        )
+
+    def cut(one: Scores, tail: Fraction) -> Cut:
+        if tail == 0:
+            return OPEN
+        order = np.argsort(one.position, kind="stable")
+        ranks = weighted_ranks([w[i] for i in order], new, 1 - tail * (1 - phi))
+        rising = np.append(np.where(one.alpha > 0, one.alpha, np.nan)[order], np.nan)
+        found = Cut(rising[ranks - 1], np.append(one.margin[order], np.inf)[ranks - 1])
+        if n_open := int((ranks > len(w)).sum()):
+            what = f"coverage {float(phi):g} is out of reach for {n_open} of {len(new)} new rows"
+            why = "their weights are too large a share of all weights"
+            if strict:
+                raise CoverageError(f"{what}: {why}")
+            warn(f"{what}, whose intervals are infinite: {why}", SmallCalibrationWarning)
+        return found
+
+    if sides == "both":
+        both = cut(scores, Fraction(1))
+        return both, both
+    below, above = read_tails(tails)
+    return cut(scores.lower, below), cut(scores.upper, above)
+
+
 # -------------------------------------------------------------------------------- reports and state
 
 Label = str | int
@@ -166,10 +289,10 @@ class ReportRow(NamedTuple):
 
     group: Label | None
     n_samples: int
-    calibrated_on: str  # "all", "group", "pool" of all groups, or "nothing" for a group too small
+    calibrated_on: str  # "all", "group", "pool" of all groups, "weights", or "nothing": too few
     alpha: float | Array  # a number, or (2,) if lower and upper bound have planes of their own
     margin: float | Array  # likewise
-    reached: float  # the share of its calibration samples that is covered
+    reached: float  # the share of its calibration samples that is covered, by weight if any
 
 
 class Calibration(Calibrator):
@@ -179,6 +302,7 @@ class Calibration(Calibrator):
     tails: Tails = EQUAL_TAILS  # with sides="each"
     by_group: bool = False  # whether each group of samples has planes of its own
     small_groups: str = "raise"  # or "pool", see `GroupCalibrator`
+    by_weight: bool = False  # whether samples have weights
 
     @property
     def kind(self) -> str:
@@ -197,7 +321,11 @@ class Calibration(Calibrator):
         return super().fit(interval, y)
 
     def intervals(
-        self, interval: Interval, coverage: Levels, groups: ArrayLike | None = None
+        self,
+        interval: Interval,
+        coverage: Levels,
+        groups: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
     ) -> tuple[Array, Array]:
         """Return lower and upper bounds (N,) of new samples at a level, or (N, L) for several.
 
@@ -205,9 +333,11 @@ class Calibration(Calibrator):
             interval: the nested intervals of the N new samples.
             coverage: the level, or L of them.
             groups: the group of each new sample (N,), if the calibration is by groups.
+            weights: the weight of each new sample (N,), if the calibration has weights.
         """
         self.check_fitted()
         _refuse(groups)
+        _refuse_weights(weights)
         return super().intervals(interval, coverage)
 
     def alpha(self, coverage: Levels, group: Label | None = None) -> float | Array:
@@ -258,6 +388,11 @@ class Calibration(Calibrator):
 def _refuse(groups: object) -> None:
     if groups is not None:
         raise ValueError("groups must be None, because this calibration is not by groups")
+
+
+def _refuse_weights(weights: object) -> None:
+    if weights is not None:
+        raise ValueError("sample_weight must be None, because this calibration has no weights")
 
 
 # ------------------------------------------------------------------------------ the paper's methods
@@ -443,9 +578,14 @@ class GroupCalibrator(RankCalibrator):
         return {label: len(rows) for label, rows in self._rows.items()}
 
     def intervals(
-        self, interval: Interval, coverage: Levels, groups: ArrayLike | None = None
+        self,
+        interval: Interval,
+        coverage: Levels,
+        groups: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
     ) -> tuple[Array, Array]:
         """Return lower and upper bounds (N,) of new samples, or (N, L), by their groups (N,)."""
+        _refuse_weights(weights)
         levels, single = read_levels(coverage)
         labels, place = self._places(groups)
         pairs = []
@@ -548,6 +688,127 @@ class GroupCalibrator(RankCalibrator):
         return _few(f"{label!r} ({len(self._rows[label])} samples)" for label in labels)
 
 
+@dataclass(eq=False)
+class WeightedCalibrator(RankCalibrator):
+    """Conformal calibration with weights of the calibration samples, see `weighted_cuts`.
+
+    Each new sample has a cut of its own, by its weight. A new sample without a weight counts with
+    `new_weight`, the largest one of the calibration samples: one cut for all, which keeps the
+    level if the likelihood ratio is nowhere larger than that.
+
+    Args:
+        method: "conformal".
+        sides, tails: see `RankCalibrator`.
+        weights: those of the Q calibration samples.
+
+    >>> y = np.linspace(-1, 1, 201)
+    >>> def interval(alpha):  # from -kappa to kappa
+    ...     return -kappa_of(alpha) * np.ones(201), kappa_of(alpha) * np.ones(201)
+    >>> inner = WeightedCalibrator(weights=abs(y) <= 0.5).fit(interval, y)
+    >>> round(kappa_of(inner.alpha(0.9)), 2), inner.effective_size
+    (0.46, 101.0)
+    """
+
+    by_weight = True
+    weights: ArrayLike = field(default=(), repr=False)
+    new_weight: float | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.method != "conformal":
+            raise ValueError(f'sample_weight needs method="conformal", got method={self.method!r}')
+
+    @property
+    def kind(self) -> str:
+        """The name in a stored state."""
+        return "weighted"
+
+    @property
+    def effective_size(self) -> float:
+        """Kish's effective number of calibration samples."""
+        return effective_size(self.weights)
+
+    def fit(self, interval: Interval, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
+        """Learn from a calibration set, see `Calibration.fit`."""
+        self._read(self.weights, vector("y", y).size)
+        super().fit(interval, y, groups)
+        if self.effective_size < FEW_SAMPLES <= self.n_samples:
+            warn(
+                f"the weights leave an effective number of {self.effective_size:.3g} calibration "
+                f"samples, fewer than {FEW_SAMPLES}: coverage varies much from one calibration set "
+                "to another",
+                SmallCalibrationWarning,
+            )
+        return self
+
+    def at_weight(self, weight: float) -> Self:
+        """Return the same calibration for a new sample of this weight."""
+        new = copy.copy(self)
+        new.new_weight = weight
+        return new
+
+    def cuts(self, coverage: float) -> Cuts:
+        """Return where the lower and the upper bound are cut for a level, for `new_weight`."""
+        new = np.max(np.asarray(self.weights)) if self.new_weight is None else self.new_weight
+        found = self._cuts(coverage, [new], strict=True)
+        below, above = (Cut(*(float(np.ravel(value)[0]) for value in cut)) for cut in found)
+        return below, above
+
+    def intervals(
+        self,
+        interval: Interval,
+        coverage: Levels,
+        groups: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
+    ) -> tuple[Array, Array]:
+        """Return lower and upper bounds (N,) of new samples, or (N, L), by their weights (N,)."""
+        if weights is None:
+            return super().intervals(interval, coverage, groups)
+        self.check_fitted()
+        _refuse(groups)
+        levels, single = read_levels(coverage)
+        lower, upper = cut_ends(interval, [self._cuts(level, weights) for level in levels])
+        return (lower[0], upper[0]) if single else (lower.T, upper.T)
+
+    def reached(self, coverage: float) -> float:
+        """Return the share of the calibration set, by weight, that intervals for a level cover."""
+        inside = self.scores.between(*self.cuts(coverage))
+        return float(np.average(inside, weights=np.asarray(self.weights)))
+
+    def sets_of(self, groups: ArrayLike | None) -> tuple[list[Scores], int | IntArray]:
+        """Raise an error: distributions would need the weights of new rows."""
+        raise ValueError(
+            "quantiles and distributions are not available for a calibration with weights: call "
+            "predict_interval, or calibrate without sample_weight"
+        )
+
+    def report(self, coverage: float) -> list[ReportRow]:
+        """Return size, plane, margin and coverage at a level, for `new_weight`."""
+        try:
+            row = super().report(coverage)[0]
+        except CoverageError:
+            return [ReportRow(None, self.n_samples, "nothing", np.nan, np.nan, np.nan)]
+        return [row._replace(calibrated_on="weights")]
+
+    def get_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Return all that `restore` needs: values for a JSON header, and arrays."""
+        meta, arrays = super().get_state()
+        return meta, arrays | {"weight": np.asarray(self.weights, dtype=float)}
+
+    def set_state(self, meta: Meta, arrays: Arrays) -> None:
+        """Take over what `get_state` returned, in place of `fit`."""
+        super().set_state(meta, arrays)
+        self._read(arrays["weight"], self.n_samples)
+
+    def _read(self, weights: ArrayLike, n: int) -> None:
+        read_weights("sample_weight", weights, n)
+        self.weights = np.asarray(weights, dtype=float)
+
+    def _cuts(self, coverage: float, new_weights: ArrayLike, strict: bool = False) -> Cuts:
+        weights, how = (self.weights, new_weights), (self.sides, self.tails)
+        return weighted_cuts(self.scores, *weights, coverage, *how, strict=strict)
+
+
 NO_GROUPS = "groups are missing: this calibration is by groups, one for each sample"
 
 
@@ -601,6 +862,7 @@ KINDS: dict[str, Callable[..., Calibration]] = {
     "conformal": partial(RankCalibrator, "conformal"),
     "two-sided": partial(RankCalibrator, sides="each"),
     "group": GroupCalibrator,
+    "weighted": WeightedCalibrator,
 }
 """The calibrators by their name in a stored state, which has these of their options:"""
 
@@ -611,11 +873,16 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "conformal": (),
     "two-sided": ("method", "tails"),
     "group": ("method", "sides", "small_groups", "tails"),
+    "weighted": ("sides", "tails"),
 }
 
 
 def make_calibrator(
-    method: str, sides: str, grouped: bool, options: Mapping[str, Any]
+    method: str,
+    sides: str,
+    grouped: bool,
+    options: Mapping[str, Any],
+    weights: ArrayLike | None = None,
 ) -> Calibration:
     """Return the calibrator for the arguments of `GT2Regressor.calibrate`.
 
@@ -624,6 +891,7 @@ def make_calibrator(
         sides: "both", "each", "lower" or "upper".
         grouped: whether there are groups.
         options: of the calibrator; `tails` among them with sides="each".
+        weights: those of the calibration samples, if they have any.
 
     >>> make_calibrator("exact", "upper", False, {})
     RankCalibrator(method='exact', sides='each', tails=(0.0, 1.0))
@@ -631,6 +899,9 @@ def make_calibrator(
     one_of("method", method, CALIBRATORS)
     options = dict(options)
     tails = tails_of(sides, options.pop("tails", None))
+    if weights is not None and (grouped or method != "conformal"):
+        got = "groups" if grouped else f"method={method!r}"
+        raise ValueError(f'sample_weight needs method="conformal" without groups, got {got}')
     if method not in RANKED:
         if tails is not None or grouped:
             what = "groups" if grouped else f"sides={sides!r}"
@@ -638,6 +909,8 @@ def make_calibrator(
         return KINDS[method](**options)
     if tails is not None:
         options |= {"sides": "each", "tails": tails}
+    if weights is not None:
+        return WeightedCalibrator(method, weights=weights, **options)
     return (GroupCalibrator if grouped else RankCalibrator)(method, **options)
 
 

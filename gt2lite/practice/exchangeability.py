@@ -36,6 +36,7 @@ from gt2lite.practice.martingales import (
     adjust_e_values,
 )
 from gt2lite.practice.printing import Printed, Rows, count, wrap
+from gt2lite.practice.regressor import GT2Regressor
 from gt2lite.practice.rules import SHOWN, Rule
 from gt2lite.practice.splitting import warn_if_seen
 from gt2lite.practice.tables import read_target
@@ -97,6 +98,8 @@ class ExchangeabilityTest:
             the three streams does, at most 3 / threshold.
         betting: "mixture" or "jumper", see `Mixture` and `Jumper`.
         random_state: the seed that breaks ties.
+        rules_of: another fitted `GT2Regressor` whose rules part the rows, such as
+            ``reg.readable(X_train, y_train)``, which has few of them; None for those of `reg`.
 
     Attributes:
         scores: the `Stream` of the signed scores of all rows.
@@ -139,6 +142,7 @@ class ExchangeabilityTest:
         threshold: float = 100.0,
         betting: str = "mixture",
         random_state: Any = 0,
+        rules_of: GT2Regressor | None = None,
     ) -> None:
         if not hasattr(reg, "predict_distribution"):
             raise TypeError(f"reg must be a GT2Regressor or IntervalHead, got {reg!r}")
@@ -147,6 +151,11 @@ class ExchangeabilityTest:
         if calibrator is None:
             raise ValueError("reg is not calibrated: call reg.calibrate(X_cal, y_cal) first")
         by_groups = calibrator.by_group and not hasattr(self._system, "rule_groups_")
+        if calibrator.by_weight:
+            raise ValueError(
+                "reg is calibrated with weights, because new rows are not exchangeable with the "
+                "calibration rows: call reg.calibrate(X_cal, y_cal) without sample_weight"
+            )
         if calibrator.method not in RANKED or by_groups:
             how = "groups" if by_groups else f"method={calibrator.method!r}"
             raise ValueError(
@@ -154,6 +163,8 @@ class ExchangeabilityTest:
                 'reg.calibrate(X_cal, y_cal) with method="conformal" and without groups, or with '
                 'groups="rules"'
             )
+        self.rules_of = reg if rules_of is None else rules_of
+        self._leads = self._system if rules_of is None else rules_of
         if (X is None) != (y is None):
             raise ValueError("X and y of the reference rows must be given together")
         self.coverage = between("coverage", coverage, 0, 1)
@@ -176,7 +187,7 @@ class ExchangeabilityTest:
         self._p_by_rule = OnlinePValues(score, rngs[1], leader)
         self._p_leader = OnlinePValues(leader, rngs[2])
         self._p_distance = OnlinePValues(distance, rngs[3], leader)
-        R = len(self._system.systems_[0].params["c"])
+        R = len(self._leads.systems_[0].params["c"])
         self._n_reference = np.bincount(leader, minlength=R)
         self._n_reference_covered = np.bincount(leader[covered], minlength=R)
         self._n_new, self._n_scored, self._n_covered = np.zeros((3, R), dtype=int)
@@ -211,6 +222,12 @@ class ExchangeabilityTest:
         wealth = {name: stream.wealth for name, stream in streams.items()}
         return State(self.n_rows, alarms, self.changed_rules, **wealth)
 
+    def wealth_of(self, rule: int) -> Array:
+        """Return the log wealth (N,) of the gambler of a rule, by its number, after each row."""
+        if self.rules is None or rule - 1 not in self._tested:
+            raise ValueError(f"rule {rule} has no reference rows, so it is not tested")
+        return self.rules.log_wealths[:, np.searchsorted(self._tested, rule - 1)]
+
     def by_rule(self, target: str = "y") -> RuleEvidence:
         """Return how rows of each leading rule are covered, and the evidence that they changed.
 
@@ -222,7 +239,7 @@ class ExchangeabilityTest:
         e[self._tested] = self.rules.wealths
         adjusted[self._tested] = adjust_e_values(e[None, self._tested])[0]
         found = []
-        for rule in self.reg.rules(top=None, target=target):
+        for rule in self.rules_of.rules(top=None, target=target):
             p = rule.number - 1
             row = RuleRow(
                 rule.number,
@@ -238,6 +255,47 @@ class ExchangeabilityTest:
             found.append(row)
         found.sort(key=lambda row: (row.n_new == 0, not row.e > 0, -row.e, row.rule))
         return RuleEvidence(found, self.n_rows, self.coverage, self.threshold)
+
+    @property
+    def streams(self) -> dict[str, Stream]:
+        """The streams that have tested rows, by name."""
+        found = {name: getattr(self, name) for name in _STREAMS}
+        return {name: one for name, one in found.items() if one is not None and len(one)}
+
+    @property
+    def alarms(self) -> dict[str, int]:
+        """The first alarm of each stream that raised one, by name: an index of its rows."""
+        return {name: one.alarms[0] for name, one in self.streams.items() if one.alarms}
+
+    def verdict(self, rows: str = "new rows", index: Sequence[object] | None = None) -> str:
+        """Return the result as a sentence: first whether errors changed, then whether inputs did.
+
+        Args:
+            rows: what the rows are called.
+            index: their names (N,), for the row of an alarm; None for numbers from 1.
+        """
+        what, alarms = f"{self.n_rows:,} {rows}", self.alarms
+
+        def row(first: int) -> str:
+            name = first + 1 if index is None else index[first]
+            return f"first alarm in row {name}, {first + 1:,} of {self.n_rows:,}"
+
+        errors = [first for name, first in alarms.items() if name != "inputs"]
+        if errors:
+            also = " and inputs" if "inputs" in alarms else ""
+            of = f"The errors{also} of the {what} differ from those of the calibration rows"
+            return f"{of} ({row(min(errors))})."
+        if "inputs" in alarms and "scores" not in self.streams:  # rows without targets
+            of = f"The inputs of the {what} differ from those of the calibration rows"
+            return f"{of} ({row(alarms['inputs'])})."
+        if "inputs" in alarms:
+            return (
+                f"No sign that the errors of the {what} differ from those of the calibration rows; "
+                f"their inputs do ({row(alarms['inputs'])})."
+            )
+        largest = math.exp(max((s.log_wealth.max() for s in self.streams.values()), default=0.0))
+        found = f"largest wealth {largest:.3g}, alarm at {self.threshold:.4g}"
+        return f"No sign that the {what} differ from the calibration rows ({found})."
 
     def __str__(self) -> str:
         lines = [
@@ -280,11 +338,11 @@ class ExchangeabilityTest:
             score = signed_scores(rows.scores(target))
             lower, upper = self.reg.predict_interval(X, self.coverage)
             covered = (lower <= target) & (target <= upper)
-        inputs, values = X, self.reg.model_.features.inputs(X)
-        if self._system is not self.reg:  # a head: its system also has the base's prediction
+        inputs, values = X, self.rules_of.model_.features.inputs(X)
+        if self._leads is not self.rules_of:  # a head: its system also has the base's prediction
             inputs = values = np.column_stack([values, rows.shift])
-        leader = self._system.rule_weights(inputs).argmax(axis=1)
-        return leader, input_distance(self._system, values), score, covered
+        leader = self._leads.rule_weights(inputs).argmax(axis=1)
+        return leader, input_distance(self._leads, values), score, covered
 
 
 _STREAMS = {

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import NoReturn, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from gt2lite._progress import progress_bar
 from gt2lite._validation import Array, IntArray, read_seed, vector, whole
@@ -24,6 +25,7 @@ from gt2lite.practice.calibrators import DEFAULT_COVERAGE, Calibration, ReportRo
 from gt2lite.practice.distribution import Distribution
 from gt2lite.practice.explanations import Explanation, explain_row
 from gt2lite.practice.frames import interval_frame
+from gt2lite.practice.model import weights_of
 from gt2lite.practice.presets import HEAD
 from gt2lite.practice.printing import Printed, wrap
 from gt2lite.practice.printing import Rows as PrintedRows
@@ -49,11 +51,13 @@ from gt2lite.practice.types import (
     Groups,
     Levels,
     Predictor,
+    Ratio,
     RawTable,
     Seed,
     Table,
     Target,
     Transformer,
+    Weights,
 )
 from gt2lite.practice.warnings import ClippedInputsWarning
 
@@ -80,12 +84,17 @@ class HeadModel:
     dtypes: Mapping[str, object] | None = None  # of the columns of an encoded frame
     rows: IntArray | None = None  # those that `fit_calibrate` did not train on
     split: str | None = None  # a description of that split
+    ratio: Ratio | None = None  # computes the weights of new rows
 
     def calibrated(self, rows: Rows, target: Array, plan: CalibrationPlan) -> HeadModel:
         """Return the model with another calibration."""
         predicted, inputs = self.inputs(rows)
-        system = calibrate_model(self.head.model_, inputs, target - predicted, plan)
-        return replace(self, head=self.head.with_model(system), rows=None, split=None)
+        # the system's table has other columns than the one that weights are computed from
+        system = calibrate_model(
+            self.head.model_, inputs, target - predicted, replace(plan, ratio=None)
+        )
+        head = self.head.with_model(system)
+        return replace(self, head=head, rows=None, split=None, ratio=plan.ratio)
 
     def with_split(self, rows: IntArray, words: str) -> HeadModel:
         """Return the model with a description of the split that calibrated it."""
@@ -213,6 +222,7 @@ class IntervalHead(Regressor):
         *,
         sides: str | None = None,
         groups: Groups = None,
+        sample_weight: Weights = None,
         **options: object,
     ) -> Self:
         """Learn which plane has which coverage, from rows that neither base nor system has seen.
@@ -221,7 +231,7 @@ class IntervalHead(Regressor):
         were in `fit`; rows that a frozen base was trained on cannot be detected.
         """
         check_fitted(self)
-        plan = CalibrationPlan(method, sides, groups, options)
+        plan = CalibrationPlan(method, sides, groups, options).weigh(X, sample_weight)
         rows = self.model_.read(X)
         target = read_target(y, len(rows.values), type(self).__name__)
         model = self.model_.calibrated(rows, target, plan)
@@ -238,6 +248,7 @@ class IntervalHead(Regressor):
         groups: Groups = None,
         method: str = "conformal",
         sides: str | None = None,
+        sample_weight: Weights = None,
         **options: object,
     ) -> Self:
         """Train base and system on a part of the rows and calibrate on the rest.
@@ -245,7 +256,7 @@ class IntervalHead(Regressor):
         Arguments as in `GT2Regressor.fit_calibrate`, which draws the same rows with the same
         seed. With a frozen base all rows must be new to it.
         """
-        plan = CalibrationPlan(method, sides, groups, options)
+        plan = CalibrationPlan(method, sides, groups, options).weigh(X, sample_weight)
         rows, target = self._read_training(X, y)
         self.model_ = fit_parts(
             rows, target, share, self.random_state, plan, self._train, HeadModel.calibrated
@@ -267,6 +278,7 @@ class IntervalHead(Regressor):
         *,
         alpha: float | None = None,
         groups: Groups = None,
+        sample_weight: ArrayLike | None = None,
         as_frame: bool = False,
     ) -> Bounds | Frame:
         """Return the lower and upper bounds of prediction intervals, each (N,) or (N, L).
@@ -276,7 +288,11 @@ class IntervalHead(Regressor):
         """
         check_fitted(self)
         predicted, inputs = self.model_.inputs(self.model_.read(X))
-        lower, upper = self.head_.predict_interval(inputs, coverage, alpha=alpha, groups=groups)
+        if alpha is None:
+            sample_weight = weights_of(X, self.model_.ratio, sample_weight)
+        lower, upper = self.head_.predict_interval(
+            inputs, coverage, alpha=alpha, groups=groups, sample_weight=sample_weight
+        )
         shift = predicted if lower.ndim == 1 else predicted[:, None]
         lower, upper = shift + lower, shift + upper
         if as_frame:
@@ -336,7 +352,8 @@ class IntervalHead(Regressor):
         )
         predicted, inputs = model.inputs(model.read(X))
         errors = None if y is None else read_target(y, len(inputs)) - predicted
-        bounds, kind = self._error_intervals(inputs, coverage, groups)
+        weights = weights_of(X, model.ratio)
+        bounds, kind = self._error_intervals(inputs, coverage, groups, weights)
         scaled = system_model.scale(inputs)
         rules = read_rules(system_model, units, scaled, system=system, bounds=bounds, y=errors)
         found = [(rule.width or 0.0, rule) for rule in rules if (rule.share or 0.0) >= LEAST_SHARE]
@@ -378,7 +395,7 @@ class IntervalHead(Regressor):
             _, others = model.inputs(model.read(background))
             background = model.head.model_.scale(others)
         why = explain_row(
-            model.head.model_,
+            model.head.model_.at_row(table, model.ratio),
             model.units(target),
             inputs,
             coverage,
@@ -467,12 +484,14 @@ class IntervalHead(Regressor):
         return rows._replace(table=rows.values if rows.names is None else X), target
 
     def _error_intervals(
-        self, inputs: Array, coverage: float | None, groups: Groups
+        self, inputs: Array, coverage: float | None, groups: Groups, weights: Array | None
     ) -> tuple[Array, str]:
         """Return the bounds (2, N) that rank the error rules, and their kind in words."""
         level = DEFAULT_COVERAGE if coverage is None else coverage
         if coverage is not None or hasattr(self.head_, "calibrator_"):
-            bounds = np.stack(self.head_.predict_interval(inputs, level, groups=groups))
+            bounds = np.stack(
+                self.head_.predict_interval(inputs, level, groups=groups, sample_weight=weights)
+            )
             if np.isfinite(bounds).all():
                 return bounds, f"{100 * level:.4g}% intervals"
         bounds = np.stack(self.head_.predict_interval(inputs, alpha=ALPHA_0))

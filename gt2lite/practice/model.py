@@ -13,15 +13,20 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from gt2lite._validation import Array, IntArray, between, whole
 from gt2lite.datasets import Scaler
 from gt2lite.memberships import ALPHA_0
-from gt2lite.practice.calibrators import Calibration, read_groups
+from gt2lite.practice.calibrators import (
+    Calibration,
+    WeightedCalibrator,
+    read_groups,
+    read_weights,
+)
 from gt2lite.practice.margins import MarginFamily, Margins
-from gt2lite.practice.tables import Features
-from gt2lite.practice.types import Groups, Levels, Settings, Table
+from gt2lite.practice.tables import Features, n_rows_of
+from gt2lite.practice.types import Groups, Levels, Ratio, Settings, Table
 from gt2lite.practice.warnings import warn_if_clipped, warn_if_missed
 from gt2lite.recipe import Recipe
 from gt2lite.system import Params, Planes, fitting_rows
@@ -232,6 +237,7 @@ class CalibrationResult:
     rule_groups: RuleGroups | None = None  # if rows are grouped by their leading rule
     rows: IntArray | None = None  # those that `fit_calibrate` did not train on
     split: str | None = None  # a description of that split
+    ratio: Ratio | None = None  # computes the weights of new rows
     reported: set[float] = field(default_factory=set)  # levels that were checked for a miss
 
     def check_levels(self, coverage: Levels) -> None:
@@ -268,6 +274,14 @@ class Model:
     def with_split(self, rows: IntArray, words: str) -> Model:
         """Return the calibrated model with a description of the split that calibrated it."""
         return replace(self, calibration=replace(self.calibrated(), rows=rows, split=words))
+
+    def at_row(self, table: Table, ratio: Ratio | None) -> Model:
+        """Return the model with its calibration for one row, whose weight `ratio` computes."""
+        weights, found = weights_of(table, ratio), self.calibration
+        if weights is None or found is None or not isinstance(found.calibrator, WeightedCalibrator):
+            return self
+        calibrator = found.calibrator.at_weight(float(weights[0]))
+        return replace(self, calibration=replace(found, calibrator=calibrator))
 
     def scale(self, X: Table) -> Array:
         """Return the rows of a table as scaled inputs (N, M)."""
@@ -308,12 +322,26 @@ class Model:
         return by_rule.labels(self.ensemble, scaled)
 
 
-def read_plane(alpha: float, coverage: Levels | None, groups: object) -> float:
-    """Return a plane that is asked for, which excludes a level and groups."""
+def weights_of(X: Table, ratio: Ratio | None, given: ArrayLike | None = None) -> Array | None:
+    """Return the weights (N,) of new rows `X`: those given, or by a function; None without both."""
+    if given is None:
+        if ratio is None:
+            return None
+        given = ratio(X)
+    read_weights("sample_weight", given, n_rows_of(X))
+    return np.asarray(given, dtype=float)
+
+
+def read_plane(
+    alpha: float, coverage: Levels | None, groups: object, sample_weight: object = None
+) -> float:
+    """Return a plane that is asked for, which excludes a level, groups and weights."""
     if coverage is not None:
         raise ValueError(f"coverage must be None if alpha is given: got {coverage!r} and {alpha!r}")
     if groups is not None:
         raise ValueError("groups cannot be combined with alpha: pass coverage instead")
+    if sample_weight is not None:
+        raise ValueError("sample_weight cannot be combined with alpha: pass coverage instead")
     return between("alpha", alpha, ALPHA_0, 1, closed=True)
 
 

@@ -327,6 +327,12 @@ def pack_regressor(reg: Estimator) -> Content:
             "a model file cannot hold a transformer of scikit-learn (columns): save this estimator "
             "by joblib.dump or pickle"
         )
+    if calibration is not None and calibration.ratio is not None:
+        raise TypeError(
+            "a model file cannot hold a function that computes weights (sample_weight): calibrate "
+            "with an array, such as sample_weight=ratio(X_cal), or save this estimator by "
+            "joblib.dump or pickle"
+        )
     settings, recipe = dict(model.settings), model.settings["recipe"]
     settings["random_state"] = as_seed(settings["random_state"])
     settings["recipe"] = None if recipe is None else asdict(recipe)

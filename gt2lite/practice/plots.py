@@ -29,6 +29,8 @@ from gt2lite.plots.style import (
     plain_text,
 )
 from gt2lite.practice._sklearn import check_fitted
+from gt2lite.practice.exchangeability import ExchangeabilityTest
+from gt2lite.practice.martingales import LARGEST_LOG
 from gt2lite.practice.rules import find_input
 from gt2lite.practice.tables import n_rows_of, read_target
 from gt2lite.practice.types import Groups, Table, Target
@@ -247,6 +249,41 @@ def plot_coverage_by(
     shares = np.bincount(code, weights=covered, minlength=len(names)) / sizes
     bin_coverage(ax, {f"{100 * level:.4g}%": shares}, names, level, sizes=sizes.tolist())
     return labelled(ax, name, "rows covered (%)")
+
+
+def plot_wealth(ax: Axes, test: ExchangeabilityTest, *, rules: bool = True) -> Axes:
+    """Draw the wealth of a test of exchangeability over its rows, on a logarithmic scale.
+
+    Wealth that reaches the threshold, the dashed line, raises an alarm, a mark; `scores` and
+    `inputs` start again from 1 then.
+
+    Args:
+        ax: where to draw.
+        test: with new rows, see `ExchangeabilityTest.update`.
+        rules: whether to draw the wealth of each rule that has changed, as a thin line.
+    """
+    if not test.streams:
+        raise ValueError("test must have new rows: call its update(X, y) first")
+    names = {"scores": "scores", "inputs": "inputs", "rules": "scores by rule"}
+    for k, (name, stream) in enumerate(test.streams.items()):
+        wealth, color = _wealth(stream.log_wealth), nth(COLORS, k)
+        ax.plot(np.arange(1, wealth.size + 1), wealth, color=color, label=names[name])
+        rows = [i + 1 for i in stream.alarms]
+        ax.plot(rows, wealth[stream.alarms], nth(MARKS, k), color=color, linestyle="none")
+    if rules and test.rules is not None:
+        for number in test.changed_rules:
+            wealth = _wealth(test.wealth_of(number))
+            ax.plot(np.arange(1, wealth.size + 1), wealth, linewidth=0.9, label=f"rule {number}")
+    ax.axhline(test.threshold, color=GREY, linestyle="--", linewidth=1.2, label="threshold")
+    ax.axhline(1, color=GREY, linestyle=":", linewidth=1)
+    ax.set_yscale("log")
+    legend_above(ax)
+    return labelled(ax, "new rows, in their order", "wealth")
+
+
+def _wealth(logs: Array) -> Array:
+    found: Array = np.exp(np.minimum(logs, LARGEST_LOG))
+    return found
 
 
 def _inputs(reg: GT2Regressor, X: Table) -> Array:

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from gt2lite._validation import Array, IntArray, one_of, read_seed
 from gt2lite.datasets import TRANSFORMS, Scaler, check_target
@@ -34,6 +35,7 @@ from gt2lite.practice.model import (
     draw_background,
     middle,
     read_plane,
+    weights_of,
 )
 from gt2lite.practice.presets import STRONG
 from gt2lite.practice.rules import Rules, Units, drop_rule, edit_rule, one_plane, read_rules
@@ -68,6 +70,7 @@ from gt2lite.practice.types import (
     Table,
     Target,
     Transformer,
+    Weights,
 )
 from gt2lite.practice.weights import RuleGroups, count_leads, rule_weights
 from gt2lite.recipe import Recipe
@@ -259,7 +262,8 @@ class GT2Regressor(Regressor):
         """Train on inputs `X` (N, M), an array or a data frame, and targets `y` (N,).
 
         `callback`, see `gt2lite.training.train`, is called after each epoch and may end training.
-        It is not available with `choose`, nor if several processes train.
+        It is not available with `choose`, nor if several processes train. Rows have no weights in
+        training; `calibrate` takes them.
 
         Ctrl-C ends training after the last complete epoch (of several systems, with the complete
         ones) and an `InterruptedTrainingWarning`. If nothing is complete yet, and in a selection,
@@ -308,6 +312,7 @@ class GT2Regressor(Regressor):
         *,
         sides: str | None = None,
         groups: Groups = None,
+        sample_weight: Weights = None,
         **options: object,
     ) -> Self:
         """Learn which plane has which coverage, from rows that were not trained on.
@@ -325,6 +330,10 @@ class GT2Regressor(Regressor):
             groups: a name or whole number for each row (Q,); each group gets its own planes, and
                 `predict_interval` needs the groups of new rows. "rules" for the rule that leads at
                 each row, that is, weighs most: see below.
+            sample_weight: weights of the rows (Q,), for new rows whose inputs are distributed
+                differently: the likelihood ratio of new and calibration inputs, up to a factor.
+                Or a function that maps a table to the weights of its rows, such as
+                `gt2lite.practice.shift.LikelihoodRatio`. For "conformal" without groups.
             options: for the calibrator, see `gt2lite.calibration`, such as
                 ``small_groups="pool"`` with groups. ``tails=(0.2, 0.8)``, with "each", allows a
                 fifth of the misses below the interval and the rest above. With groups="rules",
@@ -338,12 +347,18 @@ class GT2Regressor(Regressor):
         deciding by the calibration rows themselves would void the guarantee. Nothing is promised
         for rows weighted by a rule: memberships overlap, and the groups are disjoint.
 
+        With ``sample_weight`` the interval of a new row depends on its weight, too, as in
+        Tibshirani et al. (2019): `predict_interval` computes it by the function, or is given it.
+        Otherwise a new row has the largest weight of the calibration rows: one cut for all rows,
+        which keeps the level if the ratio is nowhere larger. ``calibrator_.effective_size`` is the
+        effective number of calibration rows; a level that needs more is refused.
+
         Groups and `sides` other than "both" need the method "conformal" or "exact". A
         `NarrowEnvelopeWarning` reports a trained envelope that covers far fewer of these rows
         than it was trained for, a `SeenRowsWarning` how many of these rows were in `fit`.
         """
         check_fitted(self)
-        plan = CalibrationPlan(method, sides, groups, options)
+        plan = CalibrationPlan(method, sides, groups, options).weigh(X, sample_weight)
         inputs = self.model_.features.inputs(X)
         target = read_target(y, len(inputs))
         model = calibrate_model(self.model_, inputs, target, plan)
@@ -360,15 +375,16 @@ class GT2Regressor(Regressor):
         groups: Groups = None,
         method: str = "conformal",
         sides: str | None = None,
+        sample_weight: Weights = None,
         callback: Callback | None = None,
         **options: object,
     ) -> Self:
         """Train on one part of the rows and calibrate on the rest, split at random.
 
         `share` of the rows, or of each group, calibrates; other arguments as in `fit` and
-        `calibrate`. `random_state` is the seed of the split, too. No calibration row is used in
-        training, not even for its mean; `calibration_rows_` has their indices and `split_`
-        describes the split.
+        `calibrate`; training does not use `sample_weight`. `random_state` is the seed of the split,
+        too. No calibration row is used in training, not even for its mean; `calibration_rows_` has
+        their indices and `split_` describes the split.
 
         Split the rows yourself if they are ordered in time or belong together: the guarantee
         holds for new rows that are exchangeable with the calibration rows.
@@ -379,7 +395,7 @@ class GT2Regressor(Regressor):
         >>> reg.fit_calibrate(data.X, data.y).split_
         '2139 rows: 1604 to train on, 535 to calibrate on (share=0.25, random_state=0)'
         """
-        plan = CalibrationPlan(method, sides, groups, options)
+        plan = CalibrationPlan(method, sides, groups, options).weigh(X, sample_weight)
         rows = read_table(X, self.columns)
         target = read_target(y, len(rows.values))
         check_target(self.target_transform, target)  # an error names the row of the whole table
@@ -403,6 +419,7 @@ class GT2Regressor(Regressor):
         *,
         alpha: float | None = None,
         groups: Groups = None,
+        sample_weight: ArrayLike | None = None,
         as_frame: bool = False,
     ) -> Bounds | Frame:
         """Return the lower and upper bounds of prediction intervals.
@@ -413,6 +430,10 @@ class GT2Regressor(Regressor):
             alpha: a plane in [0.01, 1] instead of a level, calibrated or not: 0.01 is the
                 envelope of training, whose coverage is not calibrated.
             groups: the group of each row (N,), if the calibration was by groups other than rules.
+            sample_weight: the weight of each row (N,), if the calibration has weights. None for
+                those of the function that `calibrate` was given; without one, the largest weight
+                of the calibration rows. A row whose weight is too large a share of all has an
+                infinite interval.
             as_frame: whether to return a data frame, see below.
 
         Returns:
@@ -426,14 +447,15 @@ class GT2Regressor(Regressor):
         check_fitted(self)
         model = self.model_
         if alpha is not None:
-            plane = read_plane(alpha, coverage, groups)
+            plane = read_plane(alpha, coverage, groups, sample_weight)
             lower, upper = model.planes(model.scale(X))(plane)
         else:
             coverage = DEFAULT_COVERAGE if coverage is None else coverage
             calibration, scaled = model.calibrated(), model.scale(X)
             family = model.ensemble.family(model.planes(scaled))
             labels = model.groups_of(scaled, groups)
-            lower, upper = calibration.calibrator.intervals(family, coverage, labels)
+            weights = weights_of(X, calibration.ratio, sample_weight)
+            lower, upper = calibration.calibrator.intervals(family, coverage, labels, weights)
             calibration.check_levels(coverage)
         lower, upper = (model.scaler.inverse_bounds(bounds) for bounds in (lower, upper))
         if as_frame:
@@ -656,7 +678,7 @@ class GT2Regressor(Regressor):
         model = self.model_
         table = model.features.one_row(x)
         return explain_row(
-            model,
+            model if model.calibration is None else model.at_row(table, model.calibration.ratio),
             Units.of(model, target),
             check_one_row(model.features.inputs(table)),
             coverage,

@@ -23,6 +23,7 @@ from gt2lite.practice.types import (
     Groups,
     IntervalEstimator,
     Levels,
+    Record,
     Scorer,
     Settings,
     Table,
@@ -144,7 +145,8 @@ def cross_val_intervals(
     labels = None if groups is None else np.array(read_groups(groups, N), dtype=object)
     highest = max(between("coverage", level, 0, 1) for level in np.ravel(coverage))
     further = dict(options)
-    asked = {name: str(further.pop(name)) for name in ("method", "sides") if further.get(name)}
+    named = [name for name in ("method", "sides") if further.get(name)]
+    asked: Record = {name: str(further.pop(name)) for name in named}
     plan = CalibrationPlan(**asked, groups=groups, options=further)
     needed = fewest_samples(highest, plan.sides or "both", plan.options.get("tails"))
     by_rank = plan.method == "conformal" and labels is None

@@ -44,6 +44,12 @@ Levels = float | Sequence[float] | Array
 Groups = ArrayLike | None
 """A name or whole number for each row (N,), or no groups."""
 
+Ratio = Callable[[Any], Any]
+"""A function that maps a table to a weight for each row (N,)."""
+
+Weights = ArrayLike | Ratio | None
+"""A weight for each row (N,), a function that computes them, or no weights."""
+
 ByInput = Mapping[str, float] | Mapping[int, float]
 """Numbers by name or number of the input."""
 

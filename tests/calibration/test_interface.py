@@ -26,6 +26,7 @@ from gt2lite.practice.calibrators import (
     RANKED,
     GroupCalibrator,
     RankCalibrator,
+    WeightedCalibrator,
     make_calibrator,
     restore,
 )
@@ -34,6 +35,7 @@ EVERY = {
     **{method: partial(make_calibrator, method, "both", False, {}) for method in CALIBRATORS},
     "two-sided": partial(RankCalibrator, "exact", "each", (0.25, 0.75)),
     "group": partial(GroupCalibrator, "conformal", "each", (0.25, 0.75), "pool"),
+    "weighted": partial(WeightedCalibrator, weights=np.linspace(1, 2, 200)),
 }
 every_kind = pytest.mark.parametrize("kind", EVERY)
 GROUPS = ["a", "b"] * 100

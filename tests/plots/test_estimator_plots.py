@@ -13,6 +13,7 @@ from planted_system import planted, two_rules  # noqa: E402
 
 from gt2lite import GT2Regressor, plots  # noqa: E402
 from gt2lite.metrics import covers, picp  # noqa: E402
+from gt2lite.practice.exchangeability import ExchangeabilityTest  # noqa: E402
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:the envelope was trained"),
@@ -47,6 +48,26 @@ DRAW = {
     "plot_rules": lambda ax, reg, X, y: plots.plot_rules(ax, reg, X),
     "plot_coverage_by": lambda ax, reg, X, y: plots.plot_coverage_by(ax, reg, X, y, 0),
 }
+
+
+def test_wealth_is_drawn_with_alarms_and_rules_that_changed(ax, check_axes, reg, table):
+    X, y = table
+    test = ExchangeabilityTest(reg, X[300:500], y[300:500])
+    with pytest.raises(ValueError, match="test must have new rows"):
+        plots.plot_wealth(ax, test)
+    test.update(X[500:], y[500:] + np.where(np.arange(200) < 50, 0, 40))
+    check_axes(plots.plot_wealth(ax, test))
+    drawn = {line.get_label(): line for line in ax.lines}
+    assert ax.get_yscale() == "log" and test.changed_rules
+    assert_allclose(drawn["scores"].get_ydata(), np.exp(test.scores.log_wealth))
+    for number in test.changed_rules:
+        assert drawn[f"rule {number}"].get_ydata().max() > test.threshold
+    marks = [line.get_xdata() for line in ax.lines if line.get_linestyle() == "None"]
+    assert_array_equal(marks[0], np.array(test.scores.alarms) + 1)
+    assert set(drawn["threshold"].get_ydata()) == {100}
+    ax.clear()
+    plots.plot_wealth(ax, test, rules=False)
+    assert not [line for line in ax.lines if line.get_label().startswith("rule ")]
 
 
 @pytest.mark.parametrize("draw", DRAW.values(), ids=DRAW)

@@ -342,6 +342,58 @@ def test_groups_and_a_drift_in_time_are_on_the_page(tmp_path):
     assert "in the order of" in text and "The data drift" in text
 
 
+def moving(n=1200, jump=0.0):
+    """A table in time order, whose target jumps for small x in the last tenth."""
+    rng = np.random.default_rng(3)
+    x, t = rng.normal(10, 4, n), np.arange(n)
+    y = 3 * x + rng.normal(size=n) + jump * ((t > 0.9 * n) & (x < 10))
+    return pd.DataFrame({"t": t, "x": x, "z": rng.uniform(size=n), "y": y})
+
+
+def test_the_first_screen_says_whether_later_rows_look_exchangeable(tmp_path):
+    for jump, mark in ((0.0, "no change found"), (9.0, "changed")):
+        out = tmp_path / mark
+        made = report(moving(jump=jump), "y", time="t", drop=["t"], out=out, **QUICK)
+        order, text = made.findings.order, made.page.read_text(encoding="utf-8")
+        assert order.mark == mark and order.words in str(made)
+        first_screen = text[: text.index('id="s1"')]
+        assert f">{mark}</span>" in first_screen and "240 later rows" in first_screen
+        assert "Curves of wealth against rows" in text
+    assert order.test.alarms["scores"] >= 118 and order.test.changed_rules
+    row = order.rules[0]
+    assert row.changed and f"rule {row.rule} (" in first_screen and "x " in row.condition
+
+
+def test_rows_are_compared_in_the_order_of_the_table_unless_groups_are_alike(tmp_path):
+    frame = moving().assign(g=np.arange(1200) // 40)
+    frame["y"] += frame["t"] / 100
+    options = QUICK | {"drop": ["t"]}
+    made = report(frame.drop(columns="g"), "y", out=tmp_path / "a", **options)
+    assert made.findings.order.mark == "changed"
+    assert "in the order of the table" in made.findings.order.words
+    made = report(frame, "y", groups="g", out=tmp_path / "b", **options)
+    assert made.findings.order.mark == "not tested" and made.findings.order.test is None
+    assert "was not tested: rows of one &#39;g&#39;" in made.page.read_text(encoding="utf-8")
+
+
+def test_new_rows_with_targets_are_compared_with_the_calibration_rows(tmp_path, capsys):
+    frame = moving()
+    made = report(frame[:1000], "y", drop=["t"], out=tmp_path / "a", **QUICK)
+    new = tmp_path / "new.csv"
+    for jump, words in ((0.0, "No sign that the 200 rows"), (5.0, "The errors of the 200 rows")):
+        frame[1000:].assign(y=lambda rows, jump=jump: rows["y"] + jump).to_csv(new, index=False)
+        options = ["--out", str(tmp_path / "p.csv"), "--overwrite"]
+        assert main(["predict", str(made.saved), str(new), *options]) == 0
+        told = capsys.readouterr().err
+        assert words in told and "'y' has 200 targets; intervals at 80% cover" in told
+        assert ("calibrate again" in told) == (jump > 0)
+        assert "a model file holds no calibration rows" in told
+    made.model.predict(frame.drop(columns="y"))
+    assert not any("targets" in note for note in made.model.notes)
+    made.model.predict(frame.assign(y="many"))
+    assert any("holds no numbers" in note for note in made.model.notes)
+
+
 def test_a_model_that_is_too_large_is_left_out_of_the_page(known, monkeypatch):
     monkeypatch.setattr(page_module, "MOST_BYTES", 1000)
     text = page_module.render(known, read(hostile()))

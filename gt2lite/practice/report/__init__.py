@@ -68,6 +68,7 @@ class Report:
             f"Intervals of {self.coverages[0].n_rows:,} test rows:",
             pd.DataFrame(columns).to_string(index=False),
             f"RMSE: {errors}",
+            f"exchangeable: {self.findings.order.words}",
             *(f"alert: {alert}" for alert in [*self.findings.alerts, *self.findings.warnings]),
             *(f"file: {path}" for path in (self.page, self.predictions, self.saved)),
         ]

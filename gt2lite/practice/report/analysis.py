@@ -31,9 +31,16 @@ from gt2lite.practice.columns import (
     read_as,
     specify,
 )
+from gt2lite.practice.exchangeability import ExchangeabilityTest, RuleRow
 from gt2lite.practice.frames import bound_names, percent
 from gt2lite.practice.regressor import GT2Regressor
-from gt2lite.practice.report.model import TableModel, put_before, read_bounds, read_levels
+from gt2lite.practice.report.model import (
+    TableModel,
+    main_level,
+    put_before,
+    read_bounds,
+    read_levels,
+)
 from gt2lite.practice.rules import Rules
 from gt2lite.practice.warnings import NarrowEnvelopeWarning
 from gt2lite.splits import group_parts, random_parts
@@ -47,6 +54,7 @@ ENOUGH_GROUPS = 20  # fewer groups that calibrate or test are warned about
 RANGE = 0.95  # probability of a range of sampling variation
 IMPORTANCE_ROWS, IMPORTANCE_REPEATS = 500, 3
 IMPORTANCE_WORK = 10_000  # rows predicted at most, for all columns and repeats
+MOST_TESTED = 2_000  # rows of each set in the test of exchangeability
 MOST_REGIONS = 15  # values of a category
 QUICK = {"choose": False, "n_systems": 1}  # settings of a quick report
 LARGE = 200_000  # training rows times inputs, beyond which settings are not chosen, to save time
@@ -123,6 +131,15 @@ class Coverage(NamedTuple):
     median_width: float
 
 
+class Order(NamedTuple):
+    """The test of whether test rows, in their order, look exchangeable with calibration rows."""
+
+    mark: str  # "no change found", "inputs changed", "changed" or "not tested"
+    words: str
+    test: ExchangeabilityTest | None = None
+    rules: Sequence[RuleRow] = ()  # those with new rows, the largest e-values first
+
+
 @dataclass(frozen=True, eq=False)
 class Data:
     """The rows that have a target, split into sets and encoded."""
@@ -160,6 +177,7 @@ class Findings:
     coverages: list[Coverage]  #: of the test rows at the levels asked for
     accuracies: list[Accuracy]  #: of the model, boosted trees, the mean, the model with one width
     importance: list[tuple[str, float]]  #: of each column, the most important first
+    order: Order  #: whether test rows look exchangeable with the calibration rows
     regions: list[tuple[str, str, Coverage]]  #: name of values, region, coverage of its test rows
     alerts: list[str]  #: what may be wrong with the table
     warnings: list[str]  #: what may void the guarantee
@@ -191,7 +209,7 @@ def analyse(table: Frame, request: Request, log: Callable[[str], None], verbose:
     log(f"training on {len(y_train):,} rows with {data.X.shape[1]} inputs ...")
     regressor, warned = _fit(data.parts, request, verbose)
     model = TableModel(regressor, columns, request.target, tuple(request.levels), request.bounds)
-    main = min(model.levels, key=lambda level: abs(level - 0.9))
+    main = main_level(model.levels)
 
     log(f"measuring on {len(y):,} test rows ...")
     levels = sorted({*CURVE_LEVELS, *model.levels})
@@ -216,6 +234,9 @@ def analyse(table: Frame, request: Request, log: Callable[[str], None], verbose:
     # The rules to read are those of a small system that imitates the model. Of fewer than 100
     # rows, the heaviest rules of the model's first system take their place.
     readable = regressor.readable(X_train, y_train) if len(y_train) >= 100 else None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        order = compare_order(regressor, readable, data, request, main)
 
     return Findings(
         request=request,
@@ -235,6 +256,7 @@ def analyse(table: Frame, request: Request, log: Callable[[str], None], verbose:
         coverages=list(coverages.values()),
         accuracies=accuracies,
         importance=importance,
+        order=order,
         regions=measure_regions(by, y, lower, upper, main, n_cal),
         alerts=[*alerts, *_find_negative_bounds(data.y, lower, main)],
         warnings=[*find_warnings(data.frame, columns, data.sets, request), *drift],
@@ -646,6 +668,53 @@ def find_warnings(frame: Frame, columns: Columns, sets: Sets, request: Request) 
                 f"rows have new values: try --groups {name!r}."
             )
     return result
+
+
+def compare_order(
+    regressor: GT2Regressor,
+    readable: GT2Regressor | None,
+    data: Data,
+    request: Request,
+    level: float,
+) -> Order:
+    """Return whether test rows, in time order or that of the table, differ from calibration rows.
+
+    The rules that part the rows are those that the page shows, of the system `readable`, if any.
+    At most `MOST_TESTED` rows of each set are compared, evenly spaced, to save time.
+    """
+    if request.groups is not None and request.time is None:
+        why = f"rows of one {request.groups!r} are alike, so that no order of rows is exchangeable"
+        return Order("not tested", f"Whether new rows differ was not tested: {why}.")
+    known, new = (_evenly(len(data.sets[name]), MOST_TESTED) for name in ("calibration", "test"))
+    (X_cal, y_cal), (X, y) = data.parts["calibration"], data.parts["test"]
+    rows = X_cal.iloc[known], y_cal[known]
+    settings: dict[str, Any] = {"coverage": level, "random_state": request.seed}
+    test = ExchangeabilityTest(regressor, *rows, **settings, rules_of=readable)
+    test.update(X.iloc[new], y[new])
+    index = data.frame.index[data.sets["test"][new]]
+    by_time = request.time is not None
+    called = "later rows" if by_time else "test rows, in the order of the table,"
+    words = test.verdict(called, index)
+    rules = [row for row in test.by_rule(request.target) if row.n_new]
+    # at most two rules, each with its two most decisive inputs: the table has all of them
+    changed = [(row.rule, row.condition.split(", ")[:2]) for row in rules if row.changed]
+    if changed:
+        some = [f"rule {number} ({', '.join(where)})" for number, where in changed[:2]]
+        words += f" Changed: {' and '.join(some)}{', among others.' if changed[2:] else '.'}"
+    if not test.alarms:
+        return Order("no change found", words, test, rules)
+    if list(test.alarms) == ["inputs"]:
+        if any(column.kind == "date" for column in data.columns.used):
+            words += " A date among the inputs always does."
+        return Order("inputs changed", words, test, rules)
+    later = "If new rows come after these, test them so: --time."
+    advice = "Calibrate again with recent rows." if by_time else later
+    return Order("changed", f"{words} {advice}", test, rules)
+
+
+def _evenly(n: int, most: int) -> IntArray:
+    """Return at most `most` of the numbers 0 to n - 1, evenly spaced."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(int))
 
 
 def _describe_drift(regressor: GT2Regressor, X: Frame, y: Array, level: float) -> str:

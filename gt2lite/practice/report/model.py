@@ -16,8 +16,10 @@ import pandas as pd
 from gt2lite._progress import progress_bar
 from gt2lite._validation import between
 from gt2lite.calibration import plain_fraction
+from gt2lite.metrics import covers
 from gt2lite.practice import model_file
-from gt2lite.practice.columns import Columns, Frame, TableError, unique
+from gt2lite.practice.columns import Columns, Frame, TableError, find_kind, read_as, unique
+from gt2lite.practice.exchangeability import ExchangeabilityTest
 from gt2lite.practice.frames import bound_names, percent
 from gt2lite.practice.regressor import GT2Regressor
 from gt2lite.practice.report.reading import read
@@ -48,6 +50,11 @@ def read_levels(levels: Sequence[float]) -> tuple[float, ...]:
         twice = next(name for name in names if names.count(name) > 1)
         raise TableError(f"levels must differ, and {twice}% is there more than once")
     return tuple(found)
+
+
+def main_level(levels: Sequence[float]) -> float:
+    """Return the level nearest to 90%."""
+    return min(levels, key=lambda level: abs(level - 0.9))
 
 
 def read_bounds(bounds: Sequence[float | None] | None) -> Bounds:
@@ -110,7 +117,8 @@ class TableModel:
     ) -> Frame:
         """Return the prediction and intervals for each row of a file or a data frame.
 
-        How a file was read, unseen categories, missing columns and the like are in `notes`.
+        How a file was read, unseen categories, missing columns and the like are in `notes`; so is
+        a test of whether rows with targets look like the calibration rows, see `test_notes`.
 
         Args:
             table: a path or a data frame; the target may be absent.
@@ -123,11 +131,13 @@ class TableModel:
             what is unusual about a row: unknown categories, values outside the training range,
             filled cells; it is empty for most rows.
         """
-        frame, _, read_as = read(table, self.columns.used[0].name, sheet)
+        frame, _, how = read(table, self.columns.used[0].name, sheet)
         encoded = self.columns.encode(frame)
         found, warned = self.predict_encoded(encoded.inputs, levels)
         flagged = self.flag_notes(frame.index, encoded.flags)
-        self.notes = [*read_as[1:], *encoded.notes, *warned, *flagged]
+        asked = self.levels if levels is None else read_levels(levels)
+        tested = self.test_notes(frame, encoded.inputs, found, main_level(asked))
+        self.notes = [*how[1:], *encoded.notes, *warned, *tested, *flagged]
         found["flags"] = encoded.flags
         return put_before(frame, found) if with_inputs else found
 
@@ -169,6 +179,51 @@ class TableModel:
                 shown = ", ".join(rows[:5]) + (", ..." if len(rows) > 5 else "")
                 notes.append(f"{len(rows):,} of {len(flags):,} rows ({shown}) {what}")
         return notes
+
+    def test_notes(self, frame: Frame, X: Frame, predictions: Frame, level: float) -> list[str]:
+        """Return whether rows with targets look exchangeable with the calibration rows.
+
+        The scores of the rows, in the order of the table, are tested against those that the
+        calibration keeps, see `ExchangeabilityTest`. A test of the inputs, or by rule, would need
+        the calibration rows, which a model file does not hold.
+
+        Args:
+            frame: the table.
+            X: its encoded inputs (N, M).
+            predictions: bounds for them, at this level and perhaps others.
+            level: that of the intervals whose coverage is reported.
+        """
+        if self.target not in frame.columns:
+            return []
+        kind, _ = find_kind(frame[self.target])
+        numbers = read_as(kind, frame[self.target])
+        if kind not in ("number", "yes/no") or not numbers.notna().any():
+            return [f"column {self.target!r} is not read: it holds no numbers"]
+        y = numbers.to_numpy(float)
+        rows = np.flatnonzero(y > 0 if self.regressor.target_transform == "log" else ~np.isnan(y))
+        try:
+            test = ExchangeabilityTest(self.regressor)
+        except ValueError as error:
+            return [f"rows were not compared with the calibration rows: {error}"]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # `predict` has reported them
+            for start in range(0, len(rows), CHUNK):
+                part = rows[start : start + CHUNK]
+                test.update(X.iloc[part], y[part])
+        lower, upper = (predictions[name].to_numpy()[rows] for name in bound_names(level))
+        found = (
+            f"column {self.target!r} has {len(rows):,} targets; intervals at {percent(level)}% "
+            f"cover {covers(y[rows], lower, upper).mean():.1%} of them. "
+            f"{test.verdict('rows', frame.index[rows])}"
+        )
+        if test.alarms:
+            found += " The guarantee does not hold for such rows: calibrate again with recent ones."
+        return [
+            found,
+            "tested were the errors in the order of the table, not the inputs and not single "
+            "rules: a model file holds no calibration rows (gt2lite.practice.exchangeability does "
+            "both, if you have them)",
+        ]
 
     def content(self) -> dict[str, Any]:
         """Return the content of the model file, see `gt2lite.practice.model_file`."""

@@ -28,6 +28,7 @@ from gt2lite.plots.style import BLUE, GREY, ORANGE, SKY, STYLE, VERMILION, plain
 from gt2lite.practice import model_file
 from gt2lite.practice.columns import Frame
 from gt2lite.practice.frames import bound_names, percent
+from gt2lite.practice.plots import plot_wealth
 from gt2lite.practice.presets import STRONG
 from gt2lite.practice.report.analysis import Coverage, Findings
 from gt2lite.practice.report.reading import Table
@@ -125,8 +126,9 @@ def _figures(found: Findings, fixed: float) -> dict[str, str]:
     """Return all figures; `fixed` is the one width of the intervals of boosted trees."""
     lower, upper = found.bounds(found.main)
     y_hat, target = found.predictions["prediction"].to_numpy(), found.model.target
-    top = found.importance[:MOST_BARS]
-    return {
+    top, test = found.importance[:MOST_BARS], found.order.test
+    wealth = {} if test is None else {"wealth": _picture(lambda ax: plot_wealth(ax, test))}
+    return wealth | {
         "intervals": _picture(lambda ax: plot_intervals(ax, found.y, y_hat, lower, upper, target)),
         "coverage": _picture(lambda ax: plot_coverage(ax, found.curve)),
         "widths": _picture(lambda ax: plot_widths(ax, upper - lower, fixed, found.main)),
