@@ -182,7 +182,8 @@ class AdaptiveIntervals:
         warn(
             f"{self.n_infinite} of {self.n_rows} intervals were infinite: after many misses the "
             f"level rose above what {len(self._scores)} calibration rows reach. Such intervals "
-            "cover every target and are of no use: train or calibrate again with recent rows, or set a window",
+            "cover every target and are of no use: train or calibrate again with recent rows, or "
+            "set a window",
             InfiniteIntervalsWarning,
         )
 
