@@ -577,16 +577,23 @@ class Scores:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> Self:
-        """Return the scores that `arrays` described."""
+        """Return the scores that `arrays` described, or raise an error.
+
+        A sample is missed on a side unless the plane alpha = 1 covers it, and lacks a margin if no
+        plane does: there are no others.
+        """
         alpha = vector("critical_alpha", arrays["critical_alpha"])
         margin = vector("margin", arrays["margin"], alpha.size)
         side = vector("side", arrays["side"], alpha.size)
         (lowest,) = vector("alpha_min", arrays["alpha_min"], 1)
         between("alpha_min", lowest, np.finfo(float).tiny, ALPHA_0, closed=True)
         planes = ((alpha == 0) | (alpha >= lowest)) & (alpha <= 1)
-        margins = (margin >= 0) & ((margin == 0) | (alpha == 0))
-        if not (planes & margins & np.isin(side, (-1, 0, 1))).all():
-            raise ValueError("critical_alpha, margin and side are not valid scores")
+        margins = (margin >= 0) & ((margin > 0) == (alpha == 0))
+        sides = np.isin(side, (-1, 0, 1)) & ((side == 0) == (alpha == 1))
+        if not (planes & margins & sides).all():
+            raise ValueError(
+                "critical_alpha, margin and side are not valid scores, or contradict each other"
+            )
         return cls(alpha, margin, side, float(lowest))
 
 

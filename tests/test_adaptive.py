@@ -1,6 +1,8 @@
 """Adaptive intervals: the theorem on adversarial sequences, rolling recalibration, refusals."""
 
 import copy
+import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -8,9 +10,17 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from gt2lite import GT2Regressor, IntervalHead
 from gt2lite.metrics import covers
-from gt2lite.practice.adaptive import AdaptiveIntervals, measure_drift
+from gt2lite.practice.adaptive import (
+    AdaptiveIntervals,
+    InfiniteIntervalsWarning,
+    measure_drift,
+)
+from gt2lite.practice.warnings import ClippedInputsWarning
 
 pytestmark = pytest.mark.filterwarnings("ignore::gt2lite.calibration.SmallCalibrationWarning")
+many_infinite = pytest.mark.filterwarnings(
+    "ignore::gt2lite.practice.adaptive.InfiniteIntervalsWarning"
+)
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +33,11 @@ def data():
 
 
 QUICK = {"n_rules": 2, "epochs": 5}
+
+
+def inside(y, bounds):
+    """Return which targets lie between bounds, which may be infinite."""
+    return (bounds[0] <= y) & (y <= bounds[1])
 
 
 @pytest.fixture(scope="module")
@@ -67,47 +82,156 @@ def test_levels_follow_the_misses_and_intervals_are_those_of_the_level(data, reg
     assert stream.n_rows == 20
 
 
-def test_a_batch_is_its_rows_one_after_the_other(data, fitted):
+@many_infinite
+def test_by_row_a_table_is_its_rows_one_after_the_other(data, fitted):
     X, y = data
     for window in (None, 50):
         one, all_ = (AdaptiveIntervals(fitted, 0.9, 0.03, window) for _ in range(2))
         by_row = [one.update(X[[i]], y[[i]])[0] for i in range(590, 620)]
-        assert all_.update(X[590:620], y[590:620]).tolist() == by_row
-        assert one.level == all_.level
+        assert all_.update(X[590:620], y[590:620], by_row=True).tolist() == by_row
+        assert (one.level, one.bound) == (all_.level, all_.bound)
         # a row of a batch may be summed in another order than a row alone
         assert_allclose(one.predict_interval(X), all_.predict_interval(X), rtol=1e-9)
 
 
+@many_infinite
+@pytest.mark.parametrize("window", [None, 40])
+def test_a_batch_is_counted_at_the_level_at_which_it_is_shown(data, reg, window):
+    X, y = data
+    stream, start, level = AdaptiveIntervals(reg, 0.8, 0.02, window), 595, 0.8
+    for size in (1, 7, 30, 2, 60):
+        rows = slice(start, start + size)
+        shown = inside(abs(y[rows]), stream.predict_interval(X[rows]))
+        assert_array_equal(stream.update(X[rows], abs(y[rows])), shown)
+        level += 0.02 * ((~shown).sum() - 0.2 * size)
+        start += size
+        assert stream.level == pytest.approx(level)
+    assert stream.n_rows == 100
+    assert stream.bound == (0.8 + 0.02 * 60) / (0.02 * 100)  # 60 is the largest batch
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9])
+def test_a_target_on_a_bound_is_inside(data, reg, level):
+    X, _ = data
+    lower, upper = AdaptiveIntervals(reg, level, 0.0).predict_interval(X[:200])
+    for bound in (lower, upper):
+        if np.isfinite(bound).all():  # of an upper bound alone, the lower one is not
+            assert AdaptiveIntervals(reg, level, 0.0).update(X[:200], bound).all()
+            for i in range(20):
+                (low,), (high,) = AdaptiveIntervals(reg, level, 0.0).predict_interval(X[[i]])
+                one = high if bound is upper else low
+                assert AdaptiveIntervals(reg, level, 0.0).update(X[[i]], [one]).all()
+
+
 TARGETS = {
-    "far": lambda lower, upper, point: 1e6,
-    "on the point": lambda lower, upper, point: point,  # that even the narrowest interval covers
-    "contrary": lambda lower, upper, point: upper + 1e-6 if np.isfinite(upper) else point,
+    "far": lambda lower, upper, point, i: 1e6,
+    "on the point": lambda lower, upper, point, i: point,  # even the narrowest interval covers it
+    "contrary": lambda lower, upper, point, i: upper + 1e-6 if np.isfinite(upper) else point,
+    # a batch whose first rows lower a level that moves within it, and whose last ones miss
+    "late": lambda lower, upper, point, i: point if i < 0.3 else upper + 1e-6,
 }
 
 
+@many_infinite
 @pytest.mark.parametrize("choose", TARGETS)
-@pytest.mark.parametrize(("coverage", "rate"), [(0.9, 0.2), (0.1, 0.3)])
-def test_the_bound_holds_after_every_row_of_an_adversarial_sequence(
-    data, fitted, choose, coverage, rate
+@pytest.mark.parametrize("sizes", [(1,), (20,), (3, 1, 40, 7)])
+@pytest.mark.parametrize(("coverage", "rate"), [(0.9, 0.2), (0.1, 0.3), (0.9, 0.01)])
+def test_the_bound_holds_after_every_batch_of_an_adversarial_sequence(
+    data, fitted, choose, sizes, coverage, rate
 ):
     X, _ = data
     stream = AdaptiveIntervals(fitted, coverage, rate)
     point = float(fitted.predict(X[:1])[0])
-    extremes, n_covered = [], 0
-    for n in range(1, 51):
-        (lower,), (upper,) = stream.predict_interval(X[:1])
-        target = TARGETS[choose](lower, upper, point)
-        stream.update(X[:1], [target])
-        n_covered += lower <= target <= upper
+    extremes, n, n_covered, largest = [], 0, 0, 0
+    for size in 50 * sizes if sizes == (1,) else 8 * sizes:
+        lower, upper = stream.predict_interval(X[[0] * size])
+        target = np.array(
+            [TARGETS[choose](lower[i], upper[i], point, i / size) for i in range(size)]
+        )
+        target = np.where(np.isfinite(target), target, point)
+        stream.update(X[[0] * size], target)
+        n, n_covered = n + size, n_covered + inside(target, (lower, upper)).sum()
+        largest = max(largest, size)
         extremes.append(stream.level)
-        assert stream.bound == (max(coverage, 1 - coverage) + rate) / (rate * n)
+        assert stream.bound == (max(coverage, 1 - coverage) + rate * largest) / (rate * n)
         assert abs(stream.n_missed / n - (1 - coverage)) <= stream.bound + 1e-12
-        assert n_covered / n >= coverage - stream.bound - 1e-12  # as a user counts
-    assert min(extremes) >= -rate - 1e-12 and max(extremes) <= 1 + rate + 1e-12
-    if choose == "far":
+        assert n_covered >= n - stream.n_missed  # a user counts no fewer of those shown
+    assert min(extremes) >= -rate * largest * (1 - coverage) - 1e-12
+    assert max(extremes) <= 1 + rate * largest * coverage + 1e-12
+    if choose == "far" and rate > 0.1:
         assert max(extremes) >= 1 - 1e-12
-    if choose == "on the point":
+    if choose == "on the point" and rate > 0.1:
         assert min(extremes) <= 0
+
+
+def test_infinite_intervals_are_counted_and_reported_once(data, fitted):
+    X, y = data
+    stream, trend = AdaptiveIntervals(fitted, rate=0.05), y + 0.5 * np.arange(1000)
+    n_infinite, messages = 0, []
+    for i in range(300, 400):
+        lower, upper = stream.predict_interval(X[[i]])
+        n_infinite += np.isinf(lower[0]) and np.isinf(upper[0])
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            stream.update(X[[i]], trend[[i]])
+        messages += [w for w in caught if w.category is InfiniteIntervalsWarning]
+        assert stream.n_infinite == n_infinite
+    assert n_infinite > 50 and len(messages) == 1
+    assert str(messages[0].message).startswith("10 of 14 intervals were infinite: after many")
+    calm = AdaptiveIntervals(fitted, rate=0.05)  # a few are no news
+    calm.update(X[300:600], y[300:600], by_row=True)
+    assert 0 < calm.n_infinite < 30
+
+
+def test_a_bound_that_is_open_on_purpose_is_not_counted_as_infinite(data, fitted):
+    X, y = data
+    upper = copy.copy(fitted).calibrate(X[200:300], y[200:300], sides="upper")
+    stream = AdaptiveIntervals(upper, rate=0.0)
+    stream.update(X[300:500], y[300:500])
+    assert stream.n_infinite == 0
+
+
+@pytest.mark.parametrize("kind", ["regressor", "head"])
+def test_a_stream_of_an_estimator_that_learned_anew_is_refused(data, fitted, kind):
+    X, y = data
+    reg = copy.copy(fitted)
+    if kind == "head":
+        from sklearn.linear_model import LinearRegression
+
+        reg = IntervalHead(LinearRegression(), GT2Regressor(**QUICK)).fit(X[:200], y[:200])
+        reg.calibrate(X[200:300], y[200:300])
+    stream = AdaptiveIntervals(reg)
+    stream.update(X[300:310], y[300:310])
+    again = pickle.loads(pickle.dumps(stream))
+    assert_array_equal(again.predict_interval(X), stream.predict_interval(X))
+    for learn in (
+        lambda: reg.calibrate(X[600:700], y[600:700]),
+        lambda: reg.fit(X[:200], 1000 * y[:200]),
+    ):
+        learn()
+        before = stream.n_rows, stream.level
+        with pytest.raises(RuntimeError, match=r"trained or calibrated again.*AdaptiveIntervals\("):
+            stream.predict_interval(X)
+        with pytest.raises(RuntimeError, match="trained or calibrated again"):
+            stream.update(X, y)
+        assert (stream.n_rows, stream.level) == before
+
+
+def test_clipped_rows_are_reported_once_for_each_call(data):
+    X, y = data
+    reg = GT2Regressor(clip_inputs=True, **QUICK).fit(X[:200], y[:200])
+    reg.calibrate(X[200:300], y[200:300])
+    far, target = np.full((5, 1), 50.0), np.full(5, 5.0)
+    stream = AdaptiveIntervals(reg)
+    for call in (
+        lambda: stream.predict_interval(far),
+        lambda: stream.update(far, target),
+        lambda: stream.update(far, target, by_row=True),
+        lambda: measure_drift(reg, far, target),
+    ):
+        with pytest.warns(ClippedInputsWarning, match="5 of 5 rows") as caught:
+            call()
+        assert len(caught) == 1
 
 
 def test_rolling_recalibration_is_a_calibration_on_the_last_rows(data, fitted):
@@ -124,12 +248,13 @@ def test_rolling_recalibration_is_a_calibration_on_the_last_rows(data, fitted):
     assert_array_equal(fitted.predict_interval(X, 0.85), before)  # the estimator is as it was
 
 
+@many_infinite
 def test_drift_breaks_a_fixed_calibration_and_not_the_others(data, fitted):
     X, y = data
     late = slice(600, 1000)
     fixed = covers(y[late], *fitted.predict_interval(X[late])).mean()
     streams = AdaptiveIntervals(fitted, rate=0.05), AdaptiveIntervals(fitted, rate=0, window=100)
-    adaptive, rolling = (stream.update(X[late], y[late]).mean() for stream in streams)
+    adaptive, rolling = (s.update(X[late], y[late], by_row=True).mean() for s in streams)
     assert fixed < 0.6
     assert abs(adaptive - 0.9) <= streams[0].bound and abs(adaptive - 0.9) < 0.03
     assert 0.8 < rolling < 0.93

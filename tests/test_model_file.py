@@ -35,6 +35,7 @@ CALIBRATIONS = {
     "upper": {"method": "exact", "sides": "upper"},
     "groups": {"method": "conformal", "groups": True},
     "weights": {"sides": "each", "sample_weight": np.linspace(0, 2, 200)},
+    "rules": {"method": "conformal", "groups": "rules", "min_rows": 1},
     "group tails": {"method": "exact", "sides": "each", "tails": (0.3, 0.7), "groups": True},
 }
 
@@ -54,7 +55,7 @@ def calibrated(name, **settings):
     reg = make(**SMALL | settings).fit(X[:60], y[:60])
     if (options := CALIBRATIONS[name]) is not None:
         options = dict(options)
-        if options.pop("groups", False):
+        if options.get("groups") is True:
             options["groups"] = groups_of(X[60:])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # groups are small here
@@ -316,6 +317,19 @@ IMPOSSIBLE = {  # by the calibration of the file
     "none": {
         "target without spread": put("scaler", "y_std", value=0.0),
         "input without spread": put("scaler", "x_std", value=[0.0, 1.0]),
+        "input of almost no spread": put("scaler", "x_std", value=[1e-310, 1.0]),
+        "input of endless spread": put("scaler", "x_std", value=[1.0, 1e308]),
+        "input of endless mean": put("scaler", "x_mean", value=[1.0, -1e308]),
+        "target of almost no spread": put("scaler", "y_std", value=1e-310),
+        "target of endless spread": put("scaler", "y_std", value=1e308),
+        "target of endless mean": put("scaler", "y_mean", value=1e308),
+        "endless consequents": put(*SYSTEM, "params", "a0", value=[1e308, -1e308]),
+        "endless slopes": put(*SYSTEM, "params", "a", value=[[1e308] * 2] * 2),
+        "predictions that are infinite together": lambda content: (
+            put(*SYSTEM, "params", "a0", value=[1e20, 1e20])(content),
+            put("scaler", "y_std", value=1e299)(content),
+        ),
+        "endless margins": put("margins", value={"power": 0.0, "usual": 1e308}),
         "another part of the scaler": put("scaler", "z", value=1.0),
         "one input more": put("scaler", value={"x_mean": [0.0] * 3, "x_std": [1.0] * 3}),
         "sets without width": put(*SYSTEM, "params", "raw_sigma", value=[[1e-320] * 2] * 2),
@@ -345,6 +359,7 @@ IMPOSSIBLE = {  # by the calibration of the file
         "critical planes above 1": put(*ARRAYS, "critical_alpha", value=each(lambda a: a + 1)),
         "planes above 1": put(*ARRAYS, "alpha", value=each(lambda a: a + 1)),
         "one plane many times": put(*ARRAYS, "alpha", value=each(lambda a: 0)),
+        "planes beyond the envelope": put(*ARRAYS, "alpha_min", value=[0.005]),
         "no end": put(*STATE, "options", "min_step", value=5e-324),
     },
     "table": {
@@ -355,6 +370,11 @@ IMPOSSIBLE = {  # by the calibration of the file
     "exact": {
         "a margin where a plane covers": put(*ARRAYS, "margin", value=each(lambda m: m + 1)),
         "no lowest plane": put(*ARRAYS, "alpha_min", value=[0.0]),
+        "another lowest plane than that of the systems": put(*ARRAYS, "alpha_min", value=[1e-300]),
+        "a lowest plane just below that of the systems": put(
+            *ARRAYS, "alpha_min", value=each(lambda a: a * (1 - 1e-6))
+        ),
+        "planes that miss on no side": put(*ARRAYS, "side", value=each(lambda s: 0)),
         "another array": put(*ARRAYS, "zz", value=[1.0]),
         "another kind": put(*STATE, "kind", value="magic"),
     },
@@ -373,6 +393,18 @@ IMPOSSIBLE = {  # by the calibration of the file
         "one name twice": put(*STATE, "labels", value=["a", "a"]),
         "names that are lists": put(*STATE, "labels", value=[[1], [2]]),
         "a name without samples": put(*STATE, "labels", value=["a", "b", "c"]),
+        "names that are not those of rules": put("rule_groups", value={"system": 0, "own": []}),
+    },
+    "rules": {
+        "a rule without a group of its own": put("rule_groups", "own", value=[1]),
+        "no rules with a group of their own": put("rule_groups", "own", value=[]),
+        "a rule named twice": put("rule_groups", "own", value=[1, 1, 2]),
+        "rules that fall": put("rule_groups", "own", value=[2, 1]),
+        "a rule that is none": put("rule_groups", "own", value=[1, 2, 3]),
+        "a system that is none": put("rule_groups", "system", value=1),
+        "rows that were not counted": put(*SYSTEM, "leads", value=None),
+        "labels of other rules": put(*STATE, "labels", value=[7, 8]),
+        "labels that are names": put(*STATE, "labels", value=["1", "2"]),
     },
 }
 
@@ -407,8 +439,33 @@ def test_a_cv_plus_file_that_contradicts_itself_is_refused(path):
         "a fold without rows": put("folds", value=lambda folds: [*folds, folds[0]]),
         "planes above 1": put("folds", 1, "scores", "critical_alpha", value=each(lambda a: a + 2)),
         "systems of other inputs": put("folds", 1, "regressor", value=other),
+        "an unknown entry": put("folds", 1, "scores", "zz", value=[1.0]),
+        "another lowest plane": put("folds", 0, "scores", "alpha_min", value=[1e-300]),
+        "planes that miss on no side": put("folds", 0, "scores", "side", value=each(lambda s: 0)),
     }
     assert_each_refused(path, CVPlusRegressor.load, "cv plus", read(path, "cv plus"), changes)
+
+
+def test_columns_that_are_not_those_of_the_table_are_refused(path):
+    pd = pytest.importorskip("pandas")
+    X, y = draw()
+    frame = pd.DataFrame(X, columns=["a", "b"]).assign(c=np.where(X[:, 0] > 0, "x", "z"))
+    reg = GT2Regressor(columns="auto", **SMALL).fit(frame, y)
+    changes = {
+        "another name of a column": put("columns", 1, "name", value="q"),
+        "another feature": put("features", value=["a", "q", "c"]),
+        "features in another order": put("features", value=["b", "a", "c"]),
+        "categories that are an object": put("columns", 2, "categories", value={"x": 1, "z": 2}),
+        "rare categories that are text": put("columns", 2, "rare", value="pq"),
+        "fillings that are an object": put("columns", 0, "fill", value={}),
+        "parts that are text": put("columns", 0, "parts", value=""),
+    }
+    content = read(save(reg, path), "regressor")
+    assert_each_refused(path, GT2Regressor.load, "regressor", content, changes)
+    frame = frame.set_axis([0, 1, 2], axis=1)  # names that are numbers are not stored
+    bare = GT2Regressor(columns="auto", **SMALL).fit(frame, y)
+    again = GT2Regressor.load(save(bare, path))
+    np.testing.assert_array_equal(again.predict(frame), bare.predict(frame))
 
 
 # ------------------------------------------------------------------ schema
@@ -434,7 +491,8 @@ def test_every_file_fits_the_schema_which_names_every_entry_and_refuses_others(s
     described = schema.schema["$defs"]["regressor"]["properties"]
     assert list(described) == list(model_file._REGRESSOR)
     for what in ("text as numbers", "other inputs", "no systems", "an unknown entry",
-                 "names that are no text", "margins of another power"):  # fmt: skip
+                 "names that are no text", "margins of another power",
+                 "input of almost no spread", "target of endless mean"):  # fmt: skip
         file = json.loads(saved["none"].read_bytes())
         IMPOSSIBLE["none"][what](file["content"])
         assert not schema.is_valid(file), what

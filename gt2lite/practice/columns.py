@@ -325,10 +325,12 @@ class Column:
 
     def __post_init__(self) -> None:
         """Check the values: they may come from a file."""
+        lists = (self.fill, self.categories, self.rare, self.parts)
         texts = (self.name, self.treatment, *self.categories, *self.rare)
         numbers = (*self.fill, self.low, self.high)
         valid = (
             self.kind in KINDS
+            and all(isinstance(values, list) for values in lists)
             and all(isinstance(text, str) for text in texts)
             and self.identifier in ("", "unique", "repeats")
             and all(isinstance(n, (int, float)) and np.isfinite(n) for n in numbers)

@@ -239,7 +239,10 @@ class CVPlusRegressor(Regressor):
         fold, n_folds = vector("fold", fold), whole("n_folds", len(folds), 2)
         parts = [model_file.pick(one, "regressor", "scores") for one in folds]
         systems = [model_file.unpack_regressor(GT2Regressor, regressor) for regressor, _ in parts]
-        scores = [Scores.from_arrays(arrays) for _, arrays in parts]
+        scores = [
+            model_file.unpack_scores(arrays, system.model_.ensemble)
+            for system, (_, arrays) in zip(systems, parts, strict=True)
+        ]
         sizes = [np.sum(fold == k) for k in range(-1, n_folds)]
         if sum(sizes) != len(fold) or sizes[1:] != list(map(len, scores)):
             raise ValueError("fold must hold the fold of each row, or -1, one row for each score")

@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from gt2lite._validation import Array, between, n_axes, vector, warn, whole
 from gt2lite.calibration import (
@@ -35,7 +35,7 @@ from gt2lite.calibration import (
 )
 from gt2lite.datasets import Scaler
 from gt2lite.memberships import alpha_of, kappa_of
-from gt2lite.practice.calibrators import RANKED, Calibration
+from gt2lite.practice.calibrators import RANKED, Calibration, read_groups
 from gt2lite.practice.types import Groups
 
 if TYPE_CHECKING:
@@ -112,6 +112,7 @@ class Distribution:
             )
         self.calibrator, self.interval, self.scaler = calibrator, interval, scaler
         self.shift: Array = np.zeros(1)  # of an IntervalHead: what the base says
+        self._groups = groups
         self._sets, self._which = calibrator.sets_of(groups)
         self._points: Array | None = None
 
@@ -127,8 +128,10 @@ class Distribution:
     def quantile(self, q: float | Sequence[float] | Array) -> Array:
         """Return quantiles (N,) for a number in (0, 1), or (N, L) for L of them.
 
-        A quantile that the number Q of calibration samples does not reach, below 1 / (Q + 1) or
-        above Q / (Q + 1), is infinite, and a `SmallCalibrationWarning` says so.
+        The quantiles of a row never cross. One that the number Q of calibration samples does not
+        reach, below 1 / (Q + 1) or above Q / (Q + 1), is infinite, and a `SmallCalibrationWarning`
+        says so. With ``small_groups="pool"`` a group that does not reach all of them takes all of
+        them from the pool, also with a warning: quantiles of different calls may cross then.
         """
         single = n_axes("quantiles", q) == 0
         given: Any = [q] if single else q
@@ -136,22 +139,25 @@ class Distribution:
         if not levels:
             raise ValueError("quantiles must not be empty: pass a number in (0, 1), or several")
         exact = [plain_fraction(level) for level in levels]
-        cuts = np.stack([self._quantile_cuts(exact, scores) for scores in self._sets], axis=1)
-        if self.calibrator.small_groups == "pool":
-            pool = self._quantile_cuts(exact, self.calibrator.scores)[:, None]
-            cuts = np.where(np.isinf(cuts[..., 1:2]), pool, cuts)
-        is_open = np.isinf(cuts[..., 1]).any(axis=1)
+        sets = self._sets
+        found = [self._quantile_cuts(exact, scores) for scores in sets]
+        is_open = np.isinf(np.array(found)[..., 1])  # (sets of scores, L)
+        if self.calibrator.small_groups == "pool" and is_open.any():
+            self._warn_of_pool(levels, is_open)
+            pool, small = self.calibrator.scores, map(any, is_open)
+            sets = [pool if one else scores for one, scores in zip(small, sets, strict=True)]
+            found = [self._quantile_cuts(exact, scores) for scores in sets]
+            is_open = np.isinf(np.array(found)[..., 1])
         if is_open.any():
-            n = min(map(len, self._sets))
-            missed = ", ".join(f"{levels[i]:g}" for i in np.flatnonzero(is_open))
+            n = min(map(len, sets))
             warn(
-                f"quantiles {missed} are out of reach and "
+                f"quantiles {_named(levels, is_open)} are out of reach and "
                 f"infinite: {n} calibration samples answer quantiles from "
                 f"{1 - highest_level(n, n + 1):.4g} to {highest_level(n, n + 1):g}",
                 SmallCalibrationWarning,
             )
-        found = self._bounds(cuts)
-        return found[:, 0] if single else found
+        bounds = self._bounds(np.stack(found, axis=1))
+        return bounds[:, 0] if single else bounds
 
     def cdf(self, y: ArrayLike) -> Array:
         """Return the distribution functions (N,) at `y`, a number or one for each row (N,).
@@ -223,6 +229,23 @@ class Distribution:
         ranks = [quantile_rank(q, len(scores), method) for q in levels]
         return signed_cuts(scores, ranks, levels)
 
+    def _warn_of_pool(self, levels: Sequence[float], is_open: NDArray[np.bool_]) -> None:
+        """Warn of groups that take their quantiles from the pool; `is_open` is (groups, L)."""
+        sizes = zip(dict.fromkeys(read_groups(self._groups)), map(len, self._sets), strict=True)
+        small = [
+            f"{label!r} ({n} samples)"
+            for (label, n), few in zip(sizes, map(any, is_open), strict=True)
+            if few
+        ]
+        shown = ", ".join(small[:5]) + (f" and {len(small) - 5} more" if len(small) > 5 else "")
+        warn(
+            f"quantiles {_named(levels, is_open)} are out of reach of groups {shown}: all "
+            f"quantiles of their rows are those of all {self.calibrator.n_samples} calibration "
+            "samples, which keep their level on average over all groups and guarantee nothing for "
+            "these",
+            SmallCalibrationWarning,
+        )
+
     def _bounds(self, cuts: Array) -> Array:
         """Return the bounds (N, L) of members (L, sets of scores, 3), in units of y."""
         table = cuts[:, self._which]  # (L, 3), or (L, N, 3) with groups
@@ -231,3 +254,9 @@ class Distribution:
         is_upper = table[..., 2].reshape(len(table), -1) > 0
         bounds = self.scaler.inverse_bounds(np.where(is_upper, upper, lower))
         return bounds.T + self.shift[:, None]
+
+
+def _named(levels: Sequence[float], is_open: NDArray[np.bool_]) -> str:
+    """Return the levels (L,) that some set of scores does not reach, (sets, L), with commas."""
+    open_levels = (q for q, missed in zip(levels, map(any, is_open.T), strict=True) if missed)
+    return ", ".join(f"{q:g}" for q in open_levels)

@@ -28,7 +28,9 @@ and table models in other places than Python.
 
 A file is refused by a `FileFormatError` if it is not a regular file, is larger than `MAX_BYTES`,
 has a duplicate key, a NaN or Infinity token or a number beyond the range of floats, has another
-digest, kind or a later version, or holds anything unknown or impossible.
+digest, kind or a later version, or holds anything unknown or impossible: scores that
+contradict themselves or belong to other planes than those of the systems, groups that are not those
+of the rules, columns that are not those of the table, predictions that are not finite.
 """
 
 from __future__ import annotations
@@ -54,8 +56,10 @@ from numpy.typing import ArrayLike
 
 from gt2lite._validation import LARGEST_SEED, Array, between, matrix, numbers, one_of, vector, whole
 from gt2lite._version import __version__
-from gt2lite.datasets import Scaler
-from gt2lite.practice.calibrators import Calibration, GroupCalibrator, restore
+from gt2lite.calibration import Scores
+from gt2lite.datasets import FARTHEST, LARGEST, LEAST_SPREAD, Scaler
+from gt2lite.memberships import ALPHA_0, kappa_of
+from gt2lite.practice.calibrators import RANKED, Calibration, GroupCalibrator, restore
 from gt2lite.practice.margins import Margins
 from gt2lite.practice.model import (
     INPUTS,
@@ -380,6 +384,10 @@ def unpack_regressor(cls: Callable[..., E], content: object) -> E:
         columns = unpack_columns(parts["columns"], M)
     n = M if columns is None else len(columns.columns)
     names = None if parts["features"] is None else unpack_names(parts["features"], n)
+    encoded = None if columns is None else [column.name for column in columns.columns]
+    if encoded is not None and names is not None and encoded != list(names):
+        raise ValueError("columns and features must name the same columns")
+    _check_finite(ensemble, scaler)
     features = Features(n, names, columns, type(reg).__name__)
     seen = None if parts["seen"] is None else _rising("seen", parts["seen"], M, n_rows=2)
     marks, inputs = vector("marks", parts["marks"]), features.input_names()
@@ -416,9 +424,20 @@ def _unpack_scaler(content: object, target_transform: str | None) -> Scaler:
         between("y_std", y_std, 0, np.inf),
         target_transform,
     )
-    if not (scaler.x_std > 0).all():
-        raise ValueError("x_std must be positive")
+    means, stds = np.append(x_mean, y_mean), np.append(x_std, y_std)
+    if not ((np.abs(means) <= LARGEST) & (stds >= LEAST_SPREAD) & (stds <= LARGEST)).all():
+        raise ValueError(
+            f"means must be at most {LARGEST:g} and standard deviations from {LEAST_SPREAD:g} to "
+            f"{LARGEST:g}, as in training"
+        )
     return scaler
+
+
+def _check_finite(ensemble: Ensemble, scaler: Scaler) -> None:
+    """Raise an error if predictions are not finite at the mean of the training rows."""
+    with np.errstate(all="ignore"):
+        planes = ensemble.planes(np.zeros((1, len(scaler.x_mean))))
+        scaler.inverse_y([planes.output(ensemble.alphas), *ensemble.family(planes)(ALPHA_0)])
 
 
 def _unpack_calibration(
@@ -428,14 +447,41 @@ def _unpack_calibration(
     if content is not None:
         state, arrays = pick(content, "state", "arrays")
         calibrator = restore(state, {name: numbers(name, v) for name, v in arrays.items()})
+        _check_lowest(calibrator.scores, ensemble, calibrator.method)
     if groups is not None:
         if not isinstance(calibrator, GroupCalibrator):
             raise ValueError("rule_groups must be null without a calibration by groups")
         system, own = pick(groups, *RuleGroups._fields)
         system = whole("system", system, 0, len(ensemble.systems) - 1)
-        P = ensemble.systems[system].recipe.n_rules
-        by_rule = RuleGroups(system, tuple(whole("own", rule, 1, P) for rule in own))
+        leads = ensemble.systems[system].leads
+        if leads is None or not isinstance(own, list):
+            raise ValueError("rule_groups must be null unless rules have leads")
+        rarest_first = np.argsort(leads, kind="stable") + 1  # see `RuleGroups.choose`
+        if own != sorted(rarest_first[len(leads) - len(own) :].tolist()):
+            raise ValueError("own must be the numbers of the rules that lead most often, rising")
+        by_rule = RuleGroups(system, tuple(map(int, own)))
+        if not calibrator.sizes.keys() <= {by_rule.label(rule) for rule in rarest_first.tolist()}:
+            raise ValueError("labels must be those of rule_groups")
     return None if calibrator is None else CalibrationResult(calibrator, by_rule)
+
+
+def unpack_scores(content: object, ensemble: Ensemble) -> Scores:
+    """Return the scores of rows in the family of an ensemble, checked."""
+    names = "critical_alpha", "margin", "side", "alpha_min"
+    scores = Scores.from_arrays(dict(zip(names, pick(content, *names), strict=True)))
+    _check_lowest(scores, ensemble, "conformal")
+    return scores
+
+
+def _check_lowest(scores: Scores, ensemble: Ensemble, method: str) -> None:
+    """Raise an error if scores begin to need margins at another plane than the systems do."""
+    lowest = ALPHA_0
+    if method in RANKED:
+        M = ensemble.first.params["c"].shape[1]
+        lowest = ensemble.family(ensemble.planes(np.zeros((1, M)))).alpha_min
+    # in kappa, and with the room that `Planes.alpha_min` leaves: processors differ in last bits
+    if not math.isclose(kappa_of(scores.alpha_min), kappa_of(lowest), rel_tol=1e-8):
+        raise ValueError(f"alpha_min must be that of the systems, {lowest:g}")
 
 
 def as_seed(random_state: object) -> int | None:
@@ -472,7 +518,7 @@ def _unpack_ensemble(parts: Content, M: int) -> Ensemble:
     if margins is not None:
         power, usual = pick(margins, "power", "usual")
         power = between("power", power, 0, 1, closed=True)
-        margins = Margins(power, between("usual", usual, 0, np.inf))
+        margins = Margins(power, between("usual", usual, 0, FARTHEST))
     return Ensemble.of(
         systems,
         ranks=None if ranks is None else Ranks(_rising("ranks", ranks, M)),
@@ -499,6 +545,8 @@ def _unpack_system(content: object, M: int) -> System:
         raise ValueError("params do not have the names and shapes of the recipe")
     if not (np.abs(params["raw_sigma"]) > np.finfo(float).tiny).all():
         raise ValueError("raw_sigma must not be 0")
+    if not all((np.abs(values) <= FARTHEST).all() for values in params.values()):
+        raise ValueError(f"params must be at most {FARTHEST:g}")
     if leads is not None:
         leads = vector("leads", leads, recipe.n_rules)
         if not ((leads >= 0) & (leads % 1 == 0)).all() or not leads.any():

@@ -480,7 +480,7 @@ class GT2Regressor(Regressor):
         After `calibrate` by "conformal", whatever its `sides`, the target of a new exchangeable row
         is at most the quantile q with a probability of at least q for q >= 1/2, and it is below the
         quantile with a probability of at most q for q < 1/2. Without ties both probabilities are
-        within 1 / (Q + 1) of q. Quantiles never cross. "table" and "search" have no quantiles.
+        within 1 / (Q + 1) of q. Quantiles of one call never cross. "table" and "search" have none.
 
         Args:
             X: inputs (N, M).

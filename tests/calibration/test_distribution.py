@@ -160,16 +160,66 @@ def test_groups_have_distributions_of_their_own():
 
 
 @few
-def test_a_small_group_takes_the_pool_or_becomes_infinite():
+def test_a_small_group_becomes_infinite_unless_it_takes_the_pool():
     family, y = cone(200)
     names = np.array(["rare"] * 5 + ["common"] * 195)
-    pooled = GroupCalibrator(small_groups="pool").fit(family, y, names)
-    found = Distribution(pooled, family, PLAIN, names).quantile(0.95)
-    assert_array_equal(found[:5], distribution(family, y).quantile(0.95)[:5])
     alone = GroupCalibrator().fit(family, y, names)
     with pytest.warns(SmallCalibrationWarning, match=r"5 calibration samples answer .* to 0.8333"):
         found = Distribution(alone, family, PLAIN, names).quantile(0.95)
     assert np.isinf(found[:5]).all() and np.isfinite(found[5:]).all()
+
+
+def test_a_row_takes_all_of_its_quantiles_from_the_pool_or_none_and_a_warning_names_its_group():
+    rng = np.random.default_rng(0)
+    wild = np.arange(400) < 20
+    family = Cone(np.zeros(400), 1.0, 1.0, 2.0)
+    y = rng.normal(size=400) * np.where(wild, 5.0, 0.5)
+    names = np.where(wild, "wild", "calm")
+    with pytest.warns(SmallCalibrationWarning, match="1 of 2 groups have fewer than 100"):
+        pooled = GroupCalibrator(small_groups="pool").fit(family, y, names)
+    dist, levels = Distribution(pooled, family, PLAIN, names), [0.02, 0.05, 0.5, 0.95, 0.97]
+    message = (
+        r"quantiles 0\.02, 0\.97 are out of reach of groups 'wild' \(20 samples\): all "
+        r"quantiles of their rows are those of all 400 calibration samples"
+    )
+    with pytest.warns(SmallCalibrationWarning, match=message) as caught:
+        found = dist.quantile(levels)
+    assert len(caught) == 1 and "guarantee nothing for these" in str(caught[0].message)
+    assert_array_equal(found[wild], distribution(family, y).quantile(levels)[wild])
+    alone = distribution(family.take(~wild), y[~wild])
+    assert_array_equal(found[~wild], alone.quantile(levels))
+    reached = dist.quantile(levels[1:4])  # the group answers these itself, without a warning
+    assert (reached[0] != found[0, 1:4]).all() and (np.diff(reached, axis=1) > 0).all()
+    with pytest.warns(SmallCalibrationWarning) as caught:  # the pool does not answer this one
+        found = dist.quantile([0.5, 0.999])
+    assert len(caught) == 2 and "400 calibration samples answer" in str(caught[1].message)
+    assert np.isfinite(found[wild, 0]).all() and (found[:, 1] == np.inf).all()
+
+
+@few
+@pytest.mark.parametrize("method", RANKED)
+@pytest.mark.parametrize("small_groups", [None, "raise", "pool"])  # None: no groups
+@pytest.mark.parametrize("kind", ["cone", "system", "margins", "tied"])
+def test_quantiles_of_a_row_never_cross(method, small_groups, kind):
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        groups = np.repeat(range(3), rng.choice([1, 5, 20, 60], 3))  # some reach little
+        family, y = (system if kind == "system" else cone)(groups.size, seed)
+        y = y * 10 ** rng.uniform(-2, 1, 3)[groups]  # of different noise
+        if kind == "margins":
+            family = MarginFamily(family.centre, family.above)
+        if kind == "tied":
+            family, y = Cone(np.round(family.centre), 0.5, 1.0, 2.0), np.round(y)
+        options = {"method": method, "sides": rng.choice(["both", "each"]).item()}
+        scaler = Scaler(np.zeros(1), np.ones(1), 1.0, 0.1, rng.choice([None, "log"]))
+        if small_groups is None:
+            dist = Distribution(RankCalibrator(**options).fit(family, y), family, scaler)
+        else:
+            calibrator = GroupCalibrator(small_groups=small_groups, **options)
+            dist = Distribution(calibrator.fit(family, y, groups), family, scaler, groups)
+        levels = np.sort(rng.choice(199, 20, replace=False) + 1) / 200
+        found = dist.shifted(rng.normal(size=y.size)).quantile(levels)
+        assert (found[:, 1:] >= found[:, :-1]).all()
 
 
 def test_quantiles_out_of_reach_are_infinite_with_a_warning():

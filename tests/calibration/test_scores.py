@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from families import Steps, bands, by_brute_force, cone, left_out, system
+from families import Cone, Steps, bands, by_brute_force, cone, left_out, system
 from numpy.testing import assert_allclose, assert_array_equal
 
 from gt2lite.calibration import (
@@ -16,6 +16,7 @@ from gt2lite.calibration import (
     ExactCalibrator,
     IntervalFamily,
     PlainFamily,
+    Scores,
     as_family,
     covers,
     critical_alpha,
@@ -138,6 +139,61 @@ def test_planes_beyond_the_envelope_change_no_bit_within():
     plain = critical_scores(lambda alpha: family(alpha), y)  # without a lowest plane
     assert plain.alpha_min == ALPHA_0
     assert_array_equal(plain.alpha, critical_alpha(family, y))
+
+
+FAMILIES = {
+    "cone": lambda n, seed: cone(n, seed),
+    "bands": lambda n, seed: bands(n, seed, spread=1.0),
+    "system": lambda n, seed: system(n, seed),
+    "type-1": lambda n, seed: system(n, seed, raw=-60.0),  # sets without width
+    "margins": lambda n, seed: (MarginFamily(np.zeros(n), np.ones(n)), cone(n, seed)[1]),
+    "tied": lambda n, seed: (Cone(np.zeros(n), 1.0, 0.5, 2.0), np.round(cone(n, seed)[1])),
+    "small": lambda n, seed: (Cone(np.zeros(n), 1e-290, 1e-290), 1e-290 * cone(n, seed)[1]),
+    "no width": lambda n, seed: (Cone(np.zeros(n), 0.0, 0.0), np.round(cone(n, seed)[1])),
+    "steps": lambda n, seed: (Steps(np.linspace(0, 1.5, n)), np.zeros(n)),
+}
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_scores_are_read_as_they_were_stored_whatever_the_family(kind):
+    for seed in range(5):
+        family, y = FAMILIES[kind](200, seed)
+        lower, upper = family(1.0)  # targets on the narrowest plane, and next to it
+        y[:20], y[20:40] = lower[:20], upper[20:40]
+        y[40:60] = np.nextafter(upper[40:60], np.inf)
+        y[60:80] = lower[60:80] - 1e-9 * np.abs(lower[60:80])
+        for lowest in (None, ALPHA_0):  # the paper's methods end at alpha_0
+            scores = critical_scores(family, y, lowest)
+            assert (scores.side[:40] == 0).all()
+            again = Scores.from_arrays(scores.arrays())
+            for name in ("alpha", "margin", "side", "alpha_min"):
+                assert_array_equal(getattr(again, name), getattr(scores, name))
+
+
+CONTRADICTIONS = {
+    "a plane misses on no side": {"side": [0.0, 1.0, 0.0]},
+    "all planes miss on no side": {"side": [-1.0, 0.0, 0.0]},
+    "the narrowest plane covers and a side is missed": {"side": [-1.0, 1.0, 1.0]},
+    "no plane covers and nothing is lacking": {"margin": [0.0, 0.0, 0.0]},
+    "a plane covers and something is lacking": {"margin": [0.5, 0.5, 0.0]},
+    "a negative margin": {"margin": [0.0, -0.5, 0.0]},
+    "a plane below the lowest": {"critical_alpha": [1e-4, 0.0, 1.0]},
+    "a plane above 1": {"critical_alpha": [2.0, 0.0, 1.0]},
+    "another number of sides": {"side": [-1.0, 1.0]},
+}
+
+
+@pytest.mark.parametrize("what", CONTRADICTIONS)
+def test_scores_that_contradict_themselves_are_refused(what):
+    stored = {
+        "critical_alpha": [0.5, 0.0, 1.0],
+        "margin": [0.0, 0.5, 0.0],
+        "side": [-1.0, 1.0, 0.0],
+        "alpha_min": [1e-3],
+    }
+    assert len(Scores.from_arrays(stored)) == 3
+    with pytest.raises(ValueError, match=r"critical_alpha, margin and side|of length 3"):
+        Scores.from_arrays(stored | CONTRADICTIONS[what])
 
 
 def test_systems_and_margins_are_families_and_a_function_becomes_one():
