@@ -103,12 +103,21 @@ def test_rows_like_the_calibration_rows_raise_no_alarm(new_test, data):
     assert "No rule has changed significantly" in str(test.by_rule())
 
 
-def test_the_calibration_keeps_the_scores_that_are_needed(reg, data, new_test):
+def test_a_file_keeps_what_is_needed_of_the_calibration_rows(reg, data, new_test, tmp_path):
     X, y = data
-    alone, full = ExchangeabilityTest(reg), new_test()
+    reg.save(path := tmp_path / "model.json")
+    alone, full = ExchangeabilityTest(GT2Regressor.load(path)), new_test()
+    for test in (alone, full):
+        test.update(X[NEW], y[NEW])
+    for name in ("scores", "inputs", "rules"):
+        assert_array_equal(getattr(alone, name).p_values, getattr(full, name).p_values)
+    assert str(alone.by_rule()) == str(full.by_rule())
+
+
+def test_rules_of_another_system_need_reference_rows(reg, data):
+    X, y = data
+    alone = ExchangeabilityTest(reg, rules_of=reg)
     state = alone.update(X[NEW], y[NEW])
-    full.update(X[NEW], y[NEW])
-    assert_array_equal(alone.scores.p_values, full.scores.p_values)
     assert alone.inputs is alone.rules is None and np.isnan(state.inputs)
     assert str(alone).count("not tested") == 2
     with pytest.raises(ValueError, match="rules need reference rows: pass X and y"):

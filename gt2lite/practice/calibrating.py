@@ -27,7 +27,7 @@ from gt2lite.practice.model import CalibrationResult, Model, weights_of
 from gt2lite.practice.tables import Features, Rows
 from gt2lite.practice.types import Groups, Ratio, Seed, Settings, Table, Weights
 from gt2lite.practice.warnings import warn_if_narrow
-from gt2lite.practice.weights import RuleGroups
+from gt2lite.practice.weights import RuleGroups, refer_to
 
 MIN_ROWS = 50
 """Calibration rows that a rule needs for a group of its own."""
@@ -106,7 +106,9 @@ def calibrate_model(model: Model, inputs: Array, target: Array, plan: Calibratio
     calibrator.fit(family, model.scaler.transform_y(target), groups)
     if ensemble.margins is None:  # margins are not the envelope that was trained
         warn_if_narrow(calibrator, ensemble.first.recipe.coverage)
-    return replace(model, calibration=CalibrationResult(calibrator, by_rule, ratio=plan.ratio))
+    known = refer_to(ensemble, scaled) if calibrator.method in RANKED else None
+    found = CalibrationResult(calibrator, by_rule, ratio=plan.ratio, reference=known)
+    return replace(model, calibration=found)
 
 
 class Trained(Protocol):

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from gt2lite._validation import Array, IntArray, between, one_of, read_seed
 from gt2lite.calibration import Scores
-from gt2lite.memberships import kappa_of, log_firing
+from gt2lite.memberships import kappa_of
 from gt2lite.practice.calibrators import DEFAULT_COVERAGE, RANKED
 from gt2lite.practice.martingales import (
     BETTING,
@@ -40,7 +40,7 @@ from gt2lite.practice.regressor import GT2Regressor
 from gt2lite.practice.rules import SHOWN, Rule
 from gt2lite.practice.splitting import warn_if_seen
 from gt2lite.practice.tables import read_target
-from gt2lite.system import constrain
+from gt2lite.practice.weights import rule_distance
 
 
 def signed_scores(scores: Scores) -> Array:
@@ -57,16 +57,9 @@ def signed_scores(scores: Scores) -> Array:
 def input_distance(reg: Any, X: Array) -> Array:
     """Return how far rows of numbers (N, M) are from the nearest rule of a fitted `GT2Regressor`.
 
-    It is minus the log firing of that rule in the type-1 system, the plane alpha = 1: half of the
-    mean squared distance from its centre, in its widths. Of several systems it is that of the
-    first; inputs are not clipped.
+    See `gt2lite.practice.weights.rule_distance`.
     """
-    one, Z = reg.systems_[0], reg.scaler_.transform_X(X)
-    if one.inputs == "ranks":
-        Z = reg.ranks_.transform(Z)
-    theta, size = constrain(one.params)[:4], max(2**18 // one.params["c"].size, 1)
-    blocks = [Z[i : i + size] for i in range(0, len(Z), size)]
-    return np.concatenate([-log_firing(block, *theta, 0.0)[0].max(axis=1) for block in blocks])
+    return rule_distance(reg.model_.ensemble, reg.scaler_.transform_X(X))
 
 
 class State(NamedTuple):
@@ -89,8 +82,9 @@ class ExchangeabilityTest:
     Args:
         reg: a `GT2Regressor` or `IntervalHead`, calibrated by "conformal" or "exact", without
             groups or by rules.
-        X: reference rows (Q, M), not trained on: the calibration rows. None for the stream
-            `scores` alone, with the scores that the calibration keeps.
+        X: reference rows (Q, M), not trained on: the calibration rows. None for what the
+            calibration keeps of its rows, also in a file: scores, leading rules and distances.
+            With ``groups="rules"`` or `rules_of` that is enough for the stream `scores` only.
         y: their targets (Q,).
         coverage: the level of the intervals whose coverage `by_rule` reports.
         threshold: a stream raises an alarm when its wealth reaches this number. If rows are
@@ -104,9 +98,9 @@ class ExchangeabilityTest:
     Attributes:
         scores: the `Stream` of the signed scores of all rows.
         inputs: the `Stream` of inputs, the mean of two gamblers: one bets on the leading rule, the
-            other on the distance from rules among rows with the same leading rule. None without X.
+            other on the distance from rules among rows with the same leading rule.
         rules: the `Stream` of scores by leading rule, with a gambler for each rule that leads on
-            reference rows (of several systems, a rule of the first). None without X. Its wealth is
+            reference rows (of several systems, a rule of the first). Its wealth is
             the mean over rules, which pays for their number. It does not restart, so that `by_rule`
             refers to all rows. It tests less than `scores`, that rows are exchangeable within each
             rule: a change of how often each rule leads does not count, a change of the inputs
@@ -177,12 +171,17 @@ class ExchangeabilityTest:
         self.scores = Stream([gambler()], self.threshold)
         rngs = np.random.default_rng(read_seed(random_state)).spawn(4)
         if X is None:
-            self._p_scores = OnlinePValues(signed_scores(calibrator.scores), rngs[0])
-            return
-        leader, distance, score, covered = self._look(X, y)
-        warn_if_seen(
-            self._system.marks_, reg.model_.features.inputs(X), read_target(y, len(leader))
-        )
+            known = self._system.model_.calibrated().reference
+            score, scores = signed_scores(calibrator.scores), calibrator.scores
+            if known is None or calibrator.by_group or rules_of is not None:
+                self._p_scores = OnlinePValues(score, rngs[0])
+                return
+            leader, distance = known
+            covered = scores.between(*calibrator.cuts(self.coverage))
+        else:
+            leader, distance, score, covered = self._look(X, y)
+            rows = reg.model_.features.inputs(X)
+            warn_if_seen(self._system.marks_, rows, read_target(y, len(leader)))
         self._p_scores = OnlinePValues(score, rngs[0])
         self._p_by_rule = OnlinePValues(score, rngs[1], leader)
         self._p_leader = OnlinePValues(leader, rngs[2])
@@ -400,7 +399,7 @@ class RuleEvidence(Printed, Sequence[RuleRow]):
 
     def __str__(self) -> str:
         n_tested = sum(row.n_reference > 0 for row in self)
-        lines = [self._line(row) for row in self if row.n_new]
+        lines = [self.line(row) for row in self if row.n_new]
         changed = [str(rule) for rule in sorted(row.rule for row in self if row.changed)]
         words = f"Changed: {'rules' if len(changed) > 1 else 'rule'} {', '.join(changed)}."
         bound = f"at most {1 / self.threshold:.2g} for all {n_tested} rules together"
@@ -410,7 +409,8 @@ class RuleEvidence(Printed, Sequence[RuleRow]):
         )
         return "\n".join(map(wrap, lines))
 
-    def _line(self, row: RuleRow) -> str:
+    def line(self, row: RuleRow) -> str:
+        """Return the evidence about one rule as a sentence."""
         text = f"Rule {row.rule} ({row.condition}): {row.n_new} of {count(self.n_rows, 'new row')}"
         if not math.isnan(row.covered):
             found, asked = f"{row.covered:.0%}", f"{self.coverage:.0%}"

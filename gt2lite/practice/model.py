@@ -229,6 +229,13 @@ class Fidelity(NamedTuple):
         )
 
 
+class Reference(NamedTuple):
+    """Two numbers for each of Q calibration rows, by which new rows are compared with them."""
+
+    leaders: IntArray  # (Q,) index of the rule of the first system that weighs most
+    distances: Array  # (Q,) from the nearest rule, see `gt2lite.practice.weights.rule_distance`
+
+
 @dataclass(frozen=True, eq=False)
 class CalibrationResult:
     """What was learned in calibration."""
@@ -238,6 +245,7 @@ class CalibrationResult:
     rows: IntArray | None = None  # those that `fit_calibrate` did not train on
     split: str | None = None  # a description of that split
     ratio: Ratio | None = None  # computes the weights of new rows
+    reference: Reference | None = None  # with calibrations by rank
     reported: set[float] = field(default_factory=set)  # levels that were checked for a miss
 
     def check_levels(self, coverage: Levels) -> None:

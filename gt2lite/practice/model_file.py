@@ -46,7 +46,7 @@ import signal
 import stat
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
@@ -68,6 +68,7 @@ from gt2lite.practice.model import (
     Ensemble,
     Model,
     Ranks,
+    Reference,
     System,
 )
 from gt2lite.practice.settings import EnsembleSettings, read_recipe
@@ -146,7 +147,7 @@ def for_evaluator(kind: str, content: Content) -> Content:
         regressor = for_evaluator("regressor", content["regressor"])["content"]
         content = content | {"regressor": regressor}
     else:
-        unused = {"marks", "candidates", "sides", "seen"}
+        unused = {"marks", "candidates", "sides", "seen", "reference"}
         content = {name: part for name, part in content.items() if name not in unused}
         transform = content["settings"]["target_transform"]
         systems = [{name: one[name] for name in ("params", "inputs")} for one in content["systems"]]
@@ -303,6 +304,7 @@ def pick(content: object, *names: str) -> list[Any]:
 _REGRESSOR = (
     *("settings", "features", "columns", "scaler", "marks", "planes", "systems", "ranks"),
     *("margins", "candidates", "sides", "limits", "calibration", "seen", "rule_groups"),
+    "reference",
 )
 _SCALER = ("x_mean", "x_std", "y_mean", "y_std")
 
@@ -341,6 +343,7 @@ def pack_regressor(reg: Estimator) -> Content:
     settings["random_state"] = as_seed(settings["random_state"])
     settings["recipe"] = None if recipe is None else asdict(recipe)
     groups = None if calibration is None else calibration.rule_groups
+    known = None if calibration is None else calibration.reference
     return {
         "settings": settings,
         "features": model.features.names,
@@ -362,6 +365,7 @@ def pack_regressor(reg: Estimator) -> Content:
         "calibration": None if calibration is None else _pack_calibrator(calibration.calibrator),
         "seen": model.seen,
         "rule_groups": None if groups is None else groups._asdict(),
+        "reference": None if known is None else known._asdict(),
     }
 
 
@@ -392,6 +396,11 @@ def unpack_regressor(cls: Callable[..., E], content: object) -> E:
     seen = None if parts["seen"] is None else _rising("seen", parts["seen"], M, n_rows=2)
     marks, inputs = vector("marks", parts["marks"]), features.input_names()
     calibration = _unpack_calibration(parts["calibration"], parts["rule_groups"], ensemble)
+    if parts["reference"] is not None:
+        if calibration is None:
+            raise ValueError("reference must be null without a calibration")
+        known = _unpack_reference(parts["reference"], ensemble, calibration.calibrator.n_samples)
+        calibration = replace(calibration, reference=known)
     model = Model(ensemble, scaler, features, inputs, marks, settings, seen, None, calibration)
     return reg.with_model(model)
 
@@ -463,6 +472,15 @@ def _unpack_calibration(
         if not calibrator.sizes.keys() <= {by_rule.label(rule) for rule in rarest_first.tolist()}:
             raise ValueError("labels must be those of rule_groups")
     return None if calibrator is None else CalibrationResult(calibrator, by_rule)
+
+
+def _unpack_reference(content: object, ensemble: Ensemble, n: int) -> Reference:
+    leaders, distances = (vector("reference", v, n) for v in pick(content, *Reference._fields))
+    if not np.isin(leaders, np.arange(len(ensemble.first.params["c"]))).all():
+        raise ValueError("leaders must hold the indices of rules of the first system")
+    if not (distances >= 0).all():
+        raise ValueError("distances must not be negative")
+    return Reference(leaders.astype(np.intp), distances)
 
 
 def unpack_scores(content: object, ensemble: Ensemble) -> Scores:

@@ -13,7 +13,7 @@ import numpy as np
 
 from gt2lite._validation import Array, IntArray
 from gt2lite.memberships import kappa_of, log_firing
-from gt2lite.practice.model import Ensemble
+from gt2lite.practice.model import Ensemble, Reference
 from gt2lite.reduction import type_reduce
 from gt2lite.system import Params, constrain
 
@@ -74,6 +74,25 @@ def even_rows(n_rows: int, most: int) -> IntArray:
     """Return the numbers of at most `most` evenly spaced rows, but not fewer than 1,000."""
     n = min(n_rows, max(most, 1000))
     return np.linspace(0, n_rows - 1, n).round().astype(int)
+
+
+def rule_distance(ensemble: Ensemble, X: Array) -> Array:
+    """Return how far scaled rows `X` (N, M) are from the nearest rule of the first system.
+
+    It is minus the log firing of that rule in the type-1 system, the plane alpha = 1: half of the
+    mean squared distance from its centre, in its widths. Inputs are not clipped.
+    """
+    one = ensemble.first
+    if one.inputs == "ranks" and ensemble.ranks is not None:
+        X = ensemble.ranks.transform(X)
+    theta, size = constrain(one.params)[:4], max(_CHUNK_ELEMENTS // one.params["c"].size, 1)
+    blocks = [X[i : i + size] for i in range(0, len(X), size)]
+    return np.concatenate([-log_firing(block, *theta, 0.0)[0].max(axis=1) for block in blocks])
+
+
+def refer_to(ensemble: Ensemble, X: Array) -> Reference:
+    """Return what is kept of scaled calibration rows `X` (Q, M), to compare new rows with them."""
+    return Reference(rule_weights(ensemble, X).argmax(axis=1), rule_distance(ensemble, X))
 
 
 class RuleGroups(NamedTuple):

@@ -387,7 +387,10 @@ def test_new_rows_with_targets_are_compared_with_the_calibration_rows(tmp_path, 
         told = capsys.readouterr().err
         assert words in told and "'y' has 200 targets; intervals at 80% cover" in told
         assert ("calibrate again" in told) == (jump > 0)
-        assert "a model file holds no calibration rows" in told
+    many = frame[1000:].sample(2000, replace=True, random_state=0)
+    made.model.predict(many.assign(y=many["y"] + 5.0))
+    told = [note for note in made.model.notes if note.startswith("Rule ")]
+    assert 1 <= len(told) <= 3 and all("of 2000 new rows; covers" in note for note in told)
     made.model.predict(frame.drop(columns="y"))
     assert not any("targets" in note for note in made.model.notes)
     made.model.predict(frame.assign(y="many"))

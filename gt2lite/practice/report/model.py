@@ -25,6 +25,7 @@ from gt2lite.practice.regressor import GT2Regressor
 from gt2lite.practice.report.reading import read
 from gt2lite.practice.warnings import ClippedInputsWarning
 
+MOST_RULES = 3  # that are named if they changed
 CHUNK = 1_000  # rows that are predicted at a time
 # Before what spreadsheets would compute: at the start of a cell, or of a line in it.
 _FORMULA = re.compile(r"(?:\A|(?<=[\r\n]))(?=[=@\t]|[-+](?![\d.,]*$))|\A(?=\r)")
@@ -183,9 +184,8 @@ class TableModel:
     def test_notes(self, frame: Frame, X: Frame, predictions: Frame, level: float) -> list[str]:
         """Return whether rows with targets look exchangeable with the calibration rows.
 
-        The scores of the rows, in the order of the table, are tested against those that the
-        calibration keeps, see `ExchangeabilityTest`. A test of the inputs, or by rule, would need
-        the calibration rows, which a model file does not hold.
+        Errors, inputs and single rules are tested, in the order of the table, against what the
+        calibration keeps of its rows, see `ExchangeabilityTest`.
 
         Args:
             frame: the table.
@@ -202,7 +202,7 @@ class TableModel:
         y = numbers.to_numpy(float)
         rows = np.flatnonzero(y > 0 if self.regressor.target_transform == "log" else ~np.isnan(y))
         try:
-            test = ExchangeabilityTest(self.regressor)
+            test = ExchangeabilityTest(self.regressor, coverage=level)
         except ValueError as error:
             return [f"rows were not compared with the calibration rows: {error}"]
         with warnings.catch_warnings():
@@ -218,12 +218,10 @@ class TableModel:
         )
         if test.alarms:
             found += " The guarantee does not hold for such rows: calibrate again with recent ones."
-        return [
-            found,
-            "tested were the errors in the order of the table, not the inputs and not single "
-            "rules: a model file holds no calibration rows (gt2lite.practice.exchangeability does "
-            "both, if you have them)",
-        ]
+        if test.rules is None:
+            return [found]
+        rules = test.by_rule(self.target)
+        return [found, *(rules.line(rule) for rule in rules if rule.changed)][: 1 + MOST_RULES]
 
     def content(self) -> dict[str, Any]:
         """Return the content of the model file, see `gt2lite.practice.model_file`."""
