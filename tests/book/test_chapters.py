@@ -99,8 +99,8 @@ def test_every_public_module_is_documented_once():
 def test_the_reference_holds_the_methods_of_the_estimators_and_nothing_private(site):
     texts = [(site / f"chapters/api/{page.stem}.html").read_text() for page in PAGES]
     names = set(re.findall(r'id="gt2lite\.([\w.]+)"', "".join(texts)))
-    for kind in ("regressor.GT2Regressor", "head.IntervalHead"):
-        for method in ("fit", "calibrate", "fit_calibrate", "predict_interval", "save", "load"):
+    for kind in ("practice.regressor.GT2Regressor", "practice.head.IntervalHead"):
+        for method in ("fit", "calibrate", "fit_calibrate", "predict_interval", "save"):
             assert f"{kind}.{method}" in names
     assert not [name for name in names if re.search(r"(^|\.)_", name)]
     assert "Alias for field number" not in "".join(texts)
