@@ -29,7 +29,7 @@ def consequents(params: Params, X: Array) -> Array:
     return np.asarray(X @ params["a"].T + params["a0"])
 
 
-@np.errstate(under="ignore")
+@np.errstate(under="ignore", divide="ignore")  # a share of 0 has the logarithm -inf
 def end_weights(params: Params, X: Array, alpha: float) -> Array:
     """Return the weights (2, N, P) of the rules in both endpoints of the plane `alpha`.
 
