@@ -54,7 +54,6 @@ class Method:
     forms: tuple[str, ...] = ()  # of `FORMS`, besides its own intervals
     is_fuzzy: bool = True
     in_study: bool = True  # whether `study.comparison.run` includes it
-    n_seeds: tuple[int, int] = (5, 3)  # on data sets of few rows and of many
 
 
 def gt2(case: Case, effort: float = 1.0, *, objective: str = "dual") -> Result:
@@ -153,7 +152,7 @@ def fit_estimator(reg: Any, case: Case, *, planes: bool = False) -> Result:
         case: its rows.
         planes: whether planes are reported besides the intervals that the estimator chose.
     """
-    table, rows = case.table, case.data.split
+    table, rows = case.table, case.rows
     calibration = table.X[rows.calibration], table.y[rows.calibration]
     X_test = table.X[rows.test]
     many = np.resize(X_test, (N_TIMED, X_test.shape[1]))  # rows repeat if they are few
@@ -179,7 +178,9 @@ def fit_estimator(reg: Any, case: Case, *, planes: bool = False) -> Result:
         systems = [{**one.settings, "epochs": one.epochs} for one in kept]
         power = None if reg.margins_ is None else reg.margins_.power
         settings = json.dumps({"systems": systems, "power": power}, sort_keys=True)
-        chosen.append({"part": "system", "settings": settings})
+        effort = {"candidates": len(reg.chosen_)}
+        effort["trainings"] = sum(one.n_folds for one in reg.chosen_) + len(reg.systems_)
+        chosen.append({"part": "system", "settings": settings, **effort})
     return Result(found, first, further, predict_seconds=answer, chosen=tuple(chosen))
 
 
@@ -204,7 +205,7 @@ def _own(reg: Any, form: str, case: Case) -> Intervals:
 
 def _ablations(reg: Any, case: Case) -> list[Intervals]:
     """Return margins around the same estimates, by powers of the width of the envelope."""
-    data, rows = case.data, case.data.split
+    data, rows = case.data, case.rows
     X_train, *others = (case.table.X[part] for part in (rows.train, rows.calibration, rows.test))
 
     def width(X: Array) -> Array:
@@ -224,15 +225,15 @@ def _ablations(reg: Any, case: Case) -> list[Intervals]:
 
 # ------------------------------------------------------------------------------------ register
 
-_competitor = functools.partial(Method, is_fuzzy=False, n_seeds=(2, 2))
+_competitor = functools.partial(Method, is_fuzzy=False)
 _aligned = functools.partial(gt2, objective="aligned")
 _on_85 = functools.partial(direct, calibrate=False)
 
 METHODS = {
     "paper": Method("GT2-FLS", gt2, (*POWERS,)),
     "aligned": Method("GT2-FLS, aligned", _aligned, (*POWERS,)),
-    "strong": Method("GT2-FLS, strong", strong, ("planes", *POWERS), n_seeds=(2, 2)),
-    "head": Method("GT2-FLS head", head, (*POWERS,), n_seeds=(2, 1)),
+    "strong": Method("GT2-FLS, strong", strong, ("planes", *POWERS)),
+    "head": Method("GT2-FLS head", head, (*POWERS,)),
     "it2": Method("IT2-FLS per level", it2),
     "direct": Method("GT2-FLS per level", direct, in_study=False),
     "direct_85": Method("GT2-FLS per level, 85%", _on_85, in_study=False),
@@ -242,6 +243,7 @@ METHODS = {
     "catboost_cqr": _competitor("CatBoost quantiles", competitors.catboost_quantiles),
     "catboost_normal": _competitor("CatBoost, normal", competitors.catboost_normal),
     "ngboost": _competitor("NGBoost", competitors.ngboost),
+    "real_mlp": _competitor("RealMLP quantiles", competitors.real_mlp),
     "gaussian_process": _competitor("Gaussian process", competitors.gaussian_process),
     "forest": _competitor("quantile forest", competitors.forest),
     "linear_cqr": _competitor("linear quantiles", competitors.linear),
