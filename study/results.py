@@ -26,6 +26,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from gt2lite.datasets import data_path
@@ -76,18 +77,27 @@ def provenance(name: str) -> dict[str, Any]:
 
 
 def environment() -> dict[str, Any]:
-    """Return commit, date, machine, Python and package versions, lock hash, study version."""
+    """Return commit, date, machine and its instructions, versions, lock hash, study version."""
     packages = ("autograd", "gt2lite", "numpy", "pandas", "scikit-learn", "scipy", "statsmodels")
     lock = ROOT / "requirements.lock"
     return {
         "commit": commit(),
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         "machine": f"{platform.system()} {platform.machine()}",
+        "instructions": instructions(),
         "python": platform.python_version(),
         "versions": {package: version(package) for package in packages},
         "lock": hashlib.sha256(lock.read_bytes()).hexdigest() if lock.exists() else None,
         "study": STUDY_VERSION,
     }
+
+
+def instructions() -> str:
+    """Return the instruction sets that NumPy uses beyond the oldest one it supports.
+
+    Other instructions round differently, see `study.comparison.steadiness`.
+    """
+    return ", ".join(np.show_config(mode="dicts")["SIMD Extensions"].get("found", ()))
 
 
 def commit() -> str:
