@@ -79,11 +79,12 @@ def test_levels_and_data_sets_are_averaged_geometrically_and_the_worst_comes_fir
     facts = comparison.summary(values)
     assert list(facts[["n", "below", "worst", "where"]]) == [3, 2, 1.5, "airfoil"]
     assert facts["median"] == 0.8 and facts["mean"] == pytest.approx(0.6 ** (1 / 3))
-    assert facts["lever"] == "concrete" and facts["there"] == 0.5
-    assert facts["rest"] == facts["most"] == pytest.approx(1.2**0.5)
-    assert facts["least"] == pytest.approx(0.4**0.5)
-    assert comparison.leverage(facts).startswith("it rests on concrete (0.50)")
-    assert comparison.leverage(facts | {"mean": 1.1}).startswith("without its most influential")
+    assert facts["lever"] == "airfoil" and facts["there"] == 1.5
+    assert facts["rest"] == facts["least"] == pytest.approx(0.4**0.5)
+    assert facts["most"] == pytest.approx(1.2**0.5)
+    assert comparison.leverage(facts).startswith("without its most influential data set, airfoil")
+    moved = facts.to_dict() | {"rest": 1.02}  # the other side of 1
+    assert comparison.leverage(moved) == "it rests on airfoil (1.50), without which it is 1.02"
     nothing = comparison.summary(values[:0])
     assert nothing.n == nothing.below == 0 and np.isnan(nothing["mean"])
 
