@@ -36,14 +36,17 @@ class Chunk:
         self.near = _ROUNDING * np.maximum(-low, high)
         self.middle = np.clip(middle_of(fired), low, high)  # rounding may leave these bounds
         self.offsets = np.subtract(y, self.middle, out=fired.y[1])
+        self.beyond = self.offsets < 0, self.offsets > 0
 
     def ends(self, theta: Theta, kappa: Array, wide: Wide) -> tuple[Array, Array]:
-        """Return the ends (B,) of one plane: (1, 1) or (1, B)."""
+        """Return the ends (B,) of one plane, (1, 1) or (1, B)."""
         if not kappa.any():
             return self.middle, self.middle
         widen(theta, self.fired, kappa, wide)
-        below, above = search_ends(wide.lower[0], wide.upper[0], self.offsets, wide.u[0, 0])
-        return self._tidied(below, self.bounds[0]), self._tidied(above, self.bounds[1])
+        lower, upper = search_ends(
+            wide.lower[0], wide.upper[0], self.offsets, self.beyond, wide.u[0, 0]
+        )
+        return self._tidied(lower, self.bounds[0]), self._tidied(upper, self.bounds[1])
 
     def _tidied(self, offset: Array, outermost: Array) -> Array:
         """Return an end without what rounding alone has put beside the outermost consequent.
@@ -58,15 +61,11 @@ class Chunk:
 
 
 class _Memory(threading.local):
-    """Memory of one thread for the last shapes of chunks: to allocate it would take as long as to
-    fill it."""
+    """Memory of a thread for the last shapes (M, P, B): to allocate takes as long as to fill."""
 
     def __init__(self) -> None:
-        self.of = functools.lru_cache(maxsize=4)(self._allocate)
-
-    @staticmethod
-    def _allocate(M: int, P: int, B: int) -> tuple[Fired, Wide]:
-        return Fired(M, P, B), Wide(1, M, P, B)
+        self.fired = functools.lru_cache(maxsize=2)(functools.partial(Fired, has_z=False))
+        self.wide = functools.lru_cache(maxsize=2)(functools.partial(Wide, 1))
 
 
 _memory = _Memory()
@@ -101,9 +100,7 @@ class ChunkedPlanes:
                 for i, k in enumerate(kappa):  # one plane at a time: chunks are made for the cache
                     if k.size > 1:
                         k = np.resize(k[rows], wide.B)
-                    ends[:, i, rows] = [
-                        end[:n] for end in chunk.ends(self._theta, k[None], wide)
-                    ]
+                    ends[:, i, rows] = [end[:n] for end in chunk.ends(self._theta, k[None], wide)]
         return nest(ends, kappa)
 
     def _chunks(self) -> Iterator[tuple[slice, Chunk, Wide]]:
@@ -112,7 +109,7 @@ class ChunkedPlanes:
         B = -(-N // -(-N * P * M // _CHUNK_ELEMENTS))
         keep = self._keep and self._was_asked and N * P * M <= _CACHE_ELEMENTS
         self._was_asked = True
-        fired, wide = _memory.of(M, P, B)
+        wide = _memory.wide(M, P, B)
         for start in range(0, N, B):
             rows = slice(start, min(start + B, N))
             chunk = self._kept.get(start)
@@ -120,7 +117,8 @@ class ChunkedPlanes:
                 X = self._X[rows]
                 if len(X) < B:
                     X = X[np.minimum(np.arange(B), len(X) - 1)]
-                chunk = Chunk(self._theta, X, Fired(M, P, B) if keep else fired)
+                fired = Fired(M, P, B, has_z=False) if keep else _memory.fired(M, P, B)
+                chunk = Chunk(self._theta, X, fired)
                 if keep:
                     self._kept[start] = chunk
             yield rows, chunk, wide
@@ -139,9 +137,13 @@ def nest(ends: Array, kappa: Array) -> Array:
     array([[1., 1.],
            [2., 2.]])
     """
-    if len(kappa) > 1:
-        order = np.argsort(kappa, axis=0, kind="stable")  # the narrowest first
-        for side, outermost in zip(ends, (np.minimum, np.maximum), strict=True):
+    if len(kappa) == 1:
+        return ends
+    order = np.argsort(kappa, axis=0, kind="stable")  # the narrowest first
+    for side, outermost in zip(ends, (np.minimum, np.maximum), strict=True):
+        if order.shape[1] == 1:
+            side[order[:, 0]] = outermost.accumulate(side[order[:, 0]], axis=0)
+        else:
             found = outermost.accumulate(np.take_along_axis(side, order, axis=0), axis=0)
             np.put_along_axis(side, order, found, axis=0)
     return ends

@@ -18,8 +18,8 @@ Planes of type 1 (kappa = 0) come last, as they do where alphas rise.
 What does not depend on the plane is computed once (`fire`) and serves every plane
 (`reduce_planes`). Two closed forms save the rest: the lower firing is the type-1
 firing times a number, ``prod_m(1 - kappa s_l)``, and a plane with kappa = 0 is a type-1
-system, a plain weighted mean. Training sorts the consequents, once for all planes, since batches are small;
-`_fast.chunks` iterates instead.
+system, a plain weighted mean. Consequents are sorted once for all planes of a batch in training;
+for many rows `_fast.chunks` iterates instead.
 
 With ``t = kappa s_r`` an upper membership is ``mu (1 - t) + t``, or ``1 - t`` times
 ``u = mu + t / (1 - t)``: one addition, and ``ln u`` has the slope ``1 / u`` in mu.
@@ -54,9 +54,12 @@ _SAFE_INPUTS = 5  # inputs whose memberships are multiplied at a time in single 
 
 
 class Fired:
-    """Memory for what a batch does to the rules, the same for all planes; filled by `fire`."""
+    """Memory for what a batch does to the rules, the same for all planes; filled by `fire`.
 
-    def __init__(self, M: int, P: int, B: int, dtype: Any = float) -> None:
+    Without `has_z` distances are overwritten by memberships: only gradients need them again.
+    """
+
+    def __init__(self, M: int, P: int, B: int, dtype: Any = float, *, has_z: bool = True) -> None:
         self.shape = M, P, B
         self.limits = LIMITS[np.dtype(dtype)]
         array = functools.partial(cache_line_array, dtype=dtype)
@@ -68,8 +71,9 @@ class Fired:
         lines = array((2, M, P))  # z = scale * x - offset
         self.scale, self.offset = lines  # 1 / sigma, over the root of M; and times c
         self.line_pairs = lines.transpose(1, 2, 0)  # (M, P, 2)
-        self.z = array((M, P, B))  # distance from centres: ln mu = -z**2 / 2
         self.mu = array((M, P, B))
+        # distance from centres: ln mu = -z**2 / 2
+        self.z = array((M, P, B)) if has_z else self.mu
         self.mu_rows = self.mu.reshape(M, P * B)
         self.log_f = array((P, B))
         self.f = array((P, B))  # exp(log_f), over `unit`
@@ -197,7 +201,8 @@ def widen(theta: Theta, fired: Fired, kappa: Array, wide: Wide) -> bool:
 def _log_upper(fired: Fired, wide: Wide, t: Array, room: Array) -> Array:
     """Return the logarithms (V, P, B) of upper firings, given t and 1 - t, both (V, M, 1 or B)."""
     if fired.f.dtype == float:
-        log_u = np.logaddexp(np.log(room)[:, :, None] - fired.z**2 / 2, np.log(t)[:, :, None])
+        z = np.matmul(fired.line_pairs, fired.X_pairs)
+        log_u = np.logaddexp(np.log(room)[:, :, None] - z**2 / 2, np.log(t)[:, :, None])
         return np.add.reduce(log_u, axis=1)
     # in single precision products of a few inputs are safe, which saves most of the logarithms
     total = np.log(room).sum(axis=1)[:, None]

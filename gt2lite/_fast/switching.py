@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -180,8 +181,10 @@ class Reduction:
         return d, w, share, d[:-1].reshape(by_end), w[:-1].reshape(by_end), below, g_f
 
 
-def search_ends(lower: Array, upper: Array, offsets: Array, work: Array) -> tuple[Array, Array]:
-    r"""Return how far the ends (B,) of a plane lie below and above its type-1 output.
+def search_ends(
+    lower: Array, upper: Array, offsets: Array, beyond_0: Sequence[Array], work: Array
+) -> Iterator[Array]:
+    """Yield how far the ends (B,) of a plane lie below and above its type-1 output.
 
     This is the iteration of Karnik and Mendel, which needs no sorting and is cheaper than all
     switch points where many rows are evaluated. An end `t` is a weighted mean in which the rules
@@ -197,27 +200,25 @@ def search_ends(lower: Array, upper: Array, offsets: Array, work: Array) -> tupl
         lower: lower firings (P, B).
         upper: upper firings (P, B); lost.
         offsets: consequents minus the type-1 output (P, B).
+        beyond_0: which of them are below and above 0, (P, B) each.
         work: memory (P, B).
     """
     sum_all = ones(len(lower), lower.dtype)
     base = np.dot(sum_all, lower)
     extra = np.subtract(upper, lower, out=upper)
-    ends = []
-    for beyond, outermost in ((np.less, np.fmin), (np.greater, np.fmax)):
-        t: Array | float = 0.0
-        chosen = beyond(offsets, t)
+    sides = (np.less, np.fmin), (np.greater, np.fmax)
+    for (beyond, outermost), chosen in zip(sides, beyond_0, strict=True):
+        t: Any = 0.0
         while True:
             np.multiply(extra, chosen, out=work)
             W = np.dot(sum_all, work)
             W += base
             work *= offsets
             t = outermost(t, np.dot(sum_all, work) / W)  # not 0/0, where no rule fires
-            still = beyond(offsets, t)
-            if np.array_equal(still, chosen):
+            before, chosen = chosen, beyond(offsets, t)
+            if chosen.tobytes() == before.tobytes():
                 break
-            chosen = still
-        ends.append(t)
-    return ends[0], ends[1]
+        yield t
 
 
 def _switched_sums(terms: Array, sums: Array) -> None:

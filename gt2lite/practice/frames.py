@@ -49,6 +49,22 @@ def interval_frame(
     return frame_of(columns, index=getattr(X, "index", None) if hasattr(X, "iloc") else None)
 
 
+def answer(
+    X: Table, found: tuple[Array, ...], coverage: Levels | None, alpha: float | None, as_frame: bool
+) -> Any:
+    """Return what `predict_interval` returns: bounds, after the prediction if that is asked for."""
+    if not as_frame:
+        return found
+    *prediction, lower, upper = found
+    frame = interval_frame(X, lower, upper, coverage, alpha)
+    if not prediction:
+        return frame
+    if hasattr(frame, "insert_column"):  # polars
+        return frame.insert_column(0, type(frame)({"prediction": prediction[0]})["prediction"])
+    frame.insert(0, "prediction", prediction[0])
+    return frame
+
+
 def bound_names(level: float) -> tuple[str, str]:
     """Return the names of the columns with the bounds at a level.
 
