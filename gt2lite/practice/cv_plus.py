@@ -36,7 +36,7 @@ from gt2lite.datasets import check_target
 from gt2lite.practice import model_file
 from gt2lite.practice._sklearn import Learned, Regressor, check_fitted, refuse
 from gt2lite.practice.calibrators import DEFAULT_COVERAGE
-from gt2lite.practice.frames import answer
+from gt2lite.practice.frames import interval_frame
 from gt2lite.practice.regressor import GT2Regressor
 from gt2lite.practice.selection import call_all
 from gt2lite.practice.tables import Features, Names, Rows, read_table, read_target
@@ -214,7 +214,7 @@ class CVPlusRegressor(Regressor):
         if n_axes("coverage", coverage) == 0:
             lower, upper = lower[:, 0], upper[:, 0]
         found = (predicted, lower, upper) if with_prediction else (lower, upper)
-        return answer(X, found, coverage, None, as_frame)
+        return interval_frame(X, found, coverage) if as_frame else found
 
     def promised(self, coverage: float) -> float:
         """Return the coverage that is guaranteed at a level, on average over such data sets."""

@@ -24,7 +24,7 @@ from gt2lite.practice.calibrating import CalibrationPlan, calibrate_model, fit_p
 from gt2lite.practice.calibrators import DEFAULT_COVERAGE, Calibration, ReportRow
 from gt2lite.practice.distribution import Distribution
 from gt2lite.practice.explanations import Explanation, explain_row
-from gt2lite.practice.frames import answer
+from gt2lite.practice.frames import interval_frame
 from gt2lite.practice.model import weights_of
 from gt2lite.practice.presets import HEAD
 from gt2lite.practice.printing import Printed, wrap
@@ -304,7 +304,7 @@ class IntervalHead(Regressor):
         found: tuple[Array, ...] = shift + lower, shift + upper
         if with_prediction:
             found = (predicted + output[0] if output else predicted, *found)
-        return answer(X, found, coverage, alpha, as_frame)
+        return interval_frame(X, found, coverage, alpha) if as_frame else found
 
     def predict_distribution(self, X: Table, *, groups: Groups = None) -> Distribution:
         """Return the predictive distributions, see `GT2Regressor.predict_distribution`."""

@@ -23,7 +23,7 @@ from gt2lite.practice.calibrating import CalibrationPlan, calibrate_model, fit_p
 from gt2lite.practice.calibrators import DEFAULT_COVERAGE, Calibration, ReportRow
 from gt2lite.practice.distribution import Distribution
 from gt2lite.practice.explanations import Explanation, explain_row
-from gt2lite.practice.frames import answer, frame_of
+from gt2lite.practice.frames import frame_of, interval_frame
 from gt2lite.practice.margins import Margins
 from gt2lite.practice.model import (
     Candidate,
@@ -454,24 +454,28 @@ class GT2Regressor(Regressor):
         """
         check_fitted(self)
         model = self.model_
+        levels = DEFAULT_COVERAGE if coverage is None else coverage
+        if alpha is not None:
+            alpha = read_plane(alpha, coverage, groups, sample_weight)
+        calibration = model.calibrated() if alpha is None else None
         scaled = model.scale(X)
         planes = model.planes(scaled)
-        asked = WithOutput(planes, model.ensemble.alphas) if with_prediction else planes
-        family: Any = asked
-        if alpha is not None:
-            lower, upper = asked(read_plane(alpha, coverage, groups, sample_weight))
+        family: Any = WithOutput(planes, model.ensemble.alphas) if with_prediction else planes
+        if calibration is None:
+            lower, upper = family(alpha)
         else:
-            coverage = DEFAULT_COVERAGE if coverage is None else coverage
-            calibration = model.calibrated()
             if model.ensemble.margins is not None:
                 family = model.ensemble.family(planes)
             labels = model.groups_of(scaled, groups)
             weights = weights_of(X, calibration.ratio, sample_weight)
-            lower, upper = calibration.calibrator.intervals(family, coverage, labels, weights)
-            calibration.check_levels(coverage)
+            lower, upper = calibration.calibrator.intervals(family, levels, labels, weights)
+            calibration.check_levels(levels)
         lower, upper = (model.scaler.inverse_bounds(bounds) for bounds in (lower, upper))
-        found = () if not with_prediction else (model.scaler.inverse_y(family.centre),)
-        return answer(X, (*found, lower, upper), coverage, alpha, as_frame)
+        found: tuple[Array, ...] = ()
+        if with_prediction:
+            found = (model.scaler.inverse_y(family.centre),)
+        found = (*found, lower, upper)
+        return interval_frame(X, found, coverage, alpha) if as_frame else found
 
     def predict_distribution(self, X: Table, *, groups: Groups = None) -> Distribution:
         """Return the predictive distributions of rows `X` (N, M), in units of y.
