@@ -102,8 +102,8 @@ class CVPlusRegressor(Regressor):
     at least 1 - 2 a - 2 (1 - 1/K) / (N/K + 1) with K folds, for exchangeable rows. This requires
     that every choice in training is made again in each fold, as it is here. That takes time: with
     the default system about half a minute for 60 rows, and a fraction of it with
-    ``system=GT2Regressor.strong(choose=False, n_systems=1)``. From about a thousand rows on hold some of them out: `GT2Regressor.fit_calibrate` guarantees the level itself, and
-    trains once.
+    ``system=GT2Regressor.strong(choose=False, n_systems=1)``. From about a thousand rows on hold
+    some of them out: `GT2Regressor.fit_calibrate` guarantees the level itself, and trains once.
 
     Args:
         system: the unfitted `GT2Regressor` to train; None for `GT2Regressor.strong()`.
