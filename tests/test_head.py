@@ -100,7 +100,7 @@ def test_prediction_and_interval_in_one_call_are_those_of_two(made, correct):
     predicted, *bounds = head.predict_interval(X, with_prediction=True)
     np.testing.assert_array_equal(predicted, head.predict(X))
     np.testing.assert_array_equal(bounds, head.predict_interval(X))
-    with pytest.raises(TypeError, match="IntervalHead.fit does not support sample_weight"):
+    with pytest.raises(TypeError, match=r"IntervalHead\.fit does not support sample_weight"):
         head.fit(X, y, sample_weight=y)
 
 
