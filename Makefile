@@ -43,7 +43,7 @@ book: $(VENV)/.stamp ## Run all chapters, build _build/html/index.html (PROFILE=
 pdf: $(VENV)/.stamp ## Print the book to _build/gt2lite.pdf (needs Chromium)
 	@$(PY) tools/book.py pdf
 
-slides: $(VENV)/.stamp ## Make slides for offline presentation: _build/slides/
+slides: $(VENV)/.stamp ## Print the slides of three lectures to _build/slides/ (needs Chromium)
 	@$(PY) tools/book.py slides
 
 class: $(VENV)/.stamp ## Make bundles for students and lecturers in dist/ (WHEELS="3.12 3.13", or 0 for none)

@@ -2,11 +2,12 @@
 
 python tools/classroom.py
 
-Two folders and their zips in dist/. `...-student` has the lab as one file that works alone,
-exercises with empty cells, a check of the set-up, and wheels for common platforms, so that it
-needs no network. The variable WHEELS names versions of Python, such as "3.12 3.13"; with WHEELS=0
-there is the lock only. `...-lecturer` has solutions, a key, assignments for nbgrader and
-Otter-Grader, a quiz and, if they were made, slides. Neither needs the rest of this checkout.
+It makes two folders in _build/class/, and their zips in dist/. `...-student` has the lab as one file
+that works alone, exercises with empty cells, a check of the set-up, and wheels for common
+platforms, so that it needs no network. The variable WHEELS names versions of Python, such as
+"3.12 3.13"; with WHEELS=0 there is the lock only. `...-lecturer` has solutions, a key, assignments
+for nbgrader and Otter-Grader, a quiz and, if the book was built, slides. Neither needs the rest of
+this checkout.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from builder import assignments as lab_copies
 from builder.assignments import CHECKS, Solutions, build_wheel
 from builder.execute import write_notebook
 from builder.exercises import exercise_notebook
+from builder.packing import pack
 from builder.source import BookError, Chapter, chapters
 from markdown_it import MarkdownIt
-from release import pack
 from wheel import PIP, locked
 
 PLATFORMS = ("win_amd64", "macosx_11_0_arm64", "manylinux_2_28_x86_64")
@@ -51,8 +52,11 @@ def make_class(root: Path, pythons: Sequence[str] = PYTHONS) -> tuple[Path, Path
     """Make both folders and zips, with wheels for some versions of Python; return the folders."""
     from gt2lite import __version__
 
-    dist = root / "dist"
-    students, lecturers = (dist / f"gt2lite-{__version__}-{who}" for who in ("student", "lecturer"))
+    dist, place = root / "dist", root / "_build" / "class"
+    dist.mkdir(exist_ok=True)
+    students, lecturers = (
+        place / f"gt2lite-{__version__}-{who}" for who in ("student", "lecturer")
+    )
     for folder in (students, lecturers):
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
@@ -61,9 +65,9 @@ def make_class(root: Path, pythons: Sequence[str] = PYTHONS) -> tuple[Path, Path
     _for_students(root, students, found, pythons)
     _for_lecturers(root, lecturers, students / "wheels")
     for folder in (students, lecturers):
-        pack(folder, folder.with_name(f"{folder.name}.zip"))
-        size = folder.with_name(f"{folder.name}.zip").stat().st_size / 1e6
-        print(f"class: {folder.relative_to(root)}.zip, {size:.1f} MB")
+        packed = dist / f"{folder.name}.zip"
+        pack(folder, packed)
+        print(f"class: {packed.relative_to(root)}, {packed.stat().st_size / 1e6:.1f} MB")
     return students, lecturers
 
 
@@ -117,11 +121,15 @@ def _for_lecturers(root: Path, folder: Path, wheels: Path) -> None:
         shutil.copy(teaching / name, folder)
     shutil.copy(wheel, folder)
     _write_page(teaching / "lecturer.md", folder / "START.html")
-    slides = root / "_build" / "slides"
-    if slides.is_dir():
-        shutil.copytree(slides, folder / "slides")
+    html, printed = root / "_build" / "html", root / "_build" / "slides"
+    if (html / "slides").is_dir():
+        shutil.copytree(html / "slides", folder / "slides")
+        (folder / "_static").mkdir()
+        shutil.copy(html / "_static" / "tex-svg-full.js", folder / "_static")  # for formulas
+        for path in printed.glob("*.pdf"):
+            shutil.copy(path, folder / "slides")
     else:
-        print("class: no slides; `make slides` makes them")
+        print("class: no slides, which `make book` makes, and `make slides` as PDF")
 
 
 def _write_page(source: Path, target: Path) -> None:
