@@ -2,8 +2,8 @@
 
 python tools/classroom.py
 
-It makes two folders in _build/class/, and their zips in dist/. `...-student` has the lab as one file
-that works alone, exercises with empty cells, a check of the set-up, and wheels for common
+It makes two folders in _build/class/, and their zips in dist/. `...-student` has the lab as one
+file that works alone, exercises with empty cells, a check of the set-up, and wheels for common
 platforms, so that it needs no network. The variable WHEELS names versions of Python, such as
 "3.12 3.13"; with WHEELS=0 there is the lock only. `...-lecturer` has solutions, a key, assignments
 for nbgrader and Otter-Grader, a quiz and, if the book was built, slides. Neither needs the rest of
