@@ -52,7 +52,7 @@ class: $(VENV)/.stamp ## Make bundles for students and lecturers in dist/ (WHEEL
 graders: $(VENV)/.class ## Grade a right, a wrong and an empty lab by nbgrader and Otter-Grader
 	@$(PY) -m pytest -q tests/book/test_graders.py
 
-lab: $(VENV)/.lab ## Open JupyterLab on copies of the chapters (ARGS for JupyterLab)
+lab: $(VENV)/.lab ## Open JupyterLab on copies of the chapters (SOLUTIONS=0, ARGS for JupyterLab)
 	@$(PY) tools/args.py $(PY) tools/book.py lab --
 
 ### Run

@@ -123,6 +123,9 @@ def make_slides(root: Path, profile: str) -> list[Path]:
 def run_chapter(root: Path, name: str, given: Parameters) -> None:
     """Run one chapter with changed parameters and print where it is."""
     chapter = source.find_chapter(root, name)
+    say(f"parameters of {chapter.name}, with their defaults:")
+    for line in source.parameter_lines(chapter):
+        say(f"  {line}")
     source.check_parameters(chapter, given, "--params")
     words = [f"{key}={value}" for key, value in given.items()]
     slug = re.sub(r"[^\w.=,-]+", "", "--".join([chapter.name, *words]), flags=re.ASCII)[:120]
@@ -154,7 +157,7 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
         "build": lambda: build_book(root, given.profile, given.solutions == "1"),
         "pdf": lambda: print_book(root, given.profile, given.solutions == "1"),
         "slides": lambda: make_slides(root, given.profile),
-        "lab": lambda: open_lab(root, given.profile, given.words),
+        "lab": lambda: open_lab(root, given.profile, given.words, given.solutions == "1"),
         "chapter": lambda: run_chapter(
             root,
             "".join(given.words) or os.environ.get("NAME", ""),

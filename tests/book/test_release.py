@@ -158,6 +158,15 @@ def test_copies_keep_what_a_reader_changed_and_renew_the_rest(tiny, monkeypatch,
     assert (tiny / "chapters" / "one.ipynb").read_bytes() == before
 
 
+def test_copies_for_students_have_an_empty_cell_for_each_solution():
+    chapter = source.find_chapter(ROOT, "type2_sets")
+    before, after = chapter.notebook["cells"], lab.without_solutions(chapter.notebook)["cells"]
+    changed = [i for i, (a, b) in enumerate(zip(before, after, strict=True)) if a is not b]
+    assert changed and all("solution" in source.tags_of(before[i]) for i in changed)
+    assert all((after[i]["cell_type"], after[i]["source"]) == ("code", "") for i in changed)
+    assert "{solution}" not in str(after)
+
+
 def test_without_jupyterlab_the_error_comes_before_the_work(tiny, monkeypatch, capsys):
     monkeypatch.setattr(lab, "find_spec", lambda name: None)
     assert book.main(["lab"], root=tiny) == 1
