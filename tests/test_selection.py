@@ -228,7 +228,7 @@ def test_folds_may_be_given(curve):
 @pytest.mark.parametrize("harm", [True, False])
 def test_a_candidate_that_makes_the_mean_worse_is_left_out(harm, monkeypatch):
     members = [(one, 0, fold) for one in (trial(0), trial(1)) for fold in (0, 1)]
-    scores = {0.0: 1.0, 1.0: 2.0, 0.5: 1.3 if harm else 1.1}  # of one, the other, the mean
+    scores = {0.0: 1.0, 1.0: 2.0, 0.5: 1.6 if harm else 1.5}  # of one, the other, the mean
     monkeypatch.setattr(
         selection,
         "best_family",
@@ -236,7 +236,7 @@ def test_a_candidate_that_makes_the_mean_worse_is_left_out(harm, monkeypatch):
     )
     kept, best = choose_members(members, None)
     assert kept == (members[:2] if harm else members)
-    assert best.score == (1.0 if harm else 1.1)
+    assert best.score == (1.0 if harm else 1.5)
 
 
 def test_a_candidate_is_scored_on_rows_that_it_has_not_seen(curve, monkeypatch):
@@ -314,7 +314,7 @@ def trial(index, n=1):
     return Trial(index, {}, STRONG, "scaled", {(0, 0): run, (0, 1): run})
 
 
-@pytest.mark.parametrize("gain", [0.2, 0.3])
+@pytest.mark.parametrize("gain", [0.4, 0.6])
 def test_another_candidate_than_the_second_needs_a_clear_gain(gain, monkeypatch):
     trials = [trial(0), trial(1), trial(2)]
     score = {0.5: 1.0, 1.0: 1 - gain}  # by the mean of both candidates
@@ -323,8 +323,8 @@ def test_another_candidate_than_the_second_needs_a_clear_gain(gain, monkeypatch)
         "best_family",
         lambda rows, power: FamilyScore(score.get(rows.ends.mean(), 1.0), None),
     )
-    assert clear_gain(ROWS) == 0.25
-    assert choose_finalists(trials, 2, None) == [trials[0], trials[1 if gain < 0.25 else 2]]
+    assert clear_gain(ROWS) == 0.5
+    assert choose_finalists(trials, 2, None) == [trials[0], trials[1 if gain < 0.5 else 2]]
     assert choose_finalists(trials[:1], 2, None) == trials[:1]
 
 

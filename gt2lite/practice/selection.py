@@ -379,9 +379,9 @@ def choose_finalists(trials: Sequence[Trial], size: int, power: float | None) ->
 def clear_gain(n_rows: int) -> float:
     """Return how much better, relatively, a score of some rows must be to replace the usual choice.
 
-    It is about the standard error of the difference.
+    It is about two standard errors of the difference.
     """
-    return 1 / math.sqrt(n_rows)
+    return 2 / math.sqrt(n_rows)
 
 
 def choose_members(members: list[Member], power: float | None) -> tuple[list[Member], FamilyScore]:
@@ -433,7 +433,7 @@ def checkpoint_epochs(n_rows: int, recipe: Recipe) -> tuple[int, ...]:
     """Return the epochs after which a candidate is scored, given the number of training rows.
 
     >>> checkpoint_epochs(800, replace(STRONG, epochs=1000))  # 25 steps each
-    (6, 15, 29, 49, 79, 125, 193)
+    (6, 15, 29, 49, 79, 125, 192)
     >>> checkpoint_epochs(800, replace(STRONG, schedule="constant"))
     (6, 9, 14, 20, 30, 46, 68, 100)
     """
