@@ -18,7 +18,6 @@ as one of them then.
 from __future__ import annotations
 
 import re
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields
@@ -29,6 +28,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gt2lite._validation import Array, IntArray, warn
+from gt2lite.practice.dates import read_dates
 
 Frame = Any  # pandas has no types here
 Series = Any
@@ -171,16 +171,11 @@ def as_dates(values: Series, date_format: str | None) -> Series:
     Text is read by the format alone, or as ISO 8601 (2024-01-31) if there is none: a day is never
     taken for a month because it would fit better.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        if is_textual(values):
-            written = date_format or "ISO8601"
-            dates = pd.to_datetime(as_text(values), format=written, errors="coerce", utc=True)
-        elif pd.api.types.is_datetime64_any_dtype(values):
-            dates = pd.to_datetime(values, utc=True)
-        else:
-            dates = pd.Series(pd.NaT, index=values.index, dtype="datetime64[s, UTC]")
-    return dates.dt.tz_localize(None).astype("datetime64[s]")
+    if pd.api.types.is_datetime64_any_dtype(values):
+        return values.dt.tz_localize(None).astype("datetime64[s]")
+    is_text = is_textual(values) or date_format == "%Y%m%d"
+    found = read_dates(as_text(values) if is_text else [None] * len(values), date_format)
+    return pd.Series(found, index=values.index)
 
 
 def date_part(dates: Series, part: str) -> Array:
