@@ -206,8 +206,13 @@ var gt2liteModel = (() => { // var: a page may hold several figures, each with t
   const YES = ["yes", "true", "ja", "oui", "si", "sí", "y", "t", "j", "wahr", "vrai", "1"];
   const NO = ["no", "false", "nein", "non", "n", "f", "falsch", "faux", "0"];
   const asText = (value) => (value === null || value === undefined || Number.isNaN(value) ? "" : String(value).trim());
-  const asNumber = (value) => {
-    const text = asText(value).replace(/^[€$£]\s*|\s*[%€$£]$/g, "");
+  const withoutUnit = (text, unit) => {
+    if (text.startsWith(unit)) return text.slice(unit.length).trim();
+    if (text.endsWith(unit)) return text.slice(0, -unit.length).trim();
+    return unit === "%" ? "" : text;
+  };
+  const asNumber = (value, unit) => {
+    const text = unit && typeof value !== "number" ? withoutUnit(asText(value), unit) : asText(value);
     const found = /^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$/.test(text) ? Number(text) : NaN;
     return Number.isFinite(found) ? found : null;
   };
@@ -232,7 +237,7 @@ var gt2liteModel = (() => { // var: a page may hold several figures, each with t
 
   const read = (column, value) => {
     const text = asText(value);
-    if (column.kind === "number") return asNumber(value);
+    if (column.kind === "number") return asNumber(value, column.unit);
     if (column.kind === "date") return asDate(value, column.date_format);
     if (column.kind !== "yes/no") return text || null;
     return YES.includes(text.toLowerCase()) ? 1 : NO.includes(text.toLowerCase()) ? 0 : null;
@@ -281,7 +286,7 @@ var gt2liteModel = (() => { // var: a page may hold several figures, each with t
 
     const toInputs = (row) => {
       const values = Array.isArray(row) ? row : names.map((name) => row[name]);
-      const inputs = columns ? columns.flatMap((column, i) => encode(column, values[i])) : values.map(asNumber);
+      const inputs = columns ? columns.flatMap((column, i) => encode(column, values[i])) : values.map((value) => asNumber(value));
       if (values.length !== names.length || inputs.includes(null)) {
         throw new TypeError(`a row must have a value for each of ${names.join(", ")}`);
       }
