@@ -210,22 +210,19 @@ def _crop_sheet(cells: Frame) -> tuple[Frame, list[str]]:
         return cells, []
     counts = cells.notna().sum(axis=1).to_numpy()
     top = int(np.argmax(counts >= np.median(counts[:_LOOKED_AT])))
-    some = cells.iloc[max(0, top - 1) : top + 200].map(lambda c: "" if pd.isna(c) else str(c))
-    lines = list(zip(some.index, some.to_numpy().tolist(), strict=True))
-    if top and _is_short_header(
-        (lines[0][0], list(filter(None, lines[0][1]))), lines[1][0], counts[top]
-    ):
-        top -= 1
-    elif top:
-        lines.pop(0)
-    names = [f"column {j + 1}" for j in range(cells.shape[1])]
+    some = cells.iloc[: top + 200].map(lambda cell: "" if pd.isna(cell) else str(cell).strip())
+    lines = some.to_numpy().tolist()
+    has_names = _has_header(lines[top:])
+    if not has_names and top:
+        short = cells.index[top - 1], [*filter(None, lines[top - 1])]
+        has_names = _is_short_header(short, cells.index[top], counts[top])
+        top -= has_names
     repairs = [f"{top} line(s) above the table were left out."] if top else []
-    if has_header := _has_header([line for _, line in lines]):
-        names = [name.strip() or f"Unnamed: {j}" for j, name in enumerate(lines[0][1])]
-    else:
+    names = [name or f"Unnamed: {j}" for j, name in enumerate(lines[top])]
+    if not has_names:
+        names = [f"column {j}" for j in range(1, len(names) + 1)]
         repairs.append("It has no names: columns are counted from 1.")
-    frame = cells.iloc[top + has_header :].infer_objects()
-    return frame.set_axis(unique(names), axis=1), repairs
+    return cells.iloc[top + has_names :].infer_objects().set_axis(unique(names), axis=1), repairs
 
 
 # ------------------------------------------------------------------- CSV
