@@ -252,13 +252,11 @@ def load(path: str | os.PathLike[str]) -> TableModel:
 
 
 def _unpack(content: dict[str, Any]) -> TableModel:
-    target, levels, bounds, columns, regressor = model_file.pick(
-        content, "target", "levels", "bounds", "columns", "regressor"
-    )
-    found = Columns.from_json(columns)
-    reg = model_file.unpack_regressor(GT2Regressor, regressor)
-    if reg.n_features_in_ != len(found.names):
-        raise ValueError(f"columns must encode {reg.n_features_in_} inputs")
-    if not isinstance(target, str):
-        raise ValueError("target must be a name")
-    return TableModel(reg, found, target, read_levels(levels), read_bounds(bounds))
+    columns = Columns.from_json(content["columns"])
+    reg = model_file.unpack_regressor(GT2Regressor, content["regressor"])
+    if list(reg.model_.features.names or ()) != columns.names or reg.model_.features.encoding:
+        raise ValueError("columns must encode the features of the regressor")
+    if reg.model_.calibration is None:
+        raise ValueError("the regressor of a table model must be calibrated")
+    levels, bounds = read_levels(content["levels"]), read_bounds(content["bounds"])
+    return TableModel(reg, columns, content["target"], levels, bounds)
