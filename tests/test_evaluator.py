@@ -235,12 +235,13 @@ SPELLINGS = json.loads(Path(__file__).with_name("date_spellings.json").read_text
 
 
 def test_dates_are_read_as_in_python_or_refused(run):
-    asked = """(table) => Object.entries(table).map(([format, spellings]) =>
-      Object.keys(spellings).map((text) => {
-        const days = gt2liteModel.asDate(text, format || null);
-        return days === null ? null : new Date(1000 * Math.round(86400 * days)).toISOString().slice(0, 19);
-      }))"""
-    found = run(f"{EVALUATOR};({asked})", SPELLINGS)
+    asked = """(table) => table.map(([format, texts]) => texts.map((text) => {
+      const days = gt2liteModel.asDate(text, format || null);
+      const date = new Date(1000 * Math.round(86400 * days));
+      return days === null ? null : date.toISOString().slice(0, 19);
+    }))"""
+    table = [[date_format, list(spellings)] for date_format, spellings in SPELLINGS.items()]
+    found = run(f"{EVALUATOR};({asked})", table)
     assert found == [list(spellings.values()) for spellings in SPELLINGS.values()]
 
 

@@ -929,7 +929,7 @@ def restore(meta: Meta, arrays: Arrays) -> Calibration:
         if not allowed or meta != known | {"options": meta["options"]}:
             raise ValueError("unknown entries, or labels that do not rise or have no samples")
         if not all(np.array_equal(values, same[name]) for name, values in arrays.items()):
-            raise ValueError("group must hold the places of groups in labels")
+            raise ValueError("its arrays are not those of its options and labels")
     except (IndexError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"not the state of a {kind} calibrator: {error}") from error
     return found

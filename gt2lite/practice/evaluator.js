@@ -9,7 +9,8 @@
 //   model.unusual(row);                               // { name: "above the training range", ... }
 //
 // A file that contradicts itself is refused by a FileFormatError, as in Python. What is not used here
-// is not read: hashes of rows, candidates, histories, settings of training.
+// is not read: hashes of rows, candidates, histories,
+// settings of training, calibrations by table, search and weights.
 //
 // In a page load it by a script element; in Node: const gt2liteModel = require("./evaluator.js").
 // Names and equations are those of the Python modules named below; tests hold both to 1e-12.
@@ -163,8 +164,9 @@ var gt2liteModel = (() => { // var: a page may hold several figures, each with t
     return Number((numerator + denominator - 1n) / denominator);
   };
 
+  const NEED_PYTHON = ["table", "search", "weighted"];
   const makeCalibration = ({ state: { kind, options, labels }, arrays }) => {
-    if (!["exact", "conformal", "two-sided", "group"].includes(kind)) {
+    if (NEED_PYTHON.includes(kind)) {
       throw new Error(`calibration by "${kind}" needs Python: calibrate by "conformal" or "exact"`);
     }
     const method = options.method ?? kind;
@@ -337,7 +339,7 @@ var gt2liteModel = (() => { // var: a page may hold several figures, each with t
     fits(value) || need(false, `${name} must be ${words}, got ${String(JSON.stringify(value)).slice(0, 40)}`);
   const number = (low = -Number.MAX_VALUE, high = Number.MAX_VALUE) =>
     shape((v) => typeof v === "number" && v >= low && v <= high, `a number from ${low} to ${high}`);
-  const whole = (low) => shape((v) => Number.isInteger(v) && v >= low, `a whole number of at least ${low}`);
+  const whole = (low, high = 1e12) => shape((v) => Number.isInteger(v) && v >= low && v <= high, `a whole number from ${low} to ${high}`);
   const oneOf = (...options) => shape((v) => options.includes(v), `one of ${options.join(", ")}`);
   const text = shape((v) => typeof v === "string", "text");
   const anything = () => {};
@@ -362,21 +364,18 @@ var gt2liteModel = (() => { // var: a page may hold several figures, each with t
   const ROWS = (least, most) => list(list(number()), least, most);
   const SIDES = { sides: oneOf("both", "each"), tails: list(SHARE, 2, 2) };
   const METHOD = { method: oneOf("exact", "conformal") };
-  const STEP = number(1e-6, 1);
   const CALIBRATIONS = { // by kind: options, and arrays besides those of all
-    table: [{ step: number(1e-3, 1), interpolation: oneOf("linear", "pchip") }, { alpha: list(PLANE) }],
-    search: [{ start: PLANE, step: STEP, shrink: number(0.01, 0.9), tolerance: SHARE, min_step: STEP }, { alpha: list(PLANE) }],
     exact: [{}, {}],
     conformal: [{}, {}],
     "two-sided": [{ ...METHOD, tails: SIDES.tails }, {}],
     group: [{ ...METHOD, ...SIDES, small_groups: oneOf("raise", "pool") }, { group: list(whole(0)) }],
-    weighted: [SIDES, { weight: list(number(0)) }],
   };
   const SCORES = { critical_alpha: list(SHARE), margin: list(number(0)), side: list(oneOf(-1, 0, 1)), alpha_min: list(number(TINY, ALPHA_0), 1, 1) };
-  const LABEL = shape((v) => typeof v === "string" || Number.isInteger(v), "text or a whole number");
+  const LABEL = shape((v) => typeof v === "string" || Number.isSafeInteger(v), "text or a whole number below 2**53");
   const CALIBRATION = (value, name) => {
     object({ state: isObject, arrays: isObject })(value, name);
     const kind = value.state?.kind;
+    if (NEED_PYTHON.includes(kind)) return;
     oneOf(...Object.keys(CALIBRATIONS))(kind, `${name}.state.kind`);
     const [options, arrays] = CALIBRATIONS[kind];
     object({ kind: anything, options: object(options), ...(kind === "group" && { labels: list(LABEL) }) })(value.state, `${name}.state`);
@@ -401,8 +400,8 @@ var gt2liteModel = (() => { // var: a page may hold several figures, each with t
     calibration: orNull(CALIBRATION), rule_groups: orNull(object({ system: whole(0), own: list(whole(1), 0) })),
   }, ["marks", "candidates", "sides", "seen", "reference"]);
   const TABLE_MODEL = object({
-    target: text, levels: list(SHARE), bounds: list(orNull(number()), 2, 2), columns: list(COLUMN, 0), regressor: REGRESSOR,
-  });
+    bounds: list(orNull(number()), 2, 2), columns: list(COLUMN, 0), regressor: REGRESSOR,
+  }, ["target", "levels"]);
 
   const rises = (rows, M) => rows.every((row, i) => row.length === M && (i === 0 || row.every((v, m) => v >= rows[i - 1][m])));
   const alike = (a, b) => a.length === b.length && a.every((v, i) => v === b[i]);
@@ -430,15 +429,14 @@ var gt2liteModel = (() => { // var: a page may hold several figures, each with t
     : typeof a === "string" ? codePoints(a) > codePoints(b) : a > b);
 
   const checkCalibration = ({ state: { kind, options, labels }, arrays }, lowest) => {
-    checkScores(arrays, kind === "table" || kind === "search" ? ALPHA_0 : lowest);
-    const { alpha, group, weight } = arrays;
+    if (NEED_PYTHON.includes(kind)) return;
+    checkScores(arrays, lowest);
+    const { group } = arrays;
     if (options.tails) {
       const [[p, q], [s, t]] = options.tails.map(fraction);
       need(p * t + s * q === q * t, "tails must add up to 1");
       need(options.sides !== "both" || options.tails[0] === 0.5, "tails must be halves if sides is both");
     }
-    need(!alpha || (alpha[0] === ALPHA_0 && new Set(alpha).size === alpha.length), `alpha must hold planes from ${ALPHA_0}, the first, each once`);
-    need(!weight || weight.length === arrays.side.length, "weight must have one value for each row");
     need(!group || (group.length === arrays.side.length && labels.every((label, i) => group.includes(i) && (i === 0 || follows(label, labels[i - 1])))
       && max(group) < labels.length), "group must hold the places of groups in labels, which rise");
   };
@@ -464,6 +462,7 @@ var gt2liteModel = (() => { // var: a page may hold several figures, each with t
       need(fits && a0.length === P && [1, M].includes(raw_l.length) && raw_r.length === raw_l.length, "params do not have the shapes of a system");
       need(raw_sigma.flat().every((v) => Math.abs(v) > TINY), "raw_sigma must not be 0");
       need(leads === null || (leads.length === P && max(leads) > 0), "leads must count the training rows of each rule");
+      // those of the objective "aligned" are not computed here
       const given = recipe?.alphas ?? (recipe?.objective === "dual" ? [ALPHA_0, 0.5, 1] : planes);
       need(!recipe || (recipe.n_rules === P && raw_l.length === (recipe.smf === "scalar" ? 1 : M)), "params do not have the shapes of the recipe");
       need(alike([...new Set(given)].sort((p, q) => p - q), planes), "planes must be those of every system");

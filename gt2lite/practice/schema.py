@@ -65,7 +65,9 @@ def _faults(value: Any, schema: Schema, path: str) -> Iterator[str]:
             yield f"{path} must be of type {' or '.join(names)}, got {value!r:.40}"
             return
     options = [schema["const"]] if "const" in schema else schema.get("enum", [value])
-    if value not in options:
+    if not any(
+        value == one and isinstance(value, bool) == isinstance(one, bool) for one in options
+    ):
         yield f"{path} must be {' or '.join(map(repr, options))}, got {value!r:.40}"
     if "oneOf" in schema:
         tried = [list(_faults(value, one, path)) for one in reversed(schema["oneOf"])]

@@ -254,7 +254,7 @@ def load(path: str | os.PathLike[str]) -> TableModel:
 def _unpack(content: dict[str, Any]) -> TableModel:
     columns = Columns.from_json(content["columns"])
     reg = model_file.unpack_regressor(GT2Regressor, content["regressor"])
-    if list(reg.model_.features.names or ()) != columns.names or reg.model_.features.encoding:
+    if content["regressor"]["features"] != columns.names or content["regressor"]["columns"]:
         raise ValueError("columns must encode the features of the regressor")
     if reg.model_.calibration is None:
         raise ValueError("the regressor of a table model must be calibrated")
