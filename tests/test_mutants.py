@@ -81,6 +81,7 @@ def frame_of_all_kinds():
     frame["day"] = (
         pd.Timestamp("2021-03-01") + pd.to_timedelta(rng.integers(0, 500, 44), "D")
     ).strftime("%d.%m.%Y")
+    frame["weight"] = [f"{kg} kg" for kg in rng.integers(20, 90, 44)]
     frame.loc[:4, "colour"] = None
     return frame, y
 
@@ -186,7 +187,7 @@ def rows_of(name):
         return FAR
     frame = frame_of_all_kinds()[0][:4]
     frame.loc[1, ["a", "day"]] = [80.0, "1.1.1999"]
-    frame.loc[2, ["colour", "yes"]] = ["violet", None]
+    frame.loc[2, ["colour", "yes", "weight"]] = ["violet", None, "12"]
     return frame
 
 

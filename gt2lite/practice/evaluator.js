@@ -216,15 +216,21 @@ var gt2liteModel = (() => { // var: a page may hold several figures, each with t
   const NO = ["no", "false", "nein", "non", "n", "f", "falsch", "faux", "0"];
   const SPACE = "[\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]+"; // str.strip
   const AROUND = new RegExp(`^${SPACE}|${SPACE}$`, "g");
+  const strip = (text) => text.replace(AROUND, "");
   const asText = (value) => { // as str in Python: True, 100000000000000000000, 1e-05
     if (value === null || value === undefined || Number.isNaN(value)) return "";
     if (typeof value === "boolean") return value ? "True" : "False";
     if (Number.isInteger(value)) return String(BigInt(value));
     if (typeof value === "number" && Math.abs(value) < 1e-4) return value.toExponential().replace(/-(\d)$/, "-0$1");
-    return String(value).replace(AROUND, "");
+    return strip(String(value));
   };
-  const asNumber = (value) => {
-    const text = asText(value).replace(/^[€$£]\s*|\s*[%€$£]$/g, "");
+  const withoutUnit = (text, unit) => {
+    if (text.startsWith(unit)) return strip(text.slice(unit.length));
+    if (text.endsWith(unit)) return strip(text.slice(0, -unit.length));
+    return unit === "%" ? "" : text;
+  };
+  const asNumber = (value, unit) => {
+    const text = unit && typeof value !== "number" ? withoutUnit(asText(value), unit) : asText(value);
     const found = /^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$/.test(text) ? Number(text) : NaN;
     return Number.isFinite(found) ? found : null;
   };
@@ -252,9 +258,9 @@ var gt2liteModel = (() => { // var: a page may hold several figures, each with t
     })})$`, "i"));
   };
   const DAYS = ["%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%d.%m.%y", "%d/%m/%y",
-    "%m/%d/%y", "%d-%m-%y", "%m-%d-%y"];
-  const TIMES = ["", " %H:%M", " %H:%M:%S", "T%H:%M", "T%H:%M:%S"];
-  const DATE_FORMATS = ["%Y-%m", ...DAYS.flatMap((day) => TIMES.map((time) => day + time))];
+    "%m/%d/%y", "%d-%m-%y", "%m-%d-%y", "%d %b %Y", "%b %d %Y", "%d-%b-%Y", "%d/%b/%Y", "%d %b %y", "%d-%b-%y", "%Y-%b-%d"];
+  const TIMES = ["", " %H:%M", " %H:%M:%S", "T%H:%M", "T%H:%M:%S", " %I:%M %p", " %I:%M:%S %p"];
+  const DATE_FORMATS = ["%Y-%m", "%b %Y", "%Y%m%d", ...DAYS.flatMap((day) => TIMES.map((time) => day + time))];
   const known = new Map();
   const asDate = (value, format) => { // in days since 1970; a number is that already
     if (typeof value === "number" && !(format === "%Y%m%d" && value >= 1e7)) return Number.isFinite(value) ? value : null;
@@ -281,7 +287,7 @@ var gt2liteModel = (() => { // var: a page may hold several figures, each with t
 
   const read = (column, value) => {
     const text = asText(value);
-    if (column.kind === "number") return asNumber(value);
+    if (column.kind === "number") return asNumber(value, column.unit);
     if (column.kind === "date") return asDate(value, column.date_format);
     if (column.kind !== "yes/no") return text || null;
     return YES.includes(text.toLowerCase()) ? 1 : NO.includes(text.toLowerCase()) ? 0 : null;
@@ -385,7 +391,7 @@ var gt2liteModel = (() => { // var: a page may hold several figures, each with t
     name: text, kind: oneOf("number", "yes/no", "category", "date", "text"), used: oneOf(true, false), treatment: text,
     identifier: oneOf("", "unique", "repeats"), fill: list(number(), 0), flag: oneOf(true, false), low: number(), high: number(),
     categories: list(text, 0), rare: list(text, 0), parts: list(oneOf(...Object.keys(datePart)), 0),
-    date_format: oneOf(null, ...DATE_FORMATS),
+    date_format: oneOf(null, ...DATE_FORMATS), unit: text,
   });
   const SYSTEM = object({
     params: object({ c: BY_RULE, raw_sigma: BY_RULE, raw_l: TERMS, raw_r: TERMS, a: BY_RULE, a0: TERMS }),
@@ -407,9 +413,11 @@ var gt2liteModel = (() => { // var: a page may hold several figures, each with t
   const alike = (a, b) => a.length === b.length && a.every((v, i) => v === b[i]);
 
   const checkColumns = (columns, M) => {
-    for (const column of columns.filter(({ used }) => used)) {
+    for (const column of columns) {
+      const { name, kind, used, fill, flag, unit } = column;
       const n = inputNames(column).length;
-      need(column.kind !== "text" && n > 0 && n === column.fill.length + column.flag, `invalid specification of column ${column.name}`);
+      const fits = kind !== "text" && n > 0 && n === fill.length + flag;
+      need((fits || !used) && (kind === "number" || unit === ""), `invalid specification of column ${name}`);
     }
     const n = namesOf(columns).length;
     need(n === M, `columns must encode ${M} inputs, not ${n}`);
@@ -492,7 +500,8 @@ var gt2liteModel = (() => { // var: a page may hold several figures, each with t
     const systems = content.systems.map(makeSystem);
     const alphaMin = max(systems.map((system) => system.alphaMin));
     checkRegressor(content, alphaMin);
-    const columns = (isTable ? file.content.columns : content.columns)?.filter((column) => column.used);
+    const allColumns = isTable ? file.content.columns : content.columns;
+    const columns = allColumns?.filter((column) => column.used);
     const names = columns?.map((column) => column.name)
       ?? content.features ?? scaler.x_mean.map((_, m) => `x${m}`);
     const ranks = content.ranks && makeRanks(content.ranks);
@@ -500,7 +509,7 @@ var gt2liteModel = (() => { // var: a page may hold several figures, each with t
     const lowest = margins ? TINY : alphaMin;
     const [least, most] = (isTable ? file.content.bounds : [null, null]).map((b, i) => b ?? [-Infinity, Infinity][i]);
     if (isTable) {
-      checkColumns(columns, scaler.x_mean.length);
+      checkColumns(allColumns, scaler.x_mean.length);
       need(!content.columns && alike(content.features ?? [], namesOf(columns)), "columns must encode the features of the regressor");
       need(content.calibration, "the regressor of a table model must be calibrated");
       need(least < most, "bounds must rise");
@@ -508,7 +517,7 @@ var gt2liteModel = (() => { // var: a page may hold several figures, each with t
 
     const toInputs = (row) => {
       const values = Array.isArray(row) ? row : names.map((name) => row[name]);
-      const inputs = columns ? columns.flatMap((column, i) => encode(column, values[i])) : values.map(asNumber);
+      const inputs = columns ? columns.flatMap((column, i) => encode(column, values[i])) : values.map((value) => asNumber(value));
       if (values.length !== names.length || inputs.includes(null)) {
         throw new TypeError(`a row must have a value for each of ${names.join(", ")}`);
       }

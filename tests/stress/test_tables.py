@@ -51,7 +51,7 @@ def test_what_is_read_is_what_was_written(rows, dialect, thousands, title, names
     text = write(rows, *dialect, thousands)
     if not names:
         text = text.partition("\n")[2]
-    frame, _ = read_csv((title + text).encode(encoding))
+    frame = read_csv((title + text).encode(encoding)).frame
     assert list(frame.columns) == (
         ["x", "name", "z"] if names else [f"column {i}" for i in (1, 2, 3)]
     )
@@ -75,7 +75,7 @@ def test_a_defect_in_a_line_is_refused_or_repaired_and_never_shifts_a_cell(rows,
     else:
         lines[i] += separator + ("1" if defect == "extra" else "")
     try:
-        frame, notes = read_csv("\n".join(lines).encode())
+        frame, _, notes, _ = read_csv("\n".join(lines).encode())
     except TableError:
         assert defect in ("cut", "extra")
         return

@@ -132,13 +132,15 @@ class TableModel:
             what is unusual about a row: unknown categories, values outside the training range,
             filled cells; it is empty for most rows.
         """
-        frame, _, how = read(table, self.columns.used[0].name, sheet)
+        used = self.columns.used
+        ranges = {c.name: (c.low, c.high) for c in used if c.kind == "number"}
+        frame, _, how, doubts = read(table, used[0].name, sheet, ranges)
         encoded = self.columns.encode(frame)
         found, warned = self.predict_encoded(encoded.inputs, levels)
         flagged = self.flag_notes(frame.index, encoded.flags)
         asked = self.levels if levels is None else read_levels(levels)
         tested = self.test_notes(frame, encoded.inputs, found, main_level(asked))
-        self.notes = [*how[1:], *encoded.notes, *warned, *tested, *flagged]
+        self.notes = [*how[1:], *doubts, *encoded.notes, *warned, *tested, *flagged]
         found["flags"] = encoded.flags
         return put_before(frame, found) if with_inputs else found
 
@@ -195,8 +197,11 @@ class TableModel:
         """
         if self.target not in frame.columns:
             return []
-        kind, _ = find_kind(frame[self.target])
-        numbers = read_as(kind, frame[self.target])
+        kind, unit = find_kind(frame[self.target])
+        for column in self.columns.columns:
+            if column.name == self.target:  # as in training
+                kind, unit = column.kind, column.unit
+        numbers = read_as(kind, frame[self.target], unit)
         if kind not in ("number", "yes/no") or not numbers.notna().any():
             return [f"column {self.target!r} is not read: it holds no numbers"]
         y = numbers.to_numpy(float)
