@@ -470,6 +470,7 @@ var gt2liteModel = (() => { // var: a page may hold several figures, each with t
       need(fits && a0.length === P && [1, M].includes(raw_l.length) && raw_r.length === raw_l.length, "params do not have the shapes of a system");
       need(raw_sigma.flat().every((v) => Math.abs(v) > TINY), "raw_sigma must not be 0");
       need(leads === null || (leads.length === P && max(leads) > 0), "leads must count the training rows of each rule");
+      need(recipe === undefined || (isObject(recipe) && (recipe.alphas === null || Array.isArray(recipe.alphas))), "recipe must have planes, or null for the usual ones");
       // those of the objective "aligned" are not computed here
       const given = recipe?.alphas ?? (recipe?.objective === "dual" ? [ALPHA_0, 0.5, 1] : planes);
       need(!recipe || (recipe.n_rules === P && raw_l.length === (recipe.smf === "scalar" ? 1 : M)), "params do not have the shapes of the recipe");

@@ -167,8 +167,21 @@ def test_the_sheet_with_the_target_is_read(tmp_path):
 SHEETS = {
     "plain": [["a", "b"], [1, "x"], [2, None], [3, "z"]],
     "title": [["Report of May", None], [None, None], ["a", "b"], [1, "x"], [2, None], [3, "z"]],
-    "notes": [["By", "me", None], [None, None, None], ["a", "b", "c"], [1, "x", 7], [2, None, 8], [3, "z", 9]],
-    "margin": [[None, "Title", None], [None, "a", "b"], [None, 1, "x"], [None, 2, None], [None, 3, "z"]],
+    "notes": [
+        ["By", "me", None],
+        [None, None, None],
+        ["a", "b", "c"],
+        [1, "x", 7],
+        [2, None, 8],
+        [3, "z", 9],
+    ],
+    "margin": [
+        [None, "Title", None],
+        [None, "a", "b"],
+        [None, 1, "x"],
+        [None, 2, None],
+        [None, 3, "z"],
+    ],
     "unnamed": [["Title", None, None], [None, "a", "b"], [7, 1, "x"], [8, 2, "y"], [9, 3, "z"]],
     "blank lines": [["a", "b"], [1, "x"], [None, None], [2, None], [3, "z"]],
 }
