@@ -27,8 +27,12 @@ from gt2lite.practice.warnings import ClippedInputsWarning
 
 MOST_RULES = 3  # that are named if they changed
 CHUNK = 1_000  # rows that are predicted at a time
-# Before what spreadsheets would compute: at the start of a cell, or of a line in it.
-_FORMULA = re.compile(r"(?:\A|(?<=[\r\n]))(?=[=@\t]|[-+](?![\d.,]*$))|\A(?=\r)")
+# Before what spreadsheets would compute: at the start of a cell, of a line in it, or of what would
+# be a cell if a semicolon or tab separated them; after space, too, and in wide letters.
+_FORMULA = re.compile(
+    r"(?:\A|(?<=[\r\n\v\f\x85\u2028\u2029;\t]))"
+    r"(?=[^\S\r\n\t]*[\0\ufeff]*(?:[=@\uff1d\uff20]|[-+\uff0b\uff0d](?![\d.,]*$)))|\A(?=[\r\t])"
+)
 _ROW_END = re.compile(r'("[^"]*")|\r\n')  # outside of quotes
 
 Bounds = tuple[float, float]  # of the target; infinite if unknown
@@ -84,16 +88,18 @@ def frame_to_csv(frame: Frame) -> bytes:
     """Return a frame with its index, the column "row", as a CSV file.
 
     Text that a spreadsheet would compute, such as "=1+1", begins with an apostrophe, also in a
-    later line of a cell.
+    later line of a cell, after space and after a semicolon.
     """
 
     def harmless(value: object) -> object:
         return _FORMULA.sub("'", value) if isinstance(value, str) else value
 
     frame = frame.rename(columns=harmless, index=harmless)
-    texts = {name: frame[name].map(harmless) for name in frame if frame[name].dtype.kind == "O"}
+    for i, dtype in enumerate(frame.dtypes):
+        if dtype.kind == "O":  # text, also of categories
+            frame.isetitem(i, frame.iloc[:, i].map(harmless))
     # Python 3.11 quotes cells with characters of the line terminator only, so it is both of them.
-    text: str = frame.assign(**texts).to_csv(index_label="row", lineterminator="\r\n")
+    text: str = frame.to_csv(index_label="row", lineterminator="\r\n")
     return _ROW_END.sub(lambda found: found[1] or "\n", text).encode()
 
 
