@@ -75,7 +75,7 @@ def _patterns(date_format: str | None) -> list[re.Pattern[str]]:
         codes = [known[code] for code in re.findall("%.", run[0])]
         return re.sub(r"([]0])\?", r"\1", "".join(codes)) if len(codes) > 1 else codes[0]
 
-    known, given = CODES | {"%z": ZONE}, ISO
+    known, given = CODES | {"%z": ZONE}, list(ISO)
     if date_format is not None:
         spaced = re.sub(
             " (%p)?",
@@ -84,7 +84,7 @@ def _patterns(date_format: str | None) -> list[re.Pattern[str]]:
         )
         before = WEEKDAY if "%b" in date_format else ""
         after = "%z" if re.search("%[HI]", date_format) else ""
-        given = (before + spaced + after,)
+        given = [before + spaced + after]
         if before:
             known["%d"] += ORDINAL
     expanded = (re.sub("(?:%[YmdHMS])+|%.", expand, one) for one in given)
@@ -104,8 +104,8 @@ def _read_date(text: str, date_format: str | None) -> datetime | None:
         month = next(named, 0)
     if "p" in found:
         hour = int(found["I"]) % 12 + 12 * (found["p"] == "p")
-    rest = (int(found.get(code, 0)) for code in "MS")
+    day, minute, second = (int(found.get(code, code == "d")) for code in "dMS")
     try:
-        return datetime(year, month, int(found.get("d", 1)), hour, *rest)
+        return datetime(year, month, day, hour, minute, second)
     except ValueError:  # such as 31 February
         return None
