@@ -3,8 +3,9 @@
 Everything that is learned, such as fill values, ranges and categories, is learned from training
 rows alone: by `specify` for a report, which also leaves out identifiers, or by `learn` for an
 estimator. A `Columns` object encodes any frame in the same way; as JSON it is part of the model
-file. Text is read in one way only: decimal points, no thousands marks. Files of other dialects
-are translated when they are read (`gt2lite.practice.report.reading`).
+file. Text is read in one way only: decimal points, no thousands marks, and the one unit of a
+column. Files of other dialects are translated when they are read
+(`gt2lite.practice.report.reading`).
 
 **Unknown is its own value.** A value that is missing, unreadable or was never seen in training
 must not look like any known value, least of all like the reference of a category (all zeros). Its
