@@ -735,8 +735,10 @@ def describe_odd(values: Series, kind: str) -> str:
         return f"dates or times that could not be read, such as {shown}: {how}"
     alike: dict[tuple[str, bool], list[str]] = {}  # texts by unit, and by whether they read
     for text in texts:
-        if (found := split_unit(text)) and found[0].count(".") < 2:  # 10.2.1 is a version
-            alike.setdefault((found[1], bool(_NUMBER.fullmatch(found[0]))), []).append(text)
+        bare = text.strip("~<>≤≥≈*+-\u2212 ")
+        if (found := split_unit(bare)) and found[0].count(".") < 2:  # 10.2.1 is a version
+            reads = bare == text and _NUMBER.fullmatch(found[0]) is not None
+            alike.setdefault((found[1], reads), []).append(text)
     sorts = sorted(alike.values(), key=len, reverse=True)[:4]
     if sum(map(len, sorts)) >= MOSTLY * len(texts):
         shown = " and ".join(repr(some[0]) for some in sorts[:2])

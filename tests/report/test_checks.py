@@ -28,6 +28,8 @@ ALERTS = {
     "two units": "numbers with text",
     "accountant": "numbers with text",
     "lakhs": "numbers with text",
+    "negative dollars": "numbers with text",
+    "below a limit": "numbers with text",
     "three zones": "several time zones (+02:00, -07:00, +09:00)",
     "weeks": "dates or times that could not be read",
     "two formats": "dates or times that could not be read",
