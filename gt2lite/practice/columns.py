@@ -619,8 +619,11 @@ class Columns:
         if not isinstance(content, list):
             raise ValueError("invalid column specification")
         names = {f.name for f in fields(Column)}
-        if any(not isinstance(item, dict) or item.keys() != names for item in content):
-            raise ValueError(f"a column must have the entries {', '.join(sorted(names))}")
+        needed = names - {"unit"}  # which files of version 0.1 lack
+        if any(
+            not isinstance(item, dict) or not needed <= item.keys() <= names for item in content
+        ):
+            raise ValueError(f"a column must have the entries {', '.join(sorted(needed))}")
         return cls([Column(**item) for item in content])
 
 
