@@ -34,6 +34,7 @@ from gt2lite.practice.columns import (
 from gt2lite.practice.exchangeability import ExchangeabilityTest, RuleRow
 from gt2lite.practice.frames import bound_names, percent
 from gt2lite.practice.regressor import GT2Regressor
+from gt2lite.practice.report.checks import check_target, find_doubts
 from gt2lite.practice.report.model import (
     TableModel,
     main_level,
@@ -299,14 +300,9 @@ def prepare(table: Frame, request: Request) -> Data:
 def _rows_with_target(frame: Frame, request: Request) -> tuple[Frame, Array, list[str]]:
     """Return the rows that have a target, their targets, and notes."""
     target, values = request.target, frame[request.target]
-    kind, _ = find_kind(values)
-    if kind not in ("number", "yes/no"):
-        example = str(values.dropna().iloc[0]) if values.notna().any() else ""
-        raise TableError(
-            f"target: column {target!r} holds {kind} (such as {example!r}), and only numbers can "
-            "be predicted: choose another column with --target"
-        )
-    numbers = read_as(kind, values)
+    kind, unit = find_kind(values)
+    check_target(target, values, kind, unit)
+    numbers = read_as(kind, values, unit)
     present = numbers.notna().to_numpy()
     y = numbers.to_numpy(float)[present]
     n_values = len(np.unique(y))
@@ -628,7 +624,7 @@ def find_alerts(
             "Copies of training rows among test rows make errors and widths look too small: "
             "remove them if they are mistakes."
         )
-    return found
+    return [*found, *find_doubts(frame, columns)]
 
 
 def _find_negative_bounds(y: Array, lower: Array, level: float) -> list[str]:
