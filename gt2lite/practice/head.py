@@ -6,20 +6,16 @@ trains systems of the target itself, and lets the training rows decide between b
 
 from __future__ import annotations
 
-import math
 import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, NamedTuple, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gt2lite._progress import progress_bar
 from gt2lite._validation import Array, IntArray, read_seed, whole
-from gt2lite.datasets import Scaler
 from gt2lite.memberships import ALPHA_0
 from gt2lite.metrics import rmse
 from gt2lite.practice._sklearn import Learned, Regressor, check_fitted, need_sklearn
@@ -37,15 +33,10 @@ from gt2lite.practice.calibrating import CalibrationPlan, calibrate_model, fit_p
 from gt2lite.practice.calibrators import DEFAULT_COVERAGE, Calibration, ReportRow
 from gt2lite.practice.distribution import Distribution
 from gt2lite.practice.explanations import Explanation, explain_row
-from gt2lite.practice.families import GRID, HeldOut, best_family
+from gt2lite.practice.families import HeldOut, best_family
 from gt2lite.practice.frames import interval_frame
 from gt2lite.practice.joining import join, predictions_in
 from gt2lite.practice.model import (
-    Ensemble,
-    Model,
-    System,
-    draw_background,
-    middle,
     weights_of,
 )
 from gt2lite.practice.presets import HEAD
@@ -53,8 +44,6 @@ from gt2lite.practice.printing import Printed, wrap
 from gt2lite.practice.printing import Rows as PrintedRows
 from gt2lite.practice.regressor import GT2Regressor
 from gt2lite.practice.rules import Rules, Units, read_rules
-from gt2lite.practice.selection import MAX_SCORED, call_all
-from gt2lite.practice.settings import MOST_STEPS
 from gt2lite.practice.splitting import mark_rows, read_folds, warn_if_seen
 from gt2lite.practice.tables import (
     Features,
@@ -81,9 +70,7 @@ from gt2lite.practice.types import (
     Weights,
 )
 from gt2lite.practice.warnings import ClippedInputsWarning
-from gt2lite.practice.weights import count_leads
 from gt2lite.recipe import Recipe
-from gt2lite.training import train
 
 SYSTEMS = 5
 """Number of systems in the default head, each trained without one fold of the errors."""
@@ -221,8 +208,8 @@ class IntervalHead(Regressor):
         base_: the trained base; absent if the systems alone were chosen.
         head_: the systems, a `GT2Regressor` of the errors, or of the target if `choose` left it to
             the systems or to the mean; its last input is the base's prediction, if there is one.
-        chosen_: with `choose`, the three kinds of intervals, best first, each with `part` ("systems",
-            "on base" or "mean"), `score` and `kept`; else empty.
+        chosen_: with `choose`, the three kinds of intervals, the one that was kept first, each with
+            `part` ("systems", "on base" or "mean"), `score` and `kept`; else empty.
         systems_: with `choose`, the regressor of the target by itself, for rules and files.
         out_of_fold_: whether the errors were those on rows left out; false for a frozen base.
         rmse_: root mean squared error on those rows, of the "base" and "corrected" by
@@ -295,7 +282,10 @@ class IntervalHead(Regressor):
         long as theirs plus some seconds for the trees. Until `base` is given it is boosted trees.
 
         Args:
-            base, cv, random_state, columns: see `IntervalHead`.
+            base: a regressor of your own, or None for boosted trees.
+            cv: number of folds, or a splitter that leaves out each row once.
+            random_state: the seed of folds and systems.
+            columns: see `IntervalHead`.
             overrides: settings of `GT2Regressor.strong`, such as ``n_jobs=-1``.
 
         >>> IntervalHead.strong(n_systems=3).system.n_systems
@@ -504,7 +494,8 @@ class IntervalHead(Regressor):
         the base's prediction add up to the bounds of the interval.
 
         If `choose` left intervals to the systems or to the mean, it is an explanation of the
-        target, as that of a `GT2Regressor`; of the mean, the base's prediction is one of its inputs.
+        target, as that of a `GT2Regressor`; with the mean, the base's prediction is one of the
+        inputs.
         """
         check_fitted(self)
         model = self.model_
@@ -642,7 +633,7 @@ class IntervalHead(Regressor):
                 n_jobs = self.system.n_jobs
             n, settings = len(np.unique(folds)), {"clip_inputs": True, "random_state": seed}
             head = GT2Regressor(recipe=recipe, n_systems=n, n_jobs=n_jobs, **settings)
-            head = head.with_model(train_on_folds(head, inputs, errors, folds))
+            head = head.with_model(head.train_model(Rows(inputs), errors, folds=folds))
         else:
             head = clone(self.system).fit(inputs, errors)
         seen, scaler = head.model_.ensemble.held_out, head.model_.scaler
@@ -674,50 +665,6 @@ class IntervalHead(Regressor):
 
 
 # ------------------------------------------------------------------------------ training
-
-
-def train_on_folds(system: GT2Regressor, inputs: Array, errors: Array, folds: IntArray) -> Model:
-    """Return systems of errors (N,), each trained without one of the `folds` (N,).
-
-    The fold left out decides between planes and margins. Tables of many rows take fewer epochs: a
-    training has at most `MOST_STEPS` steps.
-    """
-    scaler = Scaler.fit(inputs, errors)
-    X, y, recipe = scaler.transform_X(inputs), scaler.transform_y(errors), system.recipe
-    steps = len(y) / recipe.batch_size  # in an epoch
-    recipe = replace(recipe, epochs=min(recipe.epochs, math.ceil(MOST_STEPS / steps)))
-    left_out = [folds == fold for fold in np.unique(folds)]
-    with progress_bar(len(left_out), "head", "system") as done:
-        calls = [
-            partial(
-                train, X[~held], y[~held], recipe, seed=[system.random_state, k], progress=False
-            )
-            for k, held in enumerate(left_out)
-        ]
-        trained = list(call_all(calls, system.n_jobs, done))
-    systems = [System(params, recipe, history) for params, history in trained]
-    limits, seen = np.stack([X.min(axis=0), X.max(axis=0)]), []
-    for one, held in zip(systems, left_out, strict=True):
-        rows = np.flatnonzero(held)
-        rows = rows[:: max(len(rows) // MAX_SCORED, 1)]
-        ensemble = Ensemble.of([one])
-        planes = ensemble.planes(X[rows])
-        seen.append(HeldOut(planes.ends(GRID), planes.output(ensemble.alphas), y[rows], rows))
-    held_out = HeldOut.joined(seen)
-    best = best_family(held_out)
-    ensemble = Ensemble.of(
-        systems, margins=best.margins, sides=best.sides, limits=limits, held_out=held_out
-    )
-    return Model(
-        count_leads(ensemble, X),
-        scaler,
-        Features(X.shape[1]),
-        (),  # names and marks are the user's
-        np.empty(0),
-        system.get_params(deep=False),
-        seen=middle(X),
-        background=draw_background(X, system.random_state),
-    )
 
 
 def cross_predict(
