@@ -33,7 +33,7 @@ from gt2lite.practice.calibrating import CalibrationPlan, calibrate_model, fit_p
 from gt2lite.practice.calibrators import DEFAULT_COVERAGE, Calibration, ReportRow
 from gt2lite.practice.distribution import Distribution
 from gt2lite.practice.explanations import Explanation, explain_row
-from gt2lite.practice.families import HeldOut, best_family
+from gt2lite.practice.families import FamilyScore, HeldOut, best_family
 from gt2lite.practice.frames import interval_frame
 from gt2lite.practice.joining import join, predictions_in
 from gt2lite.practice.model import (
@@ -712,15 +712,20 @@ def choose_part(model: HeadModel, systems: GT2Regressor, predicted: Array) -> He
     unit = of_target.scaler.y_std
     choices = [Choice(name, unit * one.score, name == part) for name, one in found.items()]
     choices.sort(key=lambda choice: (not choice.kept, choice.score))
-    model = replace(model, part=part, choices=tuple(choices), systems=systems)
+    model = replace(model, choices=tuple(choices), systems=systems)
+    return take_part(model, systems.model_, part, found[part])
+
+
+def take_part(model: HeadModel, of_target: Model, part: str, best: FamilyScore) -> HeadModel:
+    """Return a part: systems of the target alone, those of the base's errors, or the mean."""
     if part == ON_BASE:
         return model
     if part == MEAN:
-        learned = join(of_target, of_error, found[MEAN])
+        learned, base = join(of_target, model.head.model_, best), model.base
     else:
-        learned = replace(of_target, features=Features(len(of_target.names)))
-    base = model.base if part == MEAN else None
-    return replace(model, base=base, head=model.head.with_model(learned), corrects=True)
+        learned, base = replace(of_target, features=Features(len(of_target.names))), None
+    head = model.head.with_model(learned)
+    return replace(model, part=part, base=base, head=head, corrects=True)
 
 
 # --------------------------------------------------------------------------- explanation
