@@ -2,13 +2,14 @@
 
 `GT2Regressor.strong` lets the training rows decide how it trains. They are split into five folds.
 A few candidate settings are trained without the first fold, and scored on it at several checkpoints
-of their training. Two of them, with the best mean, are trained without each of the other folds,
-too. All these systems together are the ensemble: none is trained again on all rows, so that every
-training row is predicted by systems that have not seen it. Those predictions decide how long
-training is, and about the family of intervals: alpha-planes, or margins around the output.
+of their training. Two of them are trained without each of the other folds, too. All these systems
+together are the ensemble: none is trained again on all rows, so that every training row is
+predicted by systems that have not seen it. Those predictions decide how long training is, and
+about the family of intervals: alpha-planes, or margins around the output.
 
-Near-ties are not decided by the last digit: other candidates than the first two need a clear gain,
-and of lengths that score about the same, the longest is used.
+Near-ties are not decided by the last digit: another candidate than the first two needs a clear
+gain, and of lengths that score about the same, the longest is used. Only if the mean of both is
+worse than one of them alone, the other one is left out.
 
 `fit_systems` is the entry; it returns an `Ensemble`.
 """
@@ -20,7 +21,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import combinations, product
+from itertools import product
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -48,22 +49,19 @@ R = TypeVar("R")
 BoolArray = NDArray[np.bool_]
 
 # The candidates are settings that differ from those of `practice.presets.STRONG`.
-_STEADY = {"schedule": "constant", "averaging": 0.999}  # learns less by heart if noise is large
 CANDIDATES: tuple[Settings, ...] = (
     {},
-    _STEADY | {"inputs": "ranks"},
-    _STEADY,
-    {"weight_decay": 0.3},
+    {"schedule": "constant", "averaging": 0.999, "inputs": "ranks"},  # learns less by heart
     {"n_rules": 100, "sigma_scale": 0.5},
 )
 MOST_CENTRES = 3000  # rules times inputs; a candidate with more is not tried, except the first
 FOLDS = 5  # parts of the training rows; a system is trained on all but one
 FINALISTS = 2  # candidates that are trained without each fold
-CLEAR = 0.03  # how much better, relatively, other candidates must be to replace the first ones
+CLEAR = 0.05  # how much better, relatively, another candidate must be to replace the second
 NEAR = 0.01  # how much worse, relatively, a longer training may be
 
 # A training run is scored at checkpoints.
-CHECKPOINT_STEPS = tuple(round(150 * 1.5**i) for i in range(9))  # 150, 225, 338, ..., 3844
+CHECKPOINT_STEPS = tuple(round(150 * 1.5**i) for i in range(8))  # 150, 225, 338, ..., 2563
 PATIENCE = 2  # checkpoints in a row without a better score, after which a training run ends
 MAX_SCORED = 1000  # rows of a fold that are scored; of a larger fold, evenly spaced ones
 
@@ -297,14 +295,15 @@ def choose_systems(
     total = len(trials) + settings.n_systems - size
     with progress_bar(total, "choosing", "training", show=settings.verbose) as done:
         run([(trial, 0, 0) for trial in trials], n_jobs=settings.n_jobs, done=done)
-        finalists = choose_finalists([trial for trial in trials if trial.runs], size)
-        if not finalists:
+        sound = [trial for trial in trials if trial.runs]
+        if not sound:
             raise DivergenceError(
                 "training diverged for every candidate: set a smaller learning_rate than "
                 f"{recipe.learning_rate:g}",
                 {},
                 np.empty(0),
             )
+        finalists = choose_finalists(sound, size, settings.margins)
         members: list[Member] = []
         for i in range(settings.n_systems):
             fold, column = divmod(i, n_each)
@@ -313,12 +312,8 @@ def choose_systems(
         new = [member for member in members if member[1:] not in member[0].runs]
         run(new, n_jobs=settings.n_jobs, done=done)
     members = [member for member in members if member[1:] in member[0].runs]
-    best = choose_lengths(members, settings.margins)
-    for trial in finalists:
-        trial.score = best_family(
-            HeldOut.joined([trial.at(*key).held_out for key in trial.runs])
-        ).score
-    candidates = [trial.summary(trial in finalists) for trial in trials]
+    members, best = choose_members(members, settings.margins)
+    candidates = [trial.summary(any(trial is member[0] for member in members)) for trial in trials]
     candidates.sort(key=lambda candidate: (-candidate.n_folds, candidate.score))
     systems = [trial.at(repeat, fold).system for trial, repeat, fold in members]
     return Ensemble.of(
@@ -367,20 +362,39 @@ def draw_folds(n_rows: int, seed: int) -> IntArray:
     return folds
 
 
-def choose_finalists(trials: Sequence[Trial], size: int) -> list[Trial]:
-    """Return the candidates whose mean scores best on the first fold.
+def choose_finalists(trials: Sequence[Trial], size: int, power: float | None) -> list[Trial]:
+    """Return the first candidate, and the one with which its mean scores best on the first fold.
 
-    Those are the first ones, unless others are better by `CLEAR`.
+    That is the second candidate, unless another one is better by `CLEAR`. If only one is asked
+    for, it is the first one, unless another is as much better.
     """
     for trial in trials:
-        scores = [best_family(one.held_out).score for one in trial.runs[0, 0]]
+        scores = [best_family(one.held_out, power).score for one in trial.runs[0, 0]]
         trial.checkpoint = int(np.argmin(scores))
         trial.score = scores[trial.checkpoint]
-    groups = list(combinations(trials, min(size, len(trials))))
+    size = min(size, len(trials))
+    groups = [[*trials[: size - 1], other] for other in trials[size - 1 :]]
     means = [HeldOut.mean([trial.at(0, 0).held_out for trial in group]) for group in groups]
-    scores = [best_family(mean).score for mean in means]
+    scores = [best_family(mean, power).score for mean in means]
     scores[0] *= 1 - CLEAR
-    return list(groups[int(np.argmin(scores))])
+    return groups[int(np.argmin(scores))]
+
+
+def choose_members(members: list[Member], power: float | None) -> tuple[list[Member], FamilyScore]:
+    """Return all systems, or those of one candidate if the mean with others is worse.
+
+    Their checkpoints are set, and the best family of intervals is returned, too.
+    """
+    alone = {}
+    for trial in dict.fromkeys(member[0] for member in members):
+        own = [member for member in members if member[0] is trial]
+        trial.score = choose_lengths(own, power).score
+        alone[trial] = own
+    best = choose_lengths(members, power)
+    trial = min(alone, key=lambda one: one.score)
+    if best.score <= trial.score:
+        return members, best
+    return alone[trial], choose_lengths(alone[trial], power)
 
 
 def choose_lengths(members: Sequence[Member], power: float | None) -> FamilyScore:
