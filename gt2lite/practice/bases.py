@@ -53,7 +53,7 @@ def base_name(base: object) -> str:
     return type(base).__name__
 
 
-def predict_base(base: Predictor, table: RawTable) -> Array:
+def predict_base(base: Predictor | MeanBase, table: RawTable) -> Array:
     """Return the predictions (N,) of a base, checked: one finite number for each row."""
     predicted = np.asarray(base.predict(table), dtype=float)
     if predicted.ndim == 2 and predicted.shape[1] == 1:
@@ -90,7 +90,7 @@ def hold_out(base: Predictor | None, table: RawTable, target: Array, splits: Spl
     bases = default_bases() if base is None else [base]
     errors = np.zeros(len(bases))
     found: list[list[tuple[Predictor, Array]]] = [[] for _ in bases]
-    running = range(len(bases))
+    running = list(range(len(bases)))
     with progress_bar(len(splits), "base", "fold") as step:
         for fold, (used, held) in enumerate(splits):
             if fold == min(COMPARED, len(splits) - 1):

@@ -10,7 +10,7 @@ import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, NoReturn, Self
+from typing import Any, NamedTuple, NoReturn, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,9 +36,7 @@ from gt2lite.practice.explanations import Explanation, explain_row
 from gt2lite.practice.families import FamilyScore, HeldOut, best_family
 from gt2lite.practice.frames import interval_frame
 from gt2lite.practice.joining import join, predictions_in
-from gt2lite.practice.model import (
-    weights_of,
-)
+from gt2lite.practice.model import Model, weights_of
 from gt2lite.practice.presets import HEAD
 from gt2lite.practice.printing import Printed, wrap
 from gt2lite.practice.printing import Rows as PrintedRows
@@ -81,7 +79,7 @@ BASE = "base"
 LEAST_SHARE = 0.01
 """A rule with a smaller share of the weight is left out of the error rules."""
 
-CLEAR = 0.1
+CLEAR = 0.25
 """How much smaller, relatively, the score of one part must be if it is to replace the mean.
 
 Held-out rows are predicted by few systems and one base, new rows by all of them, and systems of the
@@ -103,7 +101,7 @@ class Choice(NamedTuple):
 class HeadModel:
     """Everything that an `IntervalHead` has learned; it never changes."""
 
-    base: Predictor | None  # trained; None if systems alone predict the target
+    base: Predictor | MeanBase | None  # trained; None if systems alone predict the target
     head: GT2Regressor  # of the errors of the base, or of the target; calibrated or not
     features: Features
     rmse: Mapping[str, float]
@@ -201,8 +199,8 @@ class IntervalHead(Regressor):
         choose: whether training rows decide what the intervals lie around: the systems that
             `system` selects for the target, the default systems on top of the base, or the mean of
             all of them, plane by plane. Their interval scores are compared on the folds left out,
-            where the mean is kept unless one part is better by a tenth. A base that is given is the
-            mean of its copies then, as the default one.
+            where the mean is kept unless one part is better by a quarter. A base that is given
+            is the mean of its copies then, as the default one.
 
     Attributes:
         base_: the trained base; absent if the systems alone were chosen.
@@ -233,7 +231,7 @@ class IntervalHead(Regressor):
 
     model_: HeadModel
 
-    base_ = Learned[Predictor]("base")
+    base_ = Learned[Predictor | MeanBase]("base")
     head_ = Learned[GT2Regressor]("head")
     chosen_ = Learned[tuple[Choice, ...]]("choices")
     systems_ = Learned[GT2Regressor]("systems")
@@ -552,15 +550,17 @@ class IntervalHead(Regressor):
         # the third number is not used; without it, `cross_predict` would draw other halves
         fold_seed, head_seed, _ = rng.integers(2**31, size=3).tolist()
         table = values if self.base is None else rows.table
-        base, held, frozen = self.base, np.arange(len(target)), is_frozen(self.base)
-        if base is not None and frozen:
-            predicted = predict_base(base, table)
+        base: Predictor | MeanBase
+        held, frozen = np.arange(len(target)), is_frozen(self.base)
+        if self.base is not None and frozen:
+            base, predicted = self.base, predict_base(self.base, table)
             folds = np.random.default_rng(fold_seed).permutation(len(target))
         else:
             splits = read_folds(self.cv, table, target, fold_seed)
-            copies, held, predicted, folds = hold_out(base, table, target, splits)
-            whole_base = base is not None and not self.choose
-            base = fit_copy(base, table, target) if whole_base else MeanBase(copies)
+            copies, held, predicted, folds = hold_out(self.base, table, target, splits)
+            base = MeanBase(copies)
+            if self.base is not None and not self.choose:
+                base = fit_copy(self.base, table, target)
         folds = folds % SYSTEMS
         errors, inputs = target[held] - predicted, np.column_stack([values[held], predicted])
         head, off = self._learn_errors(inputs, errors, folds, head_seed, rng)
@@ -628,11 +628,16 @@ class IntervalHead(Regressor):
 
         if self.system is None or self.choose:
             recipe, n_jobs = HEAD, None
-            if self.choose:  # the mean has one set of planes
+            if self.system is not None:  # the mean has one set of planes
                 recipe = replace(HEAD, alphas=(self.system.recipe or Recipe()).alphas)
                 n_jobs = self.system.n_jobs
-            n, settings = len(np.unique(folds)), {"clip_inputs": True, "random_state": seed}
-            head = GT2Regressor(recipe=recipe, n_systems=n, n_jobs=n_jobs, **settings)
+            head = GT2Regressor(
+                recipe=recipe,
+                n_systems=len(np.unique(folds)),
+                clip_inputs=True,
+                n_jobs=n_jobs,
+                random_state=seed,
+            )
             head = head.with_model(head.train_model(Rows(inputs), errors, folds=folds))
         else:
             head = clone(self.system).fit(inputs, errors)
@@ -692,19 +697,19 @@ def choose_part(model: HeadModel, systems: GT2Regressor, predicted: Array) -> He
         predicted: what the base predicts (N,) on the folds left out.
     """
     of_target, of_error = systems.model_, model.head.model_
-    one, other = of_target.ensemble.held_out, of_error.ensemble.held_out
+    one, other = (cast("HeldOut", each.ensemble.held_out) for each in (of_target, of_error))
     rows, i, j = np.intersect1d(one.rows, other.rows, return_indices=True)
-    alone = one.ends[..., i], one.output[i], one.y[i]
-    based = [
+    alone = HeldOut(one.ends[..., i], one.output[i], one.y[i], rows)
+    ends, output = (
         predictions_in(of_target.scaler, of_error.scaler, values, predicted[rows])
         for values in (other.ends[..., j], other.output[j])
-    ]
-    counts = len(of_target.ensemble.systems), len(of_error.ensemble.systems)
-    mean = [np.average(pair, axis=0, weights=counts) for pair in zip(alone, based, strict=False)]
+    )
+    based = HeldOut(ends, output, alone.y, rows)
+    n, m = len(of_target.ensemble.systems), len(of_error.ensemble.systems)
     found = {
-        SYSTEMS_ALONE: best_family(HeldOut(*alone)),
-        ON_BASE: best_family(HeldOut(*based, alone[2])),
-        MEAN: best_family(HeldOut(*mean, alone[2])),
+        SYSTEMS_ALONE: best_family(alone),
+        ON_BASE: best_family(based),
+        MEAN: best_family(HeldOut.mean([alone] * n + [based] * m)),
     }
     part = min(found, key=lambda name: found[name].score)
     if found[part].score > (1 - CLEAR) * found[MEAN].score:

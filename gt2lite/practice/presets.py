@@ -25,4 +25,4 @@ HEAD = Recipe(
     start="joint",
     precision="single",
 )
-"""The recipe of the systems that learn the errors of a base, found on the development tables."""
+"""The recipe of the systems that learn the errors of a base."""

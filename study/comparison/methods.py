@@ -87,6 +87,16 @@ def head(case: Case, effort: float = 1.0) -> Result:
     return replace(found, tuning_seconds=mean.tuning, chosen=(dict(mean.chosen), *found.chosen))
 
 
+def best(case: Case, effort: float = 1.0) -> Result:
+    """Let `IntervalHead.strong()` decide between fuzzy systems, systems on trees and their mean."""
+    reg = IntervalHead.strong(random_state=case.seed)
+    if effort < 1:  # a draft: few epochs
+        reg.system.set_params(n_systems=5, n_rules=5, epochs=share(effort, 40))
+    found = fit_estimator(reg, case)
+    kept = next(one for one in reg.chosen_ if one.kept)
+    return replace(found, chosen=({"part": "intervals", "settings": json.dumps(kept.part)},))
+
+
 def it2(case: Case, effort: float = 1.0) -> Result:
     """Train an interval type-2 system for each level: the plane alpha_0 alone, and one margin.
 
@@ -175,7 +185,7 @@ def fit_estimator(reg: Any, case: Case, *, planes: bool = False) -> Result:
             others.insert(0, _own(bare.calibrate(*calibration), "planes", case))
         found = (_own(reg, "", case), *others)
     chosen = []
-    if kept := [one for one in getattr(reg, "chosen_", ()) if one.kept]:
+    if isinstance(reg, GT2Regressor) and (kept := [one for one in reg.chosen_ if one.kept]):
         systems = [{**one.settings, "epochs": one.epochs} for one in kept]
         power = None if reg.margins_ is None else reg.margins_.power
         settings = json.dumps({"systems": systems, "power": power}, sort_keys=True)
@@ -233,6 +243,7 @@ METHODS = {
     "aligned": Method("GT2-FLS, aligned", _aligned, (*POWERS,)),
     "strong": Method("GT2-FLS, strong", strong, ("planes", *POWERS), n_seeds=(2, 2)),
     "head": Method("GT2-FLS head", head, (*POWERS,), n_seeds=(2, 1)),
+    "best": Method("GT2-FLS or trees, chosen", best, n_seeds=(2, 2)),
     "it2": Method("IT2-FLS per level", it2),
     "direct": Method("GT2-FLS per level", direct, in_study=False),
     "direct_85": Method("GT2-FLS per level, 85%", _on_85, in_study=False),
