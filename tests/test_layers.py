@@ -34,7 +34,7 @@ LAYERS = [
     ["practice.calibrators", "practice.margins"],
     ["practice.families"],
     ["practice.types"],
-    ["practice.frames", "practice.warnings", "practice.splitting"],
+    ["practice.frames", "practice.warnings", "practice.splitting", "practice.families"],
     ["practice.printing", "practice.tables"],
     ["practice.bases", "practice.distribution", "practice.model"],
     ["practice.joining", "practice.settings", "practice.weights"],

@@ -16,15 +16,15 @@ from gt2lite.practice.families import LEVELS, FamilyScore, HeldOut, best_family
 from gt2lite.practice.model import SPREAD, Ranks, System
 from gt2lite.practice.presets import STRONG
 from gt2lite.practice.selection import (
-    CLEAR,
-    NEAR,
     Checkpoint,
     Trial,
     call_all,
     checkpoint_epochs,
     choose_finalists,
     choose_lengths,
+    choose_members,
     choose_systems,
+    clear_gain,
     draw_folds,
     fit_systems,
     list_trials,
@@ -219,10 +219,24 @@ def test_held_out_rows_are_predicted_by_the_systems_that_have_not_seen_them(curv
 
 def test_folds_may_be_given(curve):
     folds = np.repeat([0, 1, 2], 80)
-    settings = EnsembleSettings(n_systems=4, choose=True, verbose=False)
+    settings = EnsembleSettings(n_systems=3, choose=True, verbose=False)
     found = fit_systems(*curve, replace(QUICK, epochs=1), settings, 0, folds=folds)
-    assert len(found.systems) == 4 and found.candidates[0].n_folds == 2
-    np.testing.assert_array_equal(found.held_out.rows, np.arange(160))
+    assert len(found.systems) == found.candidates[0].n_folds == 3
+    np.testing.assert_array_equal(found.held_out.rows, np.arange(240))
+
+
+@pytest.mark.parametrize("harm", [True, False])
+def test_a_candidate_that_makes_the_mean_worse_is_left_out(harm, monkeypatch):
+    members = [(one, 0, fold) for one in (trial(0), trial(1)) for fold in (0, 1)]
+    scores = {0.0: 1.0, 1.0: 2.0, 0.5: 1.6 if harm else 1.5}  # of one, the other, the mean
+    monkeypatch.setattr(
+        selection,
+        "best_family",
+        lambda rows, power: FamilyScore(scores[float(rows.ends.mean())], None),
+    )
+    kept, best = choose_members(members, None)
+    assert kept == (members[:2] if harm else members)
+    assert best.score == (1.0 if harm else 1.5)
 
 
 def test_a_candidate_is_scored_on_rows_that_it_has_not_seen(curve, monkeypatch):
@@ -285,19 +299,22 @@ def test_a_training_run_ends_after_two_checkpoints_without_a_gain(curve, monkeyp
     assert len(training_run(*curve, np.arange(240) < 40, recipe, range(1, 7), seed=0)) == 4
 
 
+ROWS = 16
+
+
 def trial(index, n=1):
-    """Return a candidate with two folds of `n` checkpoints of one row."""
+    """Return a candidate with two folds of `n` checkpoints."""
     run = [
         Checkpoint(
             System({}, replace(STRONG, epochs=i + 1), np.zeros(i + 1)),
-            HeldOut(np.full((2, 9, 1), index), np.full(1, i), np.zeros(1), np.zeros(1, int)),
+            HeldOut(np.full((2, 9, ROWS), index), np.full(ROWS, i), np.zeros(ROWS)),
         )
         for i in range(n)
     ]
     return Trial(index, {}, STRONG, "scaled", {(0, 0): run, (0, 1): run})
 
 
-@pytest.mark.parametrize("gain", [CLEAR - 0.01, CLEAR + 0.01])
+@pytest.mark.parametrize("gain", [0.4, 0.6])
 def test_another_candidate_than_the_second_needs_a_clear_gain(gain, monkeypatch):
     trials = [trial(0), trial(1), trial(2)]
     score = {0.5: 1.0, 1.0: 1 - gain}  # by the mean of both candidates
@@ -306,21 +323,30 @@ def test_another_candidate_than_the_second_needs_a_clear_gain(gain, monkeypatch)
         "best_family",
         lambda rows, power: FamilyScore(score.get(rows.ends.mean(), 1.0), None),
     )
-    assert choose_finalists(trials, 2, None) == [trials[0], trials[1 if gain < CLEAR else 2]]
+    assert clear_gain(ROWS) == 0.5
+    assert choose_finalists(trials, 2, None) == [trials[0], trials[1 if gain < 0.5 else 2]]
     assert choose_finalists(trials[:1], 2, None) == trials[:1]
 
 
-def test_the_longest_of_near_trainings_is_used(monkeypatch):
+@pytest.mark.parametrize(
+    ("scores", "wanted"),
+    [
+        ([1.2, 1.0, 1.2, 1.2], 1),  # a clear gain
+        ([1.2, 1.0001, 1.2, 1.0], 2),  # whichever of the two is better
+        ([1.2, 1.0, 1.2, 1.0001], 2),
+        ([2.0, 1.0, 1.0, 1.0], 2),
+    ],
+)
+def test_near_lengths_are_averaged(scores, wanted, monkeypatch):
     found = trial(0, n=4)
-    scores = [1.2, 1.0, 1 + 0.9 * NEAR, 1 + 1.1 * NEAR]
     monkeypatch.setattr(
         selection,
         "best_family",
         lambda rows, power: FamilyScore(scores[int(rows.output[0])], None),
     )
     best = choose_lengths([(found, 0, 0), (found, 0, 1)], None)
-    assert best.score == scores[2] and found.checkpoint == 2
-    assert found.at(0, 1).system.recipe.epochs == 3
+    assert found.checkpoint == wanted and best.score == scores[wanted]
+    assert found.at(0, 1).system.recipe.epochs == wanted + 1
 
 
 # ---------------------------------------------------------------------------------- scores

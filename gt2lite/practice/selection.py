@@ -8,8 +8,8 @@ predicted by systems that have not seen it. Those predictions decide how long tr
 about the family of intervals: alpha-planes, or margins around the output.
 
 Near-ties are not decided by the last digit: another candidate than the first two needs a clear
-gain, and of lengths that score about the same, the longest is used. Only if the mean of both is
-worse than one of them alone, the other one is left out.
+gain, and of lengths that score about the same, a mean is used. Only if one of both alone is clearly
+better than the mean, the other one is left out.
 
 `fit_systems` is the entry; it returns an `Ensemble`.
 """
@@ -57,8 +57,7 @@ CANDIDATES: tuple[Settings, ...] = (
 MOST_CENTRES = 3000  # rules times inputs; a candidate with more is not tried, except the first
 FOLDS = 5  # parts of the training rows; a system is trained on all but one
 FINALISTS = 2  # candidates that are trained without each fold
-CLEAR = 0.05  # how much better, relatively, another candidate must be to replace the second
-NEAR = 0.01  # how much worse, relatively, a longer training may be
+NEAR = 0.02  # a length whose score is worse by this share counts 1 / e of the best one
 
 # A training run is scored at checkpoints.
 CHECKPOINT_STEPS = tuple(round(150 * 1.5**i) for i in range(8))  # 150, 225, 338, ..., 2563
@@ -365,8 +364,8 @@ def draw_folds(n_rows: int, seed: int) -> IntArray:
 def choose_finalists(trials: Sequence[Trial], size: int, power: float | None) -> list[Trial]:
     """Return the first candidate, and the one with which its mean scores best on the first fold.
 
-    That is the second candidate, unless another one is better by `CLEAR`. If only one is asked
-    for, it is the first one, unless another is as much better.
+    That is the second candidate, unless another one is better by a `clear_gain`. If only one is
+    asked for, it is the first one, unless another is as much better.
     """
     for trial in trials:
         scores = [best_family(one.held_out, power).score for one in trial.runs[0, 0]]
@@ -376,12 +375,20 @@ def choose_finalists(trials: Sequence[Trial], size: int, power: float | None) ->
     groups = [[*trials[: size - 1], other] for other in trials[size - 1 :]]
     means = [HeldOut.mean([trial.at(0, 0).held_out for trial in group]) for group in groups]
     scores = [best_family(mean, power).score for mean in means]
-    scores[0] *= 1 - CLEAR
+    scores[0] *= 1 - clear_gain(means[0].y.size)
     return groups[int(np.argmin(scores))]
 
 
+def clear_gain(n_rows: int) -> float:
+    """Return how much better, relatively, a score of some rows must be to replace the usual choice.
+
+    It is about two standard errors of the difference.
+    """
+    return 2 / math.sqrt(n_rows)
+
+
 def choose_members(members: list[Member], power: float | None) -> tuple[list[Member], FamilyScore]:
-    """Return all systems, or those of one candidate if the mean with others is worse.
+    """Return all systems, or those of one candidate if it is better alone by a `clear_gain`.
 
     Their checkpoints are set, and the best family of intervals is returned, too.
     """
@@ -392,7 +399,8 @@ def choose_members(members: list[Member], power: float | None) -> tuple[list[Mem
         alone[trial] = own
     best = choose_lengths(members, power)
     trial = min(alone, key=lambda one: one.score)
-    if best.score <= trial.score:
+    n = mean_held_out(members).y.size
+    if best.score * (1 - clear_gain(n)) <= trial.score:
         return members, best
     return alone[trial], choose_lengths(alone[trial], power)
 
@@ -400,22 +408,20 @@ def choose_members(members: list[Member], power: float | None) -> tuple[list[Mem
 def choose_lengths(members: Sequence[Member], power: float | None) -> FamilyScore:
     """Set the checkpoint of each candidate, and return the best family of intervals there.
 
-    The ensemble has more systems than are scored here for a row. As a mean of more systems gains
-    more if they are trained for longer, the longest training is used whose score is `NEAR` the
-    best.
+    It is the mean of all checkpoints, weighted by how `NEAR` their score is to the best one, so
+    that it moves little if near-ties change places.
     """
     trials = list(dict.fromkeys(trial for trial, _, _ in members))
-    tried: list[tuple[FamilyScore, tuple[int, ...]]] = []
-    for checkpoints in product(*(range(max(map(len, one.runs.values()))) for one in trials)):
+
+    def score(checkpoints: Sequence[int]) -> FamilyScore:
         for trial, checkpoint in zip(trials, checkpoints, strict=True):
             trial.checkpoint = checkpoint
-        tried.append((best_family(mean_held_out(members), power), checkpoints))
-    least = min(found.score for found, _ in tried)
-    near = [one for one in tried if one[0].score <= (1 + NEAR) * least]
-    best, checkpoints = max(near, key=lambda one: (sum(one[1]), -one[0].score))
-    for trial, checkpoint in zip(trials, checkpoints, strict=True):
-        trial.checkpoint = checkpoint
-    return best
+        return best_family(mean_held_out(members), power)
+
+    tried = list(product(*(range(max(map(len, one.runs.values()))) for one in trials)))
+    scores = np.array([score(checkpoints).score for checkpoints in tried])
+    weights = np.exp((1 - scores / scores.min()) / NEAR)
+    return score(np.rint(weights @ tried / weights.sum()).astype(int).tolist())
 
 
 def mean_held_out(members: Sequence[Member]) -> HeldOut:
@@ -430,7 +436,7 @@ def checkpoint_epochs(n_rows: int, recipe: Recipe) -> tuple[int, ...]:
     """Return the epochs after which a candidate is scored, given the number of training rows.
 
     >>> checkpoint_epochs(800, replace(STRONG, epochs=1000))  # 25 steps each
-    (6, 15, 29, 49, 79, 125, 193)
+    (6, 15, 29, 49, 79, 125, 192)
     >>> checkpoint_epochs(800, replace(STRONG, schedule="constant"))
     (6, 9, 14, 20, 30, 46, 68, 100)
     """
