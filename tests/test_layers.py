@@ -32,7 +32,6 @@ LAYERS = [
     # the upper storey
     ["practice._sklearn", "practice.presets", "practice.columns", "practice.martingales"],
     ["practice.calibrators", "practice.margins"],
-    ["practice.families"],
     ["practice.types"],
     ["practice.frames", "practice.warnings", "practice.splitting", "practice.families"],
     ["practice.printing", "practice.tables"],

@@ -42,6 +42,7 @@ from gt2lite.practice.printing import Printed, wrap
 from gt2lite.practice.printing import Rows as PrintedRows
 from gt2lite.practice.regressor import GT2Regressor
 from gt2lite.practice.rules import Rules, Units, read_rules
+from gt2lite.practice.selection import clear_gain
 from gt2lite.practice.splitting import mark_rows, read_folds, warn_if_seen
 from gt2lite.practice.tables import (
     Features,
@@ -79,11 +80,11 @@ BASE = "base"
 LEAST_SHARE = 0.01
 """A rule with a smaller share of the weight is left out of the error rules."""
 
-CLEAR = 0.25
-"""How much smaller, relatively, the score of one part must be if it is to replace the mean.
+CLEAR = 2
+"""How many times `clear_gain` the score of one part must be smaller to replace the mean.
 
 Held-out rows are predicted by few systems and one base, new rows by all of them, and systems of the
-target are selected by their score there. So a small difference between scores means nothing.
+target are selected by their score there. So a small difference between scores means little.
 """
 
 SYSTEMS_ALONE, ON_BASE, MEAN = "systems", "on base", "mean"
@@ -199,7 +200,7 @@ class IntervalHead(Regressor):
         choose: whether training rows decide what the intervals lie around: the systems that
             `system` selects for the target, the default systems on top of the base, or the mean of
             all of them, plane by plane. Their interval scores are compared on the folds left out,
-            where the mean is kept unless one part is better by a quarter. A base that is given
+            where the mean is kept unless one part is clearly better. A base that is given
             is the mean of its copies then, as the default one.
 
     Attributes:
@@ -719,7 +720,7 @@ def choose_part(model: HeadModel, systems: GT2Regressor, predicted: Array) -> He
         MEAN: best_family(HeldOut.mean([alone] * n + [based] * m)),
     }
     part = min(found, key=lambda name: found[name].score)
-    if found[part].score > (1 - CLEAR) * found[MEAN].score:
+    if found[part].score > (1 - CLEAR * clear_gain(len(rows))) * found[MEAN].score:
         part = MEAN
     unit = of_target.scaler.y_std
     choices = [Choice(name, unit * one.score, name == part) for name, one in found.items()]

@@ -29,7 +29,15 @@ from gt2lite.system import Planes
 from gt2lite.training import train
 from study import margins
 from study.comparison import competitors
-from study.comparison.competitors import N_TIMED, Fitted, boosted_mean, boosting, share, timed
+from study.comparison.competitors import (
+    N_TIMED,
+    Fitted,
+    Settings,
+    boosted_mean,
+    boosting,
+    share,
+    timed,
+)
 from study.comparison.data import Case
 from study.margins import Family, Intervals, Prediction, Result
 from study.protocol import LEVELS
@@ -89,9 +97,10 @@ def head(case: Case, effort: float = 1.0) -> Result:
 
 def best(case: Case, effort: float = 1.0) -> Result:
     """Let `IntervalHead.strong()` decide between fuzzy systems, systems on trees and their mean."""
-    reg = IntervalHead.strong(random_state=case.seed)
-    if effort < 1:  # a draft: few epochs
-        reg.system.set_params(n_systems=5, n_rules=5, epochs=share(effort, 40))
+    draft: Settings = {}
+    if effort < 1:  # few systems, rules and epochs
+        draft = {"n_systems": 5, "n_rules": 5, "epochs": share(effort, 40)}
+    reg = IntervalHead.strong(random_state=case.seed, **draft)
     found = fit_estimator(reg, case)
     kept = next(one for one in reg.chosen_ if one.kept)
     return replace(found, chosen=({"part": "intervals", "settings": json.dumps(kept.part)},))
