@@ -114,7 +114,11 @@ def best(case: Case, effort: float = 1.0) -> Result:
     reg = IntervalHead.strong(random_state=case.seed, **draft)
     found = fit_estimator(reg, case)
     kept = next(one for one in reg.chosen_ if one.kept)
-    chosen = {"part": "intervals", "settings": json.dumps(kept.part), **_tried(reg.systems_)}
+    chosen: Settings = {
+        "part": "intervals",
+        "settings": json.dumps(kept.part),
+        **_tried(reg.systems_),
+    }
     chosen["candidates"] += TREES  # one is trained without each fold, the other without some
     chosen["trainings"] += FOLDS + (TREES - 1) * COMPARED + FOLDS  # and systems on the trees
     return replace(found, chosen=(chosen,))
