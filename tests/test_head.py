@@ -4,6 +4,7 @@ import pickle
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -22,9 +23,9 @@ from sklearn.preprocessing import StandardScaler
 import gt2lite.practice.head
 from gt2lite import GT2Regressor, IntervalHead
 from gt2lite.metrics import rmse
-from gt2lite.practice.families import GRID, FamilyScore
-from gt2lite.practice.head import cross_fit
-from gt2lite.practice.margins import Margins
+from gt2lite.practice.families import best_family
+from gt2lite.practice.head import cross_predict
+from gt2lite.practice.presets import HEAD
 from gt2lite.practice.splitting import SeenRowsWarning
 from gt2lite.recipe import Recipe
 
@@ -119,29 +120,21 @@ def test_the_system_may_be_an_ensemble_with_margins(made):
             assert (why.lower, why.upper) == pytest.approx((lower[3], upper[3]))
 
 
-@pytest.mark.parametrize("chosen", [None, Margins(0.0, usual=7.0)], ids=["planes", "margins"])
-def test_the_default_calibrates_the_family_with_the_better_score(made, monkeypatch, chosen):
+@pytest.mark.parametrize(("cv", "n_systems"), [(3, 3), (7, 5)])
+def test_the_default_has_systems_trained_without_a_fold_and_the_family_that_is_best_there(
+    made, monkeypatch, cv, n_systems
+):
     X, y = made
-    scored = []
-    monkeypatch.setattr(
-        gt2lite.practice.head, "HEAD", Recipe(n_rules=2, epochs=2, objective="aligned")
-    )
-    monkeypatch.setattr(gt2lite.practice.head, "SYSTEMS", 2)
-    monkeypatch.setattr(
-        gt2lite.practice.head,
-        "best_family",
-        lambda seen: scored.append(seen) or FamilyScore(1.0, chosen),
-    )
-    head = IntervalHead(LinearRegression()).fit(X[:200], y[:200])
-    assert len(scored[0].y) == 200 and scored[0].ends.shape == (2, len(GRID), 200)
-    widths = np.subtract(*head.calibrate(X[200:400], y[200:400]).predict_interval(X[400:])[::-1])
-    assert len(head.head_.systems_) == 2 and head.head_.recipe_.n_rules == 2
-    if chosen is None:
-        assert head.head_.margins_ is None and np.ptp(widths) > 0.1
-    else:
-        assert head.head_.margins_.power == 0 and np.ptp(widths) < 1e-9  # one margin for all rows
-    IntervalHead(LinearRegression(), SMALL).fit(X[:200], y[:200])
-    assert len(scored) == 1  # a system that is given is not changed
+    monkeypatch.setattr(gt2lite.practice.head, "HEAD", replace(HEAD, n_rules=2, epochs=2))
+    head = IntervalHead(LinearRegression(), cv=cv).fit(X[:200], y[:200])
+    ensemble = head.head_.model_.ensemble
+    assert len(ensemble.systems) == n_systems
+    assert sorted(ensemble.held_out.rows) == list(range(200))
+    assert head.head_.margins_ == best_family(ensemble.held_out).margins
+    errors = head.head_.scaler_.inverse_y(ensemble.held_out.y)
+    corrected = errors - head.head_.scaler_.inverse_y(ensemble.held_out.output)
+    assert head.rmse_["base"] == pytest.approx(np.sqrt(np.mean(errors**2)))
+    assert head.rmse_["corrected"] == pytest.approx(np.sqrt(np.mean(corrected**2)))
 
 
 class Recogniser(BaseEstimator):
@@ -154,17 +147,11 @@ class Recogniser(BaseEstimator):
     def predict(self, X):
         return np.array([float(row.tobytes() in self.rows) for row in X])
 
-    def predict_interval(self, X, alpha):
-        return self.predict(X) - 1 + alpha, self.predict(X) + 1 - alpha
-
 
 def test_no_row_scores_a_system_that_was_trained_on_it():
     rng = np.random.default_rng(0)
     errors = np.arange(31.0)
-    seen = cross_fit(Recogniser(), rng.normal(size=(31, 3)), errors, rng)
-    assert sorted(seen.y) == errors.tolist()
-    assert not seen.output.any()
-    np.testing.assert_allclose(seen.ends[1, :, 0], 1 - GRID)
+    assert not cross_predict(Recogniser(), rng.normal(size=(31, 3)), errors, rng).any()
 
 
 def test_predict_is_corrected_if_that_helps_and_only_then(made, linear):
@@ -355,7 +342,8 @@ class Odd(RegressorMixin, BaseEstimator):
     ("settings", "error", "words"),
     [
         ({"base": LinearRegression}, TypeError, r"write LinearRegression\(\)"),
-        ({"base": None}, TypeError, "base .* no get_params"),
+        ({"base": "trees"}, TypeError, "base .* no get_params"),
+        ({"choose": True}, ValueError, r"IntervalHead.strong\(...\)"),
         ({"base": StandardScaler()}, TypeError, "base .* no predict"),
         ({"base": LogisticRegression()}, TypeError, "base .* classes"),
         ({"base": Odd()}, ValueError, r"base .* shape \(20, 2\)"),

@@ -129,7 +129,7 @@ def need_sklearn(owner: str) -> None:
         import sklearn.frozen  # noqa: F401
     except ImportError as error:
         raise ImportError(
-            f"{owner} needs scikit-learn 1.6 or later, which is not installed: "
+            f"{owner} needs scikit-learn 1.7 or later, which is not installed: "
             'pip install "gt2lite[sklearn]". GT2Regressor works without it'
         ) from error
 

@@ -16,12 +16,13 @@ STRONG = Recipe(
 
 HEAD = Recipe(
     n_rules=20,
+    alphas=STRONG.alphas,
     objective="aligned",
-    epochs=40,
+    epochs=20,
     batch_size=32,
-    learning_rate=1e-2,
-    schedule="cosine",
+    learning_rate=3e-2,
+    averaging=0.99,
     start="joint",
     precision="single",
 )
-"""The recipe of `IntervalHead`, found on training rows of concrete and white wine."""
+"""The recipe of the systems that learn the errors of a base."""

@@ -282,8 +282,17 @@ class GT2Regressor(Regressor):
         self.model_ = self.train_model(rows, read_target(y, len(rows.values)), callback)
         return self
 
-    def train_model(self, rows: Rows, target: Array, callback: Callback | None = None) -> Model:
-        """Return what training on rows gives, and leave this estimator as it is."""
+    def train_model(
+        self,
+        rows: Rows,
+        target: Array,
+        callback: Callback | None = None,
+        folds: IntArray | None = None,
+    ) -> Model:
+        """Return what training on rows gives, and leave this estimator as it is.
+
+        With `folds`, the fold (N,) of each row from 0, each system is trained without one of them.
+        """
         settings = self.get_params(deep=False)
         values, features = Features.learn(rows, target, self.columns, type(self).__name__)
         if self.target_transform is not None:
@@ -291,7 +300,7 @@ class GT2Regressor(Regressor):
         recipe, others = read_recipe(settings, len(values)), EnsembleSettings.of(settings)
         scaler = Scaler.fit(values, target, self.target_transform)
         X, y = scaler.transform_X(values), scaler.transform_y(target)
-        ensemble = fit_systems(X, y, recipe, others, read_seed(self.random_state), callback)
+        ensemble = fit_systems(X, y, recipe, others, read_seed(self.random_state), callback, folds)
         return Model(
             count_leads(ensemble, X),
             scaler,

@@ -86,7 +86,8 @@ def fit_systems(
         settings: how many systems, whether to select, and so on.
         seed: a number, or what `numpy.random.default_rng` takes.
         callback: see `gt2lite.training.train`.
-        folds: of a selection, the fold (N,) of each row, from 0; None for `draw_folds`.
+        folds: the fold (N,) of each row, from 0, for systems that are trained without one of them;
+            a selection draws folds if it is None.
     """
     several_processes = settings.n_systems > 1 and settings.n_jobs not in (None, 1)
     if callback is not None and (settings.choose or several_processes):
@@ -95,7 +96,7 @@ def fit_systems(
             "other processes train: set verbose=True to follow them"
         )
     limits = np.stack([X.min(axis=0), X.max(axis=0)]) if settings.clip_inputs else None
-    if settings.choose:
+    if settings.choose or folds is not None:
         number = seed if isinstance(seed, int) else int(np.random.default_rng(seed).integers(2**63))
         return replace(choose_systems(X, y, recipe, settings, number, folds), limits=limits)
     ranks = Ranks.fit(X) if settings.inputs == "ranks" else None
@@ -284,7 +285,9 @@ def choose_systems(
     """
     ranks = Ranks.fit(X)
     fold_of = draw_folds(len(y), seed) if folds is None else folds
-    trials = list_trials(recipe, settings.inputs, X.shape[1])
+    trials = [Trial(0, {}, recipe, settings.inputs)]
+    if settings.choose:
+        trials = list_trials(recipe, settings.inputs, X.shape[1])
     n_each = math.ceil(settings.n_systems / (int(fold_of.max()) + 1))  # systems without each fold
     size = min(FINALISTS, n_each, len(trials))
     run = partial(_run, inputs=input_forms(X, ranks), y=y, fold_of=fold_of, seed=seed)
@@ -316,7 +319,7 @@ def choose_systems(
         systems,
         ranks=ranks if any(system.inputs == "ranks" for system in systems) else None,
         margins=best.margins,
-        candidates=tuple(candidates),
+        candidates=tuple(candidates) if settings.choose else (),
         sides=best.sides,
         held_out=mean_held_out(members),
     )

@@ -29,7 +29,15 @@ from gt2lite.system import Planes
 from gt2lite.training import train
 from study import margins
 from study.comparison import competitors
-from study.comparison.competitors import N_TIMED, Fitted, boosted_mean, boosting, share, timed
+from study.comparison.competitors import (
+    N_TIMED,
+    Fitted,
+    Settings,
+    boosted_mean,
+    boosting,
+    share,
+    timed,
+)
 from study.comparison.data import Case
 from study.margins import Family, Intervals, Prediction, Result
 from study.protocol import LEVELS
@@ -85,6 +93,17 @@ def head(case: Case, effort: float = 1.0) -> Result:
         )
     found = fit_estimator(around_mean, case)
     return replace(found, tuning_seconds=mean.tuning, chosen=(dict(mean.chosen), *found.chosen))
+
+
+def best(case: Case, effort: float = 1.0) -> Result:
+    """Let `IntervalHead.strong()` decide between fuzzy systems, systems on trees and their mean."""
+    draft: Settings = {}
+    if effort < 1:  # few systems, rules and epochs
+        draft = {"n_systems": 5, "n_rules": 5, "epochs": share(effort, 40)}
+    reg = IntervalHead.strong(random_state=case.seed, **draft)
+    found = fit_estimator(reg, case)
+    kept = next(one for one in reg.chosen_ if one.kept)
+    return replace(found, chosen=({"part": "intervals", "settings": json.dumps(kept.part)},))
 
 
 def it2(case: Case, effort: float = 1.0) -> Result:
@@ -175,7 +194,7 @@ def fit_estimator(reg: Any, case: Case, *, planes: bool = False) -> Result:
             others.insert(0, _own(bare.calibrate(*calibration), "planes", case))
         found = (_own(reg, "", case), *others)
     chosen = []
-    if kept := [one for one in getattr(reg, "chosen_", ()) if one.kept]:
+    if isinstance(reg, GT2Regressor) and (kept := [one for one in reg.chosen_ if one.kept]):
         systems = [{**one.settings, "epochs": one.epochs} for one in kept]
         power = None if reg.margins_ is None else reg.margins_.power
         settings = json.dumps({"systems": systems, "power": power}, sort_keys=True)
@@ -233,6 +252,7 @@ METHODS = {
     "aligned": Method("GT2-FLS, aligned", _aligned, (*POWERS,)),
     "strong": Method("GT2-FLS, strong", strong, ("planes", *POWERS), n_seeds=(2, 2)),
     "head": Method("GT2-FLS head", head, (*POWERS,), n_seeds=(2, 1)),
+    "best": Method("GT2-FLS or trees, chosen", best, n_seeds=(2, 2)),
     "it2": Method("IT2-FLS per level", it2),
     "direct": Method("GT2-FLS per level", direct, in_study=False),
     "direct_85": Method("GT2-FLS per level, 85%", _on_85, in_study=False),

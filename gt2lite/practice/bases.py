@@ -1,0 +1,158 @@
+"""Bases of an `IntervalHead`: what is asked of them, their training on folds, and a default one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from gt2lite._progress import progress_bar
+from gt2lite._validation import Array, IntArray, vector
+from gt2lite.practice.tables import take_rows
+from gt2lite.practice.types import Predictor, RawTable
+
+Splits = Sequence[tuple[IntArray, IntArray]]
+"""Training rows and rows left out, fold by fold."""
+
+COMPARED = 2
+"""Folds on which the default bases are compared."""
+
+
+def check_base(base: object) -> None:
+    """Raise a TypeError unless a base is a regressor with scikit-learn's interface."""
+    from sklearn.base import is_classifier
+
+    wanted = "base must be a regressor with fit and predict, such as Ridge(), or None"
+    if isinstance(base, type):
+        raise TypeError(f"{wanted}, got the class {base.__name__}: write {base.__name__}()")
+    for name in ("get_params", "fit", "predict"):
+        if not callable(getattr(base, name, None)):
+            raise TypeError(f"{wanted}, got {base!r}, which has no {name}")
+    if is_classifier(base):
+        raise TypeError(f"{wanted}, got {base!r}, which predicts classes")
+
+
+def is_frozen(base: object) -> bool:
+    """Return whether a base is in scikit-learn's `FrozenEstimator`, and must not be trained."""
+    from sklearn.frozen import FrozenEstimator
+
+    return isinstance(base, FrozenEstimator)
+
+
+def base_name(base: object) -> str:
+    """Return the name of a base's class; of a pipeline, that of its last step."""
+    if isinstance(base, MeanBase):
+        return base_name(base.members[0])
+    if is_frozen(base):
+        return base_name(getattr(base, "estimator", None))
+    if hasattr(base, "steps"):
+        return base_name(base.steps[-1][1])
+    return type(base).__name__
+
+
+def predict_base(base: Predictor | MeanBase, table: RawTable) -> Array:
+    """Return the predictions (N,) of a base, checked: one finite number for each row."""
+    predicted = np.asarray(base.predict(table), dtype=float)
+    if predicted.ndim == 2 and predicted.shape[1] == 1:
+        predicted = predicted[:, 0]
+    return vector("the prediction of base", predicted, len(table))
+
+
+@dataclass(frozen=True)
+class MeanBase:
+    """The mean of the copies of a base that were trained without one fold each."""
+
+    members: tuple[Predictor, ...]
+
+    def predict(self, X: RawTable) -> Array:
+        """Return the mean prediction (N,)."""
+        return np.mean([predict_base(one, X) for one in self.members], axis=0)
+
+
+class HeldOutBase(NamedTuple):
+    """Copies of a base, each trained without one fold, and their predictions of that fold."""
+
+    copies: tuple[Predictor, ...]
+    rows: IntArray  # (n,) left out, rising; a row left out twice is there twice
+    predicted: Array  # (n,)
+    folds: IntArray  # (n,) the number of the fold of each
+
+
+def hold_out(base: Predictor | None, table: RawTable, target: Array, splits: Splits) -> HeldOutBase:
+    """Train copies of a base without one fold each, and predict that fold.
+
+    Without a base, boosted trees of two sizes are compared on the first folds. They stop where
+    the error on the fold left out is smallest.
+    """
+    bases = default_bases() if base is None else [base]
+    errors = np.zeros(len(bases))
+    found: list[list[tuple[Predictor, Array]]] = [[] for _ in bases]
+    running = list(range(len(bases)))
+    with progress_bar(len(splits), "base", "fold") as step:
+        for fold, (used, held) in enumerate(splits):
+            if fold == min(COMPARED, len(splits) - 1):
+                running = [int(np.argmin(errors))]
+            for i in running:
+                one = fit_copy(bases[i], table, target, used, held if base is None else None)
+                predicted = predict_base(one, take_rows(table, held))
+                found[i].append((one, predicted))
+                errors[i] += np.sum((target[held] - predicted) ** 2)
+            step("out of fold")
+    copies, predictions = zip(*found[running[0]], strict=True)
+    rows = np.concatenate([np.asarray(held, dtype=np.intp) for _, held in splits])
+    folds = np.repeat(np.arange(len(splits)), [len(held) for _, held in splits])
+    order = np.argsort(rows, kind="stable")
+    return HeldOutBase(copies, rows[order], np.concatenate(predictions)[order], folds[order])
+
+
+def fit_copy(
+    base: Predictor,
+    table: RawTable,
+    target: Array,
+    used: IntArray | None = None,
+    stop: IntArray | None = None,
+) -> Predictor:
+    """Return a copy of a base trained on the rows `used`, or all; trees stop by the rows `stop`."""
+    if used is not None:
+        options = {}
+        if stop is not None:
+            options = {"X_val": take_rows(table, stop), "y_val": target[stop]}
+        return copy_base(base).fit(take_rows(table, used), target[used], **options)
+    return copy_base(base).fit(table, target)
+
+
+def copy_base(base: Predictor) -> Predictor:
+    """Return an unfitted copy of a base.
+
+    CatBoost copies lists that it is given, such as `cat_features`, which `clone` takes for an
+    error in its constructor.
+    """
+    from sklearn.base import clone
+
+    try:
+        found: Predictor = clone(base)
+    except RuntimeError as error:
+        found = type(base)(**base.get_params(deep=False))  # type: ignore[attr-defined]
+        if found.get_params(deep=False) != base.get_params(deep=False):  # type: ignore[attr-defined]
+            raise TypeError(
+                f"base cannot be copied: {error}. Train it and pass FrozenEstimator(base), from "
+                "sklearn.frozen, with new rows in fit"
+            ) from None
+    return found
+
+
+def default_bases() -> list[Predictor]:
+    """Return the boosted trees that are compared if no base is given."""
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
+    trees = partial(
+        HistGradientBoostingRegressor,
+        max_iter=1000,
+        early_stopping=True,
+        n_iter_no_change=20,
+        random_state=0,
+    )
+    return [trees(), trees(max_leaf_nodes=8, min_samples_leaf=5)]
