@@ -39,6 +39,9 @@ def test_coverage_follows_the_binomial_law_or_that_of_ranks():
     # 1 of 4 covered at level 0.5: twice P(0 or 1) = 2 * 5 / 16. Both tails of 2 of 4 exceed 1 / 2.
     found = [coverage_p_value(share, 0.5, 4) for share in (0.25, 0.75, 0.5)]
     assert found == pytest.approx([10 / 16, 10 / 16, 1])
+    # A coverage of 0.4 to 0.6: twice P(0 or 1) at 0.4 is 2 * (0.1296 + 0.3456), at 0.6 alike.
+    found = [coverage_p_value(share, 0.5, 4, margin=0.1) for share in (0.25, 0.75)]
+    assert found == pytest.approx([0.9504, 0.9504])
     # Scores are uniform, the plane is the 45th smallest of 50, tested on 40 samples.
     rng = np.random.default_rng(0)
     covered = rng.binomial(40, np.sort(rng.random((20_000, 50)), axis=1)[:, 44])
