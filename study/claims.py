@@ -491,11 +491,10 @@ def ends_of_searches(e: Evidence) -> Finding:
     can = nearest.sub(levels, axis=0).abs() < tolerance
     far = e.by_row("alpha", "calibrated", "exact") < ALPHA_0
     why = ~ok & ~can, ~ok & can & far, ~ok & can & ~far
-    impossible, out_of_reach, stalled = (int(cases.to_numpy().sum()) for cases in why)
-    return counted("The search ended within its tolerance", ok).add(
-        f"No share of the calibration set lies there: {impossible}; no plane covers that much: "
-        f"{out_of_reach}; it stalled: {stalled}."
-    )
+    names = ("no share there", "out of reach", "stalled")
+    numbers = {name: int(runs.to_numpy().sum()) for name, runs in zip(names, why, strict=True)}
+    found = counted("The search ended within its tolerance", ok)
+    return found._replace(numbers=found.numbers | numbers)
 
 
 CHECKS: Mapping[str, Callable[[Evidence], Finding]] = {
