@@ -3,6 +3,7 @@
 import json
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ import pytest
 
 from gt2lite.datasets import data_path
 from study import __main__ as command
-from study import execution, protocol, results
+from study import execution, protocol, results, sample
 from study.execution import run_all
 from study.results import compare, load
 
@@ -99,7 +100,9 @@ def test_every_stored_file_has_its_provenance():
     stored = {path.stem for path in data_path("results").glob("*.csv")}
     known = json.loads(data_path("results", "provenance.json").read_text(encoding="utf-8"))
     assert stored == set(known)
-    assert all({"commit", "date", "machine", "versions", "study"} <= set(f) for f in known.values())
+    needed = {"commit", "date", "machine", "instructions", "versions", "study"}
+    assert all(needed <= set(facts) for facts in known.values())
+    assert needed | {"blas", "lock"} <= set(results.environment())
 
 
 def test_reruns_are_compared_number_by_number():
@@ -133,11 +136,44 @@ def test_a_sample_beyond_tolerance_or_an_interruption_fails_the_check(monkeypatc
     def recall(function, settings, **_):
         if change is None:
             raise KeyboardInterrupt
+        if function is sample.run_method:
+            return [SimpleNamespace(rows=load("sample").query("seed == 0"))]
         own = stored[(stored.seed == 0) & (stored.level != 0.95)]
         return [protocol.Run({}, own.assign(rmse=own.rmse + change))]
 
     monkeypatch.setattr(execution, "run_all", recall)
     assert command.main(["check"]) == code
+
+
+@pytest.mark.parametrize(("times", "code"), [(0.99, 0), (1.01, 1)])
+def test_strong_and_the_head_may_move_as_far_as_instructions_moved_them(monkeypatch, times, code):
+    stored = load("sample")
+    runs = stored.groupby(sample.KEYS).interval_score
+    most = (runs.max() - runs.min()).max()
+    assert most > 0 and sample.tolerance(stored)["interval_score"] == most
+
+    def recall(function, settings, **_):
+        assert {one["method"] for one in settings} == {"strong", "head"}
+        found = stored[(stored.seed == 0) & (stored.instructions == sample.NATIVE)]
+        return [
+            SimpleNamespace(rows=found.assign(interval_score=found.interval_score + times * most))
+        ]
+
+    assert sample.check(recall).beyond.sum() == 2 * 2 * code  # two methods at two levels
+
+
+def test_the_sample_is_trained_on_every_instruction_set(monkeypatch):
+    def one(words, env, **_):
+        held = env.get("OPENBLAS_CORETYPE", "")
+        rows = load("sample").query("seed == 0 and instructions == 'all'").assign(rmse=len(held))
+        return SimpleNamespace(stdout=rows.to_csv(index=False).encode())
+
+    monkeypatch.setattr(sample.subprocess, "run", one)
+    rows = load("sample").query("seed == 0 and instructions == 'all'")
+    found = sample.run(lambda *_, **__: [SimpleNamespace(rows=rows)])["sample"]
+    assert found.groupby("instructions").size().to_dict() == {"all": 4, "avx2": 4, "sse4": 4}
+    moved = found.groupby("instructions").rmse.first()
+    assert (moved["avx2"], moved["sse4"]) == (len("Haswell"), len("Nehalem"))
 
 
 def test_rows_are_compared_and_then_stored(monkeypatch, capsys):
