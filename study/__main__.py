@@ -6,9 +6,10 @@ protocol    the paper's protocol: 50 seeds, the authors' mode, runs with perturb
 ablation    the settings of the authors' mode one by one
 widths      calibrated and trained intervals at equal coverage
 comparison  all methods on all data sets
+steadiness  the strong system and the head on other processors
+sample      the same for a small case, which `check` trains again
 aligned     aligned planes, and one system for each level, on the splits of the protocol
 sqr         simultaneous quantile regression beside aligned training
-sample      a small case of `strong()` and the head on several instruction sets, for `check`
 study       all of these but `reproduce` and `check`
 
 All but the first two write data/results/ and print what moved beyond tolerance. Finished runs
@@ -27,11 +28,12 @@ from typing import Any
 
 import pandas as pd
 
-from study import aligned, execution, margins, paper, results, sample, sqr
+from study import aligned, execution, margins, paper, results, sqr
 from study import protocol as paper_protocol
 from study.cells import shown_within, together, verdicts, winners
 from study.claims import check_claims, load_evidence
 from study.comparison import runs as comparison
+from study.comparison import steadiness
 from study.protocol import ALL_SEEDS, all_records, trainings
 
 Run = Callable[..., list[Any]]  # `execution.run_all` with what the command line sets
@@ -41,7 +43,7 @@ PERTURBATIONS = {"": (1, 2), "sse4": (0, 1)}
 """Units in the last place by which start values are moved, by processor: with five seeds these
 are 20 perturbed runs of each system."""
 
-OTHER_KEYS = ("split", "form", "start", "nudge", "by", "bin", "part", "instructions")
+OTHER_KEYS = ("split", "form", "start", "nudge", "processor", "by", "bin", "part")
 KEYS = (*results.RECORD, *paper_protocol.SETTINGS, *OTHER_KEYS)
 """Columns that identify a row of a file; the others are measured."""
 
@@ -69,8 +71,8 @@ def check(run: Run) -> bool:
     todo = trainings(seeds=[0], models=["baseline", "trained_90"])
     rows = all_records(run(paper_protocol.run, todo, label="sample", cache=False))
     found = results.compare(rows, results.load("reference"), results.rounding_tolerance())
-    same = _report("Seed 0 of each data set", found)
-    return _report("strong() and the head", sample.check(run)) and same
+    alike = _report("Seed 0 of each data set", found)
+    return _report("strong() and the head, a small case", steadiness.check(run)) and alike
 
 
 def protocol(run: Run) -> Files:
@@ -92,7 +94,7 @@ def perturbed(run: Run) -> Files:
     processor, frames = "sse4" if held else "", []
     for n in PERTURBATIONS[processor]:
         found = run(paper_protocol.run, trainings(perturbation=n), label=f"perturbed by {n}")
-        frames.append(all_records(found).assign(nudge=n, processor=processor))
+        frames.append(all_records(found).assign(nudge=n, processor=processor or None))
     columns = [*results.RECORD, "nudge", "processor", *results.METRICS]
     return {"nudged_sse4" if held else "nudged": pd.concat(frames)[columns]}
 
@@ -108,10 +110,11 @@ STUDIES: dict[str, Callable[..., Files]] = {
     "protocol": protocol,
     "ablation": ablation,
     "comparison": comparison.run,
+    "steadiness": steadiness.run,
+    "sample": steadiness.run_sample,
     "widths": margins.run,
     "aligned": aligned.run,
     "sqr": sqr.run,
-    "sample": sample.run,
 }
 
 

@@ -26,22 +26,12 @@ from gt2lite._progress import progress_bar
 R = TypeVar("R")
 ROOT = Path(__file__).resolve().parents[1]
 
-INSTRUCTIONS = {
-    "avx2": {
-        "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR",
-        "OPENBLAS_CORETYPE": "Haswell",
-    },
-    "sse4": {
-        "NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4 AVX512_ICL AVX512_SPR",
-        "OPENBLAS_CORETYPE": "Nehalem",
-    },
+OLDER_PROCESSOR = {
+    "NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4 AVX512_ICL AVX512_SPR",
+    "OPENBLAS_CORETYPE": "Nehalem",
 }
-"""Environment variables that keep NumPy and OpenBLAS from newer instructions of the processor than
-the one named, so that sums are rounded differently. They are read when NumPy is imported: such a
-run needs its own process."""
-
-OLDER_PROCESSOR = INSTRUCTIONS["sse4"]
-"""The oldest of these."""
+"""Environment variables that keep NumPy and OpenBLAS from AVX2 and AVX-512, so that sums are
+rounded differently. They are read when NumPy is imported: such a run needs its own process."""
 
 
 def run_all(

@@ -79,23 +79,30 @@ def provenance(name: str) -> dict[str, Any]:
 def environment() -> dict[str, Any]:
     """Return what numbers may depend on, as far as the machine tells it.
 
-    Commit, date, machine, the instructions of the processor that NumPy uses, its BLAS, Python and
-    package versions, hash of the lock, version of the study.
+    Commit, date, machine, its instructions, NumPy's BLAS, versions, lock hash, study version.
     """
     packages = ("autograd", "gt2lite", "numpy", "pandas", "scikit-learn", "scipy", "statsmodels")
-    lock, config = ROOT / "requirements.lock", np.show_config(mode="dicts")
-    blas = config["Build Dependencies"]["blas"]
+    lock = ROOT / "requirements.lock"
+    blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
     return {
         "commit": commit(),
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         "machine": f"{platform.system()} {platform.machine()}",
-        "instructions": ", ".join(config["SIMD Extensions"]["found"]) or "baseline",
+        "instructions": instructions() or "baseline",
         "blas": f"{blas['name']} {blas['version']}",
         "python": platform.python_version(),
         "versions": {package: version(package) for package in packages},
         "lock": hashlib.sha256(lock.read_bytes()).hexdigest() if lock.exists() else None,
         "study": STUDY_VERSION,
     }
+
+
+def instructions() -> str:
+    """Return the instruction sets that NumPy uses beyond the oldest one it supports.
+
+    Other instructions round differently, see `study.comparison.steadiness`.
+    """
+    return ", ".join(np.show_config(mode="dicts")["SIMD Extensions"].get("found", ()))
 
 
 def commit() -> str:
