@@ -66,9 +66,9 @@ def with_ties(
     Calibration and test rows of the seed are dealt anew 4,000 times, with the system fixed.
 
     Returns:
-        `rows` in the pool and `distinct` scores; the standard deviation of the test coverage of
-        the exact rank by the `law` and as `found`, in points; and `false`, the share of redraws
-        with a p-value below 5% by the law.
+        `rows` in the pool and `distinct` scores; `mean` and `sd` of the test coverage of the exact
+        rank, in percent, and both by the law, `mean_law` and `sd_law`; and `false`, the share of
+        redraws with a p-value below 5% by the law.
     """
     data = split(dataset, seed)
     y = np.concatenate([data.y_cal, data.y_test])
@@ -78,11 +78,14 @@ def with_ties(
     shares, times = np.unique(found, return_counts=True)
     p = np.array([coverage_p_value(share, level, n_test, n_cal) for share in shares])
     k = rank(level, n_cal)
+    law = stats.betabinom(n_test, k, n_cal + 1 - k)
     return {
         "rows": len(y),
         "distinct": len(np.unique(np.stack([scores.alpha, scores.margin]), axis=1).T),
-        "law": 100 * float(stats.betabinom.std(n_test, k, n_cal + 1 - k)) / n_test,
-        "found": 100 * float(found.std()),
+        "mean": 100 * float(found.mean()),
+        "mean_law": 100 * float(law.mean()) / n_test,
+        "sd": 100 * float(found.std()),
+        "sd_law": 100 * float(law.std()) / n_test,
         "false": float(times[p < SIGNIFICANCE].sum() / times.sum()),
     }
 
