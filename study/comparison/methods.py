@@ -24,6 +24,7 @@ from gt2lite import GT2Regressor, IntervalHead
 from gt2lite._validation import Array
 from gt2lite.calibration import ConformalCalibrator
 from gt2lite.memberships import ALPHA_0
+from gt2lite.practice.selection import CHECKPOINT_STEPS, FOLDS, PATIENCE
 from gt2lite.recipe import Recipe
 from gt2lite.system import Planes
 from gt2lite.training import train
@@ -88,7 +89,9 @@ def head(case: Case, effort: float = 1.0) -> Result:
             objective="aligned", epochs=share(effort, 40), random_state=case.seed
         )
     found = fit_estimator(around_mean, case)
-    return replace(found, tuning_seconds=mean.tuning, chosen=(dict(mean.chosen), *found.chosen))
+    systems = {"part": "systems", "settings": "{}", "candidates": 0, "trainings": 2 * FOLDS}
+    chosen = (dict(mean.chosen), systems)  # of each fold a copy of the base and a system
+    return replace(found, tuning_seconds=mean.tuning, chosen=chosen)
 
 
 def it2(case: Case, effort: float = 1.0) -> Result:
@@ -183,10 +186,14 @@ def fit_estimator(reg: Any, case: Case, *, planes: bool = False) -> Result:
         systems = [{**one.settings, "epochs": one.epochs} for one in kept]
         power = None if reg.margins_ is None else reg.margins_.power
         settings = json.dumps({"systems": systems, "power": power}, sort_keys=True)
-        effort = {"candidates": len(reg.chosen_)}
-        effort["trainings"] = sum(one.n_folds for one in reg.chosen_) + len(reg.systems_)
-        chosen.append({"part": "system", "settings": settings, **effort})
+        chosen.append({"part": "system", "settings": settings, **_tried(reg)})
     return Result(found, first, further, predict_seconds=answer, chosen=tuple(chosen))
+
+
+def _tried(reg: GT2Regressor) -> dict[str, int]:
+    """Return how many candidates a selection compared and how often it trained."""
+    trainings = sum(one.n_folds for one in reg.chosen_)
+    return {"candidates": len(reg.chosen_), "trainings": trainings}
 
 
 def _own(reg: Any, form: str, case: Case) -> Intervals:
@@ -235,7 +242,8 @@ _on_85 = functools.partial(direct, calibrate=False)
 
 _fifth = f"{competitors.VALIDATION_SHARE:.0%} of the training rows, held out once"
 _fixed = "nothing to choose", "100 epochs, or about 3,000 steps if that is more"
-_folds = "folds of the training rows, the better candidates on more folds"
+_folds = f"{FOLDS} folds of the training rows: one for all candidates, then all for two"
+_steps = f"{CHECKPOINT_STEPS[-1]:,} steps, {PATIENCE} checkpoints without a gain"
 _trees = _fifth, f"{competitors.MOST_TREES:,} trees, {competitors.PATIENCE} without a gain"
 _process = f"{gp.STEPS} steps on {competitors.MOST_PROCESS_ROWS:,} rows"
 _net = "tuned by its authors; the same rows choose the epoch", f"{competitors.MOST_EPOCHS} epochs"
@@ -245,8 +253,8 @@ _competitor = functools.partial(Method, is_fuzzy=False)
 METHODS = {
     "paper": Method("GT2-FLS", gt2, _fixed, (*POWERS,)),
     "aligned": Method("GT2-FLS, aligned", _aligned, _fixed, (*POWERS,)),
-    "strong": Method("GT2-FLS, strong", strong, (_folds, "40 epochs"), ("planes", *POWERS)),
-    "head": Method("GT2-FLS head", head, (f"{_fifth}; {_folds}", "as its parts"), (*POWERS,)),
+    "strong": Method("GT2-FLS, strong", strong, (_folds, _steps), ("planes", *POWERS)),
+    "head": Method("GT2-FLS head", head, (_fifth, _trees[1]), (*POWERS,)),
     "it2": Method("IT2-FLS per level", it2, _fixed),
     "direct": Method("GT2-FLS per level", direct, _fixed, in_study=False),
     "direct_85": Method("GT2-FLS per level, 85%", _on_85, _fixed, in_study=False),
