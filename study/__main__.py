@@ -1,11 +1,13 @@
 """Command line of the study: python -m study COMMAND.
 
 reproduce   train the paper's 60 systems, compare them with the stored runs, print all verdicts
-check       train a sample of the stored runs again; exit 1 if a number is beyond tolerance
+check       train samples of the stored runs again; exit 1 if a number is beyond tolerance
 protocol    the paper's protocol: 50 seeds, the authors' mode, runs with perturbed rounding
 ablation    the settings of the authors' mode one by one
 widths      calibrated and trained intervals at equal coverage
 comparison  all methods on all data sets
+steadiness  the strong system and the head on other processors
+sample      the same for a small case, which `check` trains again
 aligned     aligned planes, and one system for each level, on the splits of the protocol
 sqr         simultaneous quantile regression beside aligned training
 study       all of these but `reproduce` and `check`
@@ -24,7 +26,6 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from study import aligned, execution, margins, paper, results, sqr
@@ -32,6 +33,7 @@ from study import protocol as paper_protocol
 from study.cells import shown_within, together, verdicts, winners
 from study.claims import check_claims, load_evidence
 from study.comparison import runs as comparison
+from study.comparison import steadiness
 from study.protocol import ALL_SEEDS, all_records, trainings
 
 Run = Callable[..., list[Any]]  # `execution.run_all` with what the command line sets
@@ -41,7 +43,7 @@ PERTURBATIONS = {"": (1, 2), "sse4": (0, 1)}
 """Units in the last place by which start values are moved, by processor: with five seeds these
 are 20 perturbed runs of each system."""
 
-OTHER_KEYS = ("split", "form", "start", "nudge", "by", "bin", "part")
+OTHER_KEYS = ("split", "form", "start", "nudge", "processor", "by", "bin", "part")
 KEYS = (*results.RECORD, *paper_protocol.SETTINGS, *OTHER_KEYS)
 """Columns that identify a row of a file; the others are measured."""
 
@@ -65,11 +67,12 @@ def reproduce(run: Run) -> bool:
 
 
 def check(run: Run) -> bool:
-    """Train seed 0 of each data set again and compare it with the stored runs."""
+    """Train seed 0 of each data set, `strong()` and the head again; compare with stored runs."""
     todo = trainings(seeds=[0], models=["baseline", "trained_90"])
     rows = all_records(run(paper_protocol.run, todo, label="sample", cache=False))
     found = results.compare(rows, results.load("reference"), results.rounding_tolerance())
-    return _report("Seed 0 of each data set", found)
+    alike = _report("Seed 0 of each data set", found)
+    return _report("strong() and the head, a small case", steadiness.check(run)) and alike
 
 
 def protocol(run: Run) -> Files:
@@ -91,7 +94,7 @@ def perturbed(run: Run) -> Files:
     processor, frames = "sse4" if held else "", []
     for n in PERTURBATIONS[processor]:
         found = run(paper_protocol.run, trainings(perturbation=n), label=f"perturbed by {n}")
-        frames.append(all_records(found).assign(nudge=n, processor=processor))
+        frames.append(all_records(found).assign(nudge=n, processor=processor or None))
     columns = [*results.RECORD, "nudge", "processor", *results.METRICS]
     return {"nudged_sse4" if held else "nudged": pd.concat(frames)[columns]}
 
@@ -107,6 +110,8 @@ STUDIES: dict[str, Callable[..., Files]] = {
     "protocol": protocol,
     "ablation": ablation,
     "comparison": comparison.run,
+    "steadiness": steadiness.run,
+    "sample": steadiness.run_sample,
     "widths": margins.run,
     "aligned": aligned.run,
     "sqr": sqr.run,
@@ -150,8 +155,7 @@ def store(name: str, rows: pd.DataFrame, command: str) -> None:
         metrics = [name for name in measured if name not in by and "seconds" not in name]
         tolerance = results.rounding_tolerance()
         _report(name, results.compare(rows, stored, tolerance, by=by, metrics=metrics))
-    simd = ", ".join(np.show_config(mode="dicts")["SIMD Extensions"]["found"])
-    results.save(name, rows, command=f"python -m study {command}", instructions=simd)
+    results.save(name, rows, command=f"python -m study {command}")
 
 
 def _report(what: str, found: pd.DataFrame) -> bool:

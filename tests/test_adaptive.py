@@ -164,6 +164,23 @@ def test_the_bound_holds_after_every_batch_of_an_adversarial_sequence(
         assert min(extremes) <= 0
 
 
+@many_infinite
+def test_targets_that_come_late_are_outside_the_theorem(data, fitted):
+    """Each row is shown before the target of the last one is known: the limit the page states."""
+    X, _ = data
+    stream, x, n_missed = AdaptiveIntervals(fitted, 0.9, rate=0.2), X[:1], 0
+    shown = stream.predict_interval(x)
+    for _ in range(500):
+        following = stream.predict_interval(x)
+        beyond = shown[1] + 1e-6  # of the interval shown, which is not the one that is counted
+        target = np.where(np.isfinite(beyond), beyond, fitted.predict(x))
+        n_missed += int(~inside(target, shown)[0])
+        stream.update(x, target)
+        shown = following
+    assert abs(stream.n_missed / 500 - 0.1) <= stream.bound < 0.012
+    assert n_missed / 500 > 0.19
+
+
 def test_infinite_intervals_are_counted_and_reported_once(data, fitted):
     X, y = data
     stream, trend = AdaptiveIntervals(fitted, rate=0.05), y + 0.5 * np.arange(1000)

@@ -17,6 +17,12 @@ so the level falls; at a level of 0 or less every row counts as a miss, so it ri
 within :math:`[-\gamma B (1 - \phi), 1 + \gamma B \phi]`, and no farther than
 :math:`\max(\phi, 1 - \phi) + \gamma B` from :math:`\phi`. The level after T rows with S misses is
 :math:`\phi + \gamma (S - T (1 - \phi))`; solve this for :math:`S / T - (1 - \phi)`.
+
+The misses are those that are counted. Of the intervals that were shown no more miss: at a level of
+0 or less a row counts as a miss, though its interval, a point, may cover it. The theorem needs rows
+that are counted at the level at which they were shown. If targets come late, after further rows
+were shown, an update in between has moved the level, and the shown intervals may miss twice as
+often.
 """
 
 from __future__ import annotations
@@ -46,8 +52,8 @@ class AdaptiveIntervals:
     """Intervals whose level follows the misses, around a calibrated estimator.
 
     Before each row, or each batch of rows, call `predict_interval`; once its targets are known,
-    call `update` with the same rows. The estimator is never changed. Once it is trained or
-    calibrated again, a new `AdaptiveIntervals` is needed.
+    call `update` with the same rows, before further rows are shown. The estimator is never changed.
+    Once it is trained or calibrated again, a new `AdaptiveIntervals` is needed.
 
     Args:
         reg: a `GT2Regressor` or `IntervalHead`, calibrated by "conformal" or "exact".

@@ -1,17 +1,23 @@
 """Comparison with other methods: data, methods, runs and analysis.
 
 `data` has the data sets and their splits, `methods` and `competitors` the methods, `runs` what is
-stored of them, `analysis` the ratios and their tests, `conditional` coverage given the inputs.
+stored of them, `analysis` the ratios and their tests, `conditional` coverage given the inputs,
+`steadiness` the same runs on other processors.
 """
 
 from study.comparison.analysis import (
+    budgets,
     by_dataset,
     costs,
+    elsewhere,
+    leverage,
     mean_ratio,
     overall,
     paired,
     ratios,
+    spread,
     summary,
+    without_each,
 )
 from study.comparison.data import ALL, DEVELOPMENT, FROZEN, PUBLIC, SMOOTH, Case, printed, use_of
 from study.comparison.methods import COMPETITORS, METHODS, TITLES
@@ -19,6 +25,6 @@ from study.comparison.runs import run, run_method
 
 __all__ = [
     "ALL", "COMPETITORS", "DEVELOPMENT", "FROZEN", "METHODS", "PUBLIC", "SMOOTH", "TITLES", "Case",
-    "by_dataset", "costs", "mean_ratio", "overall", "paired", "printed", "ratios", "run",
-    "run_method", "summary", "use_of",
+    "budgets", "by_dataset", "costs", "elsewhere", "leverage", "mean_ratio", "overall", "paired",
+    "printed", "ratios", "run", "run_method", "spread", "summary", "use_of", "without_each",
 ]  # fmt: skip

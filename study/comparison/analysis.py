@@ -9,27 +9,32 @@ The rules, fixed before the frozen data sets were run:
 - On a data set, a paired t-test of differences over the seeds with the correction of Nadeau and
   Bengio (2003). The interval of a ratio is by the same correction, of logarithms: a ratio cannot
   be negative. Verdicts are by p.
-- Over data sets, the geometric mean with a t-interval of logarithms.
+- Over data sets, the geometric mean with a 95% interval by bootstrap over the data sets, and what
+  remains of it without the data set on which it rests most (`without_each`).
 - AIDS is left out of all counts: its target is 0 or 1, so that intervals at equal coverage cannot
   be compared.
 
-Three rules changed after the first study: the competitors were the best of three kinds of boosting,
-all methods had the same seeds, and the interval over data sets was a bootstrap.
+The rules that changed: in the first study the competitors were the best of three kinds of boosting;
+in the second, most methods had two seeds and others five. The interval over data sets was a
+bootstrap in the first, a t-interval of logarithms in the second, and is a bootstrap again.
 
 All functions take the rows of `data/results/comparison.csv` as a DataFrame and return DataFrames.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from study.comparison.data import PUBLIC
+from study.comparison.data import PUBLIC, printed
 from study.comparison.methods import COMPETITORS
 from study.protocol import LEVELS, TEST_OVER_TRAIN
 from study.statistics import SIGNIFICANCE, corrected_t
+
+BOOTSTRAPS = 10_000  # samples of the data sets
 
 
 def ratios(
@@ -90,17 +95,33 @@ def by_dataset(found: pd.DataFrame) -> pd.Series:
 
 
 def overall(values: Sequence[float] | pd.Series) -> tuple[float, float, float]:
-    """Return the geometric mean of ratios over data sets, and its 95% t-interval of logarithms.
+    """Return the geometric mean of ratios over data sets, and its 95% interval.
+
+    The interval is from the 2.5th to the 97.5th percentile of the means of samples of the data
+    sets, drawn with replacement.
 
     >>> [round(value, 2) for value in overall([0.5, 2.0, 0.5, 2.0])]
-    [1.0, 0.28, 3.57]
+    [1.0, 0.5, 2.0]
     """
     logs = np.log(np.asarray(values, dtype=float))
     if logs.size < 2:
         return (*np.exp(logs), np.nan, np.nan, np.nan)[:3]
-    found = corrected_t(logs, 0.0)
-    mean, low, high = np.exp(found.mean + found.half * np.array([0, -1, 1]))
+    drawn = np.random.default_rng(0).integers(logs.size, size=(BOOTSTRAPS, logs.size))
+    low, high = np.quantile(logs[drawn].mean(axis=1), [0.025, 0.975])
+    mean, low, high = np.exp([logs.mean(), low, high])
     return float(mean), float(low), float(high)
+
+
+def without_each(found: pd.Series) -> pd.Series:
+    """Return the geometric mean of ratios without each data set, the most influential one first.
+
+    >>> without_each(pd.Series({"yacht": 0.25, "airfoil": 1.0, "plastic": 2.0})).round(2).to_dict()
+    {'yacht': 1.41, 'plastic': 0.5, 'airfoil': 0.71}
+    """
+    logs = np.log(found.astype(float))
+    rest = (logs.sum() - logs) / (len(logs) - 1)
+    order = (rest - logs.mean()).abs().sort_values(ascending=False, kind="stable").index
+    return np.exp(rest[order])
 
 
 def mean_ratio(
@@ -119,12 +140,31 @@ def summary(found: pd.Series) -> pd.Series:
     """Summarise the ratios of data sets, as `by_dataset` returns them.
 
     Returns `n` data sets, geometric `mean` with `low` and `high` of its 95% interval, `median`,
-    `below`, the number of data sets below 1, and the `worst` ratio with its data set, `where`.
+    `below`, the number of data sets below 1, the `worst` ratio with its data set, `where`, and the
+    mean without one data set: `least` and `most` of all, and the `rest` without the most
+    influential one, `lever`, whose ratio is `there`.
     """
     mean, low, high = overall(found)
     facts = {"n": len(found), "mean": mean, "low": low, "high": high, "median": found.median()}
     facts |= {"below": int((found < 1).sum()), "worst": found.max()}
-    return pd.Series(facts | {"where": found.index[0] if len(found) else ""}, dtype=object)
+    facts |= {"where": found.index[0] if len(found) else ""}
+    if len(found) > 1:
+        rest = without_each(found)
+        facts |= {"least": rest.min(), "most": rest.max(), "rest": rest.iloc[0]}
+        facts |= {"lever": rest.index[0], "there": found[rest.index[0]]}
+    return pd.Series(facts, dtype=object)
+
+
+def leverage(facts: Mapping[str, Any]) -> str:
+    """Return in words what a `summary` becomes without its most influential data set.
+
+    >>> leverage({"mean": 0.96, "rest": 1.01, "lever": "yacht", "there": 0.49})
+    'it rests on yacht (0.49), without which it is 1.01'
+    """
+    there = f"{printed(facts['lever'])} ({facts['there']:.2f})"
+    if (facts["mean"] < 1) != (facts["rest"] < 1):
+        return f"it rests on {there}, without which it is {facts['rest']:.2f}"
+    return f"without its most influential data set, {there}, it is {facts['rest']:.2f}"
 
 
 def costs(
@@ -175,3 +215,71 @@ def paired(rows: pd.DataFrame, a: str, b: str, metric: str) -> pd.DataFrame:
         percent = 100 * float((ours - theirs).mean() / theirs.mean())
         found.append({"dataset": dataset, "level": level, **test._asdict(), "percent": percent})
     return pd.DataFrame(found)
+
+
+def budgets(settings: pd.DataFrame, *, datasets: Sequence[str] = PUBLIC) -> pd.DataFrame:
+    """Return what choosing settings took, by method.
+
+    `settings` are the rows of `comparison_settings.csv`, one for each model of a method that chose.
+    Columns: `candidates` tried and `trainings` of a run, those of the choice and the last ones,
+    each as words, the least to the most of all runs.
+
+    >>> rows = pd.DataFrame({"method": "head", "dataset": "plastic", "split": "random",
+    ...                      "seed": [0, 0, 1], "candidates": [5, 8, 5], "trainings": [6, 19, 6]})
+    >>> print(budgets(rows).loc["head", "candidates"])
+    5 to 13
+    """
+    own = settings[(settings.split == "random") & settings.dataset.isin(datasets)]
+    sums = own.groupby(["method", "dataset", "seed"])[["candidates", "trainings"]].sum()
+    ends = sums.groupby("method").agg(["min", "max"]).astype(int)
+    return pd.DataFrame(
+        {
+            name: [f"{a}" if a == b else f"{a} to {b}" for a, b in ends[name].to_numpy()]
+            for name in ("candidates", "trainings")
+        },
+        ends.index,
+    )
+
+
+# ------------------------------------------------------------------------ other processors
+
+
+def spread(runs: pd.DataFrame, metric: str = "interval_score") -> pd.DataFrame:
+    """Return how far a method's results differ between processors, by method and data set.
+
+    Args:
+        runs: rows of `steadiness.csv`.
+        metric: column to compare.
+
+    Returns:
+        In percent of the mean, the larger of both levels: `range` from the least to the most,
+        and the standard deviation, `sd`; the data set with the largest range first.
+
+    >>> runs = pd.DataFrame({"method": "strong", "dataset": "plastic", "level": 0.9,
+    ...                      "processor": ["", "AVX2"], "interval_score": [0.99, 1.01]})
+    >>> print(spread(runs)["range"].round(1).to_dict())
+    {('strong', 'plastic'): 2.0}
+    """
+    cells = runs.groupby(["method", "dataset", "level"])[metric]
+    found = pd.DataFrame({"range": cells.max() - cells.min(), "sd": cells.std()})
+    found = 100 * found.div(cells.mean(), axis=0)
+    return found.groupby(["method", "dataset"]).max().sort_values("range", ascending=False)
+
+
+def elsewhere(rows: pd.DataFrame, runs: pd.DataFrame, method: str) -> pd.DataFrame:
+    """Return the `summary` of a method against the best competitor, by processor.
+
+    Only the seeds of `runs` are compared. The competitors ran on one processor.
+
+    Args:
+        rows: rows of `comparison.csv`.
+        runs: rows of `steadiness.csv`.
+        method: of both.
+    """
+    others = rows[rows.method.isin(COMPETITORS) & rows.seed.isin(runs.seed)]
+    own = runs[runs.method == method]
+    found = {
+        name: summary(by_dataset(ratios(pd.concat([others, part.assign(split="random")]), method)))
+        for name, part in own.groupby("processor")
+    }
+    return pd.DataFrame(found).T

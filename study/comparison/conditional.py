@@ -115,6 +115,8 @@ def excess_risk(X: ArrayLike, covered: ArrayLike, level: float, *, seed: int = 0
     (True, 0.1)
     """
     z = np.asarray(covered, dtype=float)
-    trees = HistGradientBoostingRegressor(max_iter=50, max_leaf_nodes=8, early_stopping=False)
+    trees = HistGradientBoostingRegressor(
+        max_iter=50, max_leaf_nodes=8, early_stopping=False, random_state=seed
+    )
     h = cross_val_predict(trees, X, z, cv=KFold(N_BINS, shuffle=True, random_state=seed))
     return round(float(np.mean(np.sign(h - level) * (z - level))), 12)

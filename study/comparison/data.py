@@ -14,7 +14,7 @@ Preparation follows rules that were written before the first run, in this order:
 4. An empty cell or "?" is missing. A column with more than a quarter missing is left out.
 5. Text with at most ten values becomes a column of 0 and 1 for each value (all 0 if missing), in
    alphabetical order; text with more values is left out.
-6. A missing number becomes the median of its column.
+6. A missing number becomes the median of its column over the training rows of the split.
 7. All else stays: codes written as numbers are numbers, and no row is left out.
 """
 
@@ -39,10 +39,11 @@ from gt2lite.datasets import (
     Index,
     Prepared,
     Scaler,
+    Split,
     data_path,
     load_dataset,
-    prepare,
     scale_parts,
+    split,
 )
 from study.protocol import LEVELS as LEVELS
 from study.registry import download, member, verify
@@ -92,32 +93,39 @@ class Case:
         one_of("split", self.split, ("random", "by_group"))
 
     @functools.cached_property
+    def rows(self) -> Split:
+        """Which rows train, calibrate and test."""
+        raw = load(self.dataset)
+        groups = raw.groups if self.split == "by_group" else None
+        rows = split(len(raw.y), self.seed, groups=groups)
+        if not 0 < self.most_rows < len(rows.train):
+            return rows
+        kept = np.random.default_rng(self.seed).permutation(len(rows.train))[: self.most_rows]
+        return replace(rows, train=rows.train[kept])
+
+    @functools.cached_property
     def table(self) -> Dataset:
-        """The whole data set, in its own units."""
-        return load(self.dataset)
+        """The whole data set in its own units, gaps filled by medians of the training rows."""
+        raw = load(self.dataset)
+        medians = np.nanmedian(raw.X[self.rows.train], axis=0)
+        return replace(raw, X=np.where(np.isnan(raw.X), medians, raw.X))
 
     @functools.cached_property
     def data(self) -> Prepared:
         """Training, calibration and test set, scaled."""
-        data = prepare(self.table, self.seed, by_group=self.split == "by_group")
-        n = len(data.y_train)
-        if not 0 < self.most_rows < n:
-            return data
-        kept = np.random.default_rng(self.seed).permutation(n)[: self.most_rows]
-        rows = replace(data.split, train=data.split.train[kept])
-        scaler = Scaler.fit(self.table.X[rows.train], self.table.y[rows.train])
-        return scale_parts(self.table, rows, scaler)
+        learned = self.table.X[self.rows.train], self.table.y[self.rows.train]
+        return scale_parts(self.table, self.rows, Scaler.fit(*learned))
 
     @property
     def train_groups(self) -> Index | None:
         """Groups of the training rows that no fold may tear apart; None if there are none."""
         if self.split != "by_group" or self.table.groups is None:
             return None
-        return self.table.groups[self.data.split.train]
+        return self.table.groups[self.rows.train]
 
 
 def load(name: str) -> Dataset:
-    """Return a data set of the paper or a public one, in its own units.
+    """Return a data set of the paper or a public one, in its own units; a gap is NaN.
 
     The first public one downloads the package (15 MB) into the folder that `GT2LITE_PUBLIC` names,
     else into `_build/public`.
@@ -187,7 +195,7 @@ def read(source: dict[str, Any], content: bytes) -> pd.DataFrame:
 
 
 def prepare_public(source: dict[str, Any], table: pd.DataFrame) -> pd.DataFrame:
-    """Return inputs and target, by the rules above; the target is the last column.
+    """Return inputs with their gaps and target, by rules 1 to 5; the target is the last column.
 
     Args:
         source: which column is the target, which are dates, which are left out.
@@ -204,7 +212,7 @@ def prepare_public(source: dict[str, Any], table: pd.DataFrame) -> pd.DataFrame:
     text = X.select_dtypes(exclude="number")
     X = X.drop(columns=text.columns[text.nunique() > MOST_VALUES])
     X = pd.get_dummies(X, prefix_sep=": ", dtype=float)
-    return X.fillna(X.median()).join(table[target]).astype(float)
+    return X.join(table[target]).astype(float)
 
 
 @functools.cache

@@ -18,7 +18,7 @@ from scipy import linalg, optimize
 
 from gt2lite._validation import Array
 
-KERNELS = ("rbf", "matern")
+KERNELS = ("rbf", "matern", "rough")  # Matérn's of smoothness 5/2 and 3/2
 FEW_ROWS, FEW_STEPS = 500, 60
 """Length scales are learned on this number of rows first, with at most so many steps."""
 STEPS = 15  # on all rows, from there
@@ -92,6 +92,10 @@ def _kernel(kernel: str, d2: Array) -> tuple[Array, Array]:
     if kernel == "rbf":
         k = np.exp(-d2 / 2)
         return k, k / 2
+    if kernel == "rough":
+        r = np.sqrt(3 * d2)
+        decay = np.exp(-r)
+        return (1 + r) * decay, 3 / 2 * decay
     r = np.sqrt(5 * d2)
     decay = np.exp(-r)
     return (1 + r + r**2 / 3) * decay, 5 / 6 * (1 + r) * decay

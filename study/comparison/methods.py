@@ -24,11 +24,13 @@ from gt2lite import GT2Regressor, IntervalHead
 from gt2lite._validation import Array
 from gt2lite.calibration import ConformalCalibrator
 from gt2lite.memberships import ALPHA_0
+from gt2lite.practice.selection import CHECKPOINT_STEPS, FOLDS, PATIENCE
 from gt2lite.recipe import Recipe
 from gt2lite.system import Planes
 from gt2lite.training import train
 from study import margins
 from study.comparison import competitors
+from study.comparison import gaussian_process as gp
 from study.comparison.competitors import (
     N_TIMED,
     Fitted,
@@ -55,14 +57,17 @@ POWERS = {"constant": 0.0, "normalised": 1.0}
 
 @dataclass(frozen=True)
 class Method:
-    """A method: its title in tables, and the function that runs it."""
+    """A method: its title in tables, the function that runs it, and its budget in words.
+
+    The budget says which rows choose the settings, and how long a training is at most.
+    """
 
     title: str
     fit: Callable[[Case, float], Result] = field(repr=False)
+    budget: tuple[str, str] = field(repr=False)
     forms: tuple[str, ...] = ()  # of `FORMS`, besides its own intervals
     is_fuzzy: bool = True
     in_study: bool = True  # whether `study.comparison.run` includes it
-    n_seeds: tuple[int, int] = (5, 3)  # on data sets of few rows and of many
 
 
 def gt2(case: Case, effort: float = 1.0, *, objective: str = "dual") -> Result:
@@ -92,7 +97,9 @@ def head(case: Case, effort: float = 1.0) -> Result:
             objective="aligned", epochs=share(effort, 40), random_state=case.seed
         )
     found = fit_estimator(around_mean, case)
-    return replace(found, tuning_seconds=mean.tuning, chosen=(dict(mean.chosen), *found.chosen))
+    systems = {"part": "systems", "settings": "{}", "candidates": 0, "trainings": 2 * FOLDS}
+    chosen = (dict(mean.chosen), systems)  # of each fold a copy of the base and a system
+    return replace(found, tuning_seconds=mean.tuning, chosen=chosen)
 
 
 def best(case: Case, effort: float = 1.0) -> Result:
@@ -172,7 +179,7 @@ def fit_estimator(reg: Any, case: Case, *, planes: bool = False) -> Result:
         case: its rows.
         planes: whether planes are reported besides the intervals that the estimator chose.
     """
-    table, rows = case.table, case.data.split
+    table, rows = case.table, case.rows
     calibration = table.X[rows.calibration], table.y[rows.calibration]
     X_test = table.X[rows.test]
     many = np.resize(X_test, (N_TIMED, X_test.shape[1]))  # rows repeat if they are few
@@ -198,8 +205,14 @@ def fit_estimator(reg: Any, case: Case, *, planes: bool = False) -> Result:
         systems = [{**one.settings, "epochs": one.epochs} for one in kept]
         power = None if reg.margins_ is None else reg.margins_.power
         settings = json.dumps({"systems": systems, "power": power}, sort_keys=True)
-        chosen.append({"part": "system", "settings": settings})
+        chosen.append({"part": "system", "settings": settings, **_tried(reg)})
     return Result(found, first, further, predict_seconds=answer, chosen=tuple(chosen))
+
+
+def _tried(reg: GT2Regressor) -> dict[str, int]:
+    """Return how many candidates a selection compared and how often it trained."""
+    trainings = sum(one.n_folds for one in reg.chosen_)
+    return {"candidates": len(reg.chosen_), "trainings": trainings}
 
 
 def _own(reg: Any, form: str, case: Case) -> Intervals:
@@ -223,7 +236,7 @@ def _own(reg: Any, form: str, case: Case) -> Intervals:
 
 def _ablations(reg: Any, case: Case) -> list[Intervals]:
     """Return margins around the same estimates, by powers of the width of the envelope."""
-    data, rows = case.data, case.data.split
+    data, rows = case.data, case.rows
     X_train, *others = (case.table.X[part] for part in (rows.train, rows.calibration, rows.test))
 
     def width(X: Array) -> Array:
@@ -243,28 +256,42 @@ def _ablations(reg: Any, case: Case) -> list[Intervals]:
 
 # ------------------------------------------------------------------------------------ register
 
-_competitor = functools.partial(Method, is_fuzzy=False, n_seeds=(2, 2))
 _aligned = functools.partial(gt2, objective="aligned")
 _on_85 = functools.partial(direct, calibrate=False)
 
+_fifth = f"{competitors.VALIDATION_SHARE:.0%} of the training rows, held out once"
+_fixed = "nothing to choose", "100 epochs, or about 3,000 steps if that is more"
+_folds = f"{FOLDS} folds of the training rows: one for all candidates, then all for two"
+_steps = f"{CHECKPOINT_STEPS[-1]:,} steps, {PATIENCE} checkpoints without a gain"
+_trees = _fifth, f"{competitors.MOST_TREES:,} trees, {competitors.PATIENCE} without a gain"
+_process = f"{gp.STEPS} steps on {competitors.MOST_PROCESS_ROWS:,} rows"
+_net = "tuned by its authors; the same rows choose the epoch", f"{competitors.MOST_EPOCHS} epochs"
+_forest = _fifth, f"{competitors.N_TRIAL_TREES} trees to choose, {competitors.N_FOREST_TREES} last"
+_competitor = functools.partial(Method, is_fuzzy=False)
+
 METHODS = {
-    "paper": Method("GT2-FLS", gt2, (*POWERS,)),
-    "aligned": Method("GT2-FLS, aligned", _aligned, (*POWERS,)),
-    "strong": Method("GT2-FLS, strong", strong, ("planes", *POWERS), n_seeds=(2, 2)),
-    "head": Method("GT2-FLS head", head, (*POWERS,), n_seeds=(2, 1)),
-    "best": Method("GT2-FLS or trees, chosen", best, n_seeds=(2, 2)),
-    "it2": Method("IT2-FLS per level", it2),
-    "direct": Method("GT2-FLS per level", direct, in_study=False),
-    "direct_85": Method("GT2-FLS per level, 85%", _on_85, in_study=False),
-    "gb_cqr": _competitor("boosted quantiles", competitors.boosted_quantiles),
-    "gb_split": _competitor("boosted mean", competitors.boosted),
-    "gb_normalised": _competitor("boosted mean, normalised", competitors.boosted_normalised),
-    "catboost_cqr": _competitor("CatBoost quantiles", competitors.catboost_quantiles),
-    "catboost_normal": _competitor("CatBoost, normal", competitors.catboost_normal),
-    "ngboost": _competitor("NGBoost", competitors.ngboost),
-    "gaussian_process": _competitor("Gaussian process", competitors.gaussian_process),
-    "forest": _competitor("quantile forest", competitors.forest),
-    "linear_cqr": _competitor("linear quantiles", competitors.linear),
+    "paper": Method("GT2-FLS", gt2, _fixed, (*POWERS,)),
+    "aligned": Method("GT2-FLS, aligned", _aligned, _fixed, (*POWERS,)),
+    "strong": Method("GT2-FLS, strong", strong, (_folds, _steps), ("planes", *POWERS)),
+    "head": Method("GT2-FLS head", head, (_fifth, _trees[1]), (*POWERS,)),
+    "best": Method("GT2-FLS or trees, chosen", best, (_folds, f"{_steps}; {_trees[1]}")),
+    "it2": Method("IT2-FLS per level", it2, _fixed),
+    "direct": Method("GT2-FLS per level", direct, _fixed, in_study=False),
+    "direct_85": Method("GT2-FLS per level, 85%", _on_85, _fixed, in_study=False),
+    "gb_cqr": _competitor("boosted quantiles", competitors.boosted_quantiles, _trees),
+    "gb_split": _competitor("boosted mean", competitors.boosted, _trees),
+    "gb_normalised": _competitor(
+        "boosted mean, normalised", competitors.boosted_normalised, _trees
+    ),
+    "catboost_cqr": _competitor("CatBoost quantiles", competitors.catboost_quantiles, _trees),
+    "catboost_normal": _competitor("CatBoost, normal", competitors.catboost_normal, _trees),
+    "ngboost": _competitor("NGBoost", competitors.ngboost, _trees),
+    "real_mlp": _competitor("RealMLP quantiles", competitors.real_mlp, _net),
+    "gaussian_process": _competitor(
+        "Gaussian process", competitors.gaussian_process, (_fifth, _process)
+    ),
+    "forest": _competitor("quantile forest", competitors.forest, _forest),
+    "linear_cqr": _competitor("linear quantiles", competitors.linear, (_fifth, "to the optimum")),
 }
 """All methods by name, in the order of tables. `direct` and `direct_85` are in `study.aligned`."""
 

@@ -18,16 +18,16 @@ from gt2lite._validation import Array, between, one_of
 from gt2lite.datasets import DATASETS
 from gt2lite.metrics import covers, interval_quality, picp, pinaw, rmse
 from study.comparison.conditional import coverage_by, excess_risk, rarity, regions, width_bins
-from study.comparison.data import ALL, Case, shape_of
+from study.comparison.data import ALL, Case
 from study.comparison.methods import IN_STUDY, METHODS
 from study.margins import Intervals, Result
 from study.protocol import LEVELS
 
 MOST_ROWS = 5000
-"""Training rows beyond this number are left out, so that the study ends within two hours."""
+"""Training rows beyond this number are left out, so that the study ends within some hours."""
 
-SMALL = 2000
-"""Data sets with more rows than this get fewer seeds, see `Method.n_seeds`."""
+SEEDS = range(3)
+"""Seeds of every method on every data set: of the split and of the method."""
 
 
 class Run(NamedTuple):
@@ -122,19 +122,16 @@ def _bins(case: Case, lower: Array, upper: Array) -> dict[str, pd.DataFrame]:
 def settings() -> list[dict[str, Any]]:
     """Return the arguments of all runs: every data set, and one seed of Parkinson by patient.
 
-    A method has fewer seeds on data sets of many rows, or if it takes long (`Method.n_seeds`).
-
     >>> [one["seed"] for one in settings() if (one["dataset"], one["method"]) == ("pp", "paper")]
     [0, 1, 2]
     """
-    found = []
-    for dataset, split in [*((name, "random") for name in ALL), ("pm", "by_group")]:
-        place = int(shape_of(dataset)[0] > SMALL)
-        for seed in range(5 if split == "random" else 1):
-            case = {"dataset": dataset, "split": split, "seed": seed, "most_rows": MOST_ROWS}
-            names = [name for name in IN_STUDY if seed < METHODS[name].n_seeds[place]]
-            found += [case | {"method": name} for name in names]
-    return found
+    places = [(name, "random", seed) for name in ALL for seed in SEEDS]
+    keys = ("dataset", "split", "seed", "most_rows", "method")
+    return [
+        dict(zip(keys, (*place, MOST_ROWS, name), strict=True))
+        for place in [*places, ("pm", "by_group", 0)]
+        for name in IN_STUDY
+    ]
 
 
 def run(run_all: Callable[..., list[Any]]) -> dict[str, pd.DataFrame]:

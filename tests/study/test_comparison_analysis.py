@@ -1,5 +1,10 @@
 """Rules of the comparison at their edges: the competitor to beat, tests, costs, bins."""
 
+import itertools
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,6 +13,7 @@ from numpy.testing import assert_array_equal
 from study import comparison
 from study.comparison import by_dataset, overall, ratios
 from study.comparison.conditional import rarity, regions, width_bins
+from study.comparison.steadiness import RESTRICTED, compare_here, processor
 from study.statistics import corrected_t
 
 
@@ -65,12 +71,20 @@ def test_levels_and_data_sets_are_averaged_geometrically_and_the_worst_comes_fir
     assert list(found.index) == ["plastic", "concrete"]
     assert list(found) == pytest.approx([2.0, 0.25])
     values = pd.Series({"airfoil": 1.5, "plastic": 0.8, "concrete": 0.5})
-    logs = corrected_t(np.log(values), 0.0)
-    assert overall(values) == pytest.approx(np.exp(logs.mean + logs.half * np.array([0, -1, 1])))
+    draws = np.log(values.to_numpy())[np.array([*itertools.product(range(3), repeat=3)])]
+    law = {"q": [0.025, 0.975], "method": "inverted_cdf"}
+    ends = np.quantile(draws.mean(axis=1), **law)  # of all 27 samples
+    assert overall(values) == pytest.approx(np.exp([np.log(values).mean(), *ends]), rel=1e-3)
     assert overall([0.9])[0] == 0.9 and np.isnan(overall([0.9])[1:]).all()
     facts = comparison.summary(values)
     assert list(facts[["n", "below", "worst", "where"]]) == [3, 2, 1.5, "airfoil"]
     assert facts["median"] == 0.8 and facts["mean"] == pytest.approx(0.6 ** (1 / 3))
+    assert facts["lever"] == "airfoil" and facts["there"] == 1.5
+    assert facts["rest"] == facts["least"] == pytest.approx(0.4**0.5)
+    assert facts["most"] == pytest.approx(1.2**0.5)
+    assert comparison.leverage(facts).startswith("without its most influential data set, airfoil")
+    moved = facts.to_dict() | {"rest": 1.02}  # the other side of 1
+    assert comparison.leverage(moved) == "it rests on airfoil (1.50), without which it is 1.02"
     nothing = comparison.summary(values[:0])
     assert nothing.n == nothing.below == 0 and np.isnan(nothing["mean"])
 
@@ -81,6 +95,40 @@ def test_costs_are_geometric_means_of_all_that_fitting_takes():
     rows.loc[slow, "tuning_seconds"] = 6.5  # 8 seconds in place of 2
     found = comparison.costs(rows).loc["strong"]
     assert list(found[["fit", "fit_times", "predict_times"]]) == pytest.approx([4.0, 2.0, 1.0])
+
+
+def test_other_processors_are_compared_with_the_same_competitor_and_seed():
+    rows = rows_of({"strong": 9.0, "forest": lambda d, v, seed: 2.0 if seed else 1.0})
+    runs = rows_of({"strong": 1.0}, seeds=[0])
+    moved = runs.interval_score.where(runs.dataset == "plastic", 1.1)
+    runs = pd.concat(
+        [runs.assign(processor="AVX2"), runs.assign(processor="SSE", interval_score=moved)]
+    )
+    found = comparison.elsewhere(rows, runs, "strong")
+    assert found["mean"].tolist() == pytest.approx([1.0, 1.1**0.5])
+    assert found["where"]["SSE"] == "concrete"
+    spread = comparison.spread(runs).loc["strong"]
+    assert spread["range"].to_dict() == pytest.approx({"concrete": 100 / 10.5, "plastic": 0.0})
+    assert spread.sd["concrete"] == pytest.approx(100 * 0.05 * 2**0.5 / 1.05)
+
+
+def test_another_processor_may_differ_by_what_the_stored_ones_differ():
+    keys = {"dataset": "aids", "seed": 0, "method": "head", "level": 0.9}
+    runs = [{"processor": p, **keys, "rmse": 1.0, "picp": 0.9} for p in ("AVX2", "SSE")]
+    stored = pd.DataFrame(runs).assign(interval_score=[1.0, 1.1])
+    far = stored.assign(dataset="ww", interval_score=[1.0, 9.0])
+    stored = pd.concat([stored, far], ignore_index=True)
+    for name, score, beyond in [("AVX2", 1.05, 0), ("AVX2", 1.2, 1), ("SVE", 1.05, 0)]:
+        row = pd.DataFrame([keys | {"rmse": 1.0, "picp": 0.9, "processor": name}])
+        found = compare_here(row.assign(interval_score=score), stored)
+        assert found.n.tolist() == [1, 1, 1] and found.beyond.sum() == beyond
+
+
+def test_older_instructions_round_differently():
+    words = [sys.executable, "-c", "from study.comparison.steadiness import *; print(processor())"]
+    for name, variables in RESTRICTED.items():
+        done = subprocess.run(words, env=os.environ | variables, capture_output=True, text=True)
+        assert done.stdout.strip() == name or "AVX" not in processor(), done.stderr
 
 
 # ----------------------------------------------------------------- coverage given the inputs

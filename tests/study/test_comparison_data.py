@@ -1,5 +1,7 @@
 """Public data sets are prepared by rules, each at its edge; all methods get the same rows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +9,7 @@ from numpy.testing import assert_array_equal
 
 from gt2lite.datasets import DataError
 from study import registry
+from study.comparison import data
 from study.comparison.data import PUBLIC, SOURCES, Case, load, prepare_public, read
 
 TOY = {"file": "toy.csv", "target": "y", "dropped": {"id": "a row number"}, "dates": ["day"]}
@@ -29,8 +32,24 @@ def test_a_column_with_more_than_a_quarter_missing_is_left_out(n_missing, kept):
     cells = ["?", " ", ""][:n_missing] + [str(2**i) for i in range(8 - n_missing)]
     found = prepared(8, a=["0"] * 8, b=cells)
     assert list(found) == (["a", "b", "y"] if kept else ["a", "y"])
-    if kept:  # missing numbers become the median of the others
-        assert (found.b[:n_missing] == np.median(2.0 ** np.arange(8 - n_missing))).all()
+    if kept:  # gaps stay until the rows are split
+        assert_array_equal(found.b.isna(), [True] * n_missing + [False] * (8 - n_missing))
+
+
+def test_gaps_are_filled_with_medians_of_the_training_rows_alone(monkeypatch):
+    X = np.arange(40.0).reshape(20, 2)
+    X[[3, 11, 17], 1] = np.nan
+    raw = replace(data.load_dataset("ww"), X=X, y=np.arange(20.0), groups=None)
+    monkeypatch.setattr(data, "load", lambda name: raw)
+    for seed in range(5):
+        case = Case("ww", seed, most_rows=8)
+        learned = X[case.rows.train, 1]
+        assert len(learned) == 8 and case.data.X_train.shape == (8, 2)
+        filled = case.table.X[[3, 11, 17], 1]
+        assert_array_equal(filled, [np.median(learned[~np.isnan(learned)])] * 3)
+        X[case.rows.test] += 1e6  # test rows have no influence
+        assert_array_equal(Case("ww", seed, most_rows=8).table.X[[3, 11, 17], 1], filled)
+        X[case.rows.test] -= 1e6
 
 
 def test_text_becomes_columns_up_to_ten_values_and_missing_text_is_none_of_them():
@@ -70,7 +89,7 @@ def test_data_sets_have_the_shapes_of_their_sources(name):
         pytest.skip("the package could not be downloaded")
     assert list(found.X.shape) == [len(found.y), len({*found.feature_names})]
     assert list(found.X.shape) == SOURCES[name]["shape"]
-    assert np.isfinite(found.X).all() and np.isfinite(found.y).all()
+    assert np.isfinite(Case(name, 0).table.X).all() and np.isfinite(found.y).all()
 
 
 def test_patients_kept_apart_are_in_one_set_only():

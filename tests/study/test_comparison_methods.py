@@ -22,7 +22,12 @@ from study.margins import planes_at_coverage
 from study.protocol import LEVELS
 
 SHORT = 0.02  # of the effort
-EXTRA = {"catboost_cqr": "catboost", "catboost_normal": "catboost", "ngboost": "ngboost"}
+EXTRA = {
+    "catboost_cqr": "catboost",
+    "catboost_normal": "catboost",
+    "ngboost": "ngboost",
+    "real_mlp": "pytabkit",
+}
 CASE = Case("aids", 0, most_rows=300)
 
 
@@ -108,7 +113,8 @@ def test_the_gaussian_process_is_that_of_scikit_learn(noisy, kernel):
     shapes, X, y = process.kernels, noisy[0][:80], noisy[1][:80]
     fitted = gp.fit(X, y, kernel)
     lengths, (signal, noise) = np.exp(fitted.raw[:-2]), np.exp(2 * fitted.raw[-2:])
-    shape = {"rbf": shapes.RBF(lengths), "matern": shapes.Matern(lengths, nu=2.5)}[kernel]
+    shape = {"rbf": shapes.RBF(lengths), "matern": shapes.Matern(lengths, nu=2.5)}
+    shape = (shape | {"rough": shapes.Matern(lengths, nu=1.5)})[kernel]
     same = shapes.ConstantKernel(signal) * shape + shapes.WhiteKernel(noise)
     theirs = process.GaussianProcessRegressor(same, alpha=gp.JITTER, optimizer=None).fit(X, y)
     value, slope = theirs.log_marginal_likelihood(theirs.kernel_.theta, eval_gradient=True)
@@ -123,10 +129,19 @@ def test_the_gaussian_process_is_that_of_scikit_learn(noisy, kernel):
 
 
 @pytest.mark.parametrize("name", EXTRA)
-def test_competitors_of_the_extra_cover_their_level(name):
+def test_competitors_of_the_extra_cover_their_level_and_their_seed_decides(name):
     pytest.importorskip(EXTRA[name], reason="needs the extra `competitors`")
-    rows = run_method("autoMPG6", "random", 0, name, effort=0.05).rows
+    rows, again = (run_method("autoMPG6", "random", 0, name, effort=0.05).rows for _ in range(2))
     assert (rows.picp > rows.level - 0.1).all() and (rows.rmse < 0.8).all()
+    assert_array_equal(rows.interval_score, again.interval_score)
+
+
+@pytest.mark.parametrize("name", ["gb_split", "gb_cqr", "forest", "linear_cqr"])
+def test_every_grid_has_five_candidates(found, name):
+    settings = (found[name] if name in found else run_method("aids", "random", 0, name)).settings
+    assert settings.candidates.iloc[0] == 5
+    assert set(settings.candidates) <= {1, 5}  # the second level chooses its number of trees
+    assert (settings.trainings == settings.candidates + 1).all()
 
 
 # -------------------------------------------------------------------- fuzzy systems
