@@ -24,6 +24,7 @@ from gt2lite import GT2Regressor, IntervalHead
 from gt2lite._validation import Array
 from gt2lite.calibration import ConformalCalibrator
 from gt2lite.memberships import ALPHA_0
+from gt2lite.practice.bases import COMPARED, default_bases
 from gt2lite.practice.selection import CHECKPOINT_STEPS, FOLDS, PATIENCE
 from gt2lite.recipe import Recipe
 from gt2lite.system import Planes
@@ -50,6 +51,9 @@ FORMS = {
     "normalised": "margin by width",
 }
 """Other intervals around the same estimates, with their titles."""
+
+TREES = len(default_bases())
+"""Sizes of trees that `IntervalHead.strong` compares."""
 
 POWERS = {"constant": 0.0, "normalised": 1.0}
 """Margins in proportion to the width of the envelope, raised to this power."""
@@ -110,7 +114,14 @@ def best(case: Case, effort: float = 1.0) -> Result:
     reg = IntervalHead.strong(random_state=case.seed, **draft)
     found = fit_estimator(reg, case)
     kept = next(one for one in reg.chosen_ if one.kept)
-    return replace(found, chosen=({"part": "intervals", "settings": json.dumps(kept.part)},))
+    chosen: Settings = {
+        "part": "intervals",
+        "settings": json.dumps(kept.part),
+        **_tried(reg.systems_),
+    }
+    chosen["candidates"] += TREES  # one is trained without each fold, the other without some
+    chosen["trainings"] += FOLDS + (TREES - 1) * COMPARED + FOLDS  # and systems on the trees
+    return replace(found, chosen=(chosen,))
 
 
 def it2(case: Case, effort: float = 1.0) -> Result:
@@ -193,7 +204,8 @@ def fit_estimator(reg: Any, case: Case, *, planes: bool = False) -> Result:
         warnings.simplefilter("ignore", UserWarning)  # small sets, missed levels, clipped inputs
         _, first = timed(train)
         _, further = timed(lambda: reg.calibration_report(LEVELS[1]))
-        _, answer = timed(lambda: (reg.predict(many), reg.predict_interval(many, list(LEVELS))))
+        question = functools.partial(reg.predict_interval, many, list(LEVELS))
+        _, answer = timed(lambda: question(with_prediction=True))
         others = _ablations(reg, case)
         if planes:
             ensemble = replace(reg.model_.ensemble, margins=None)  # calibrate planes, not margins
@@ -262,6 +274,7 @@ _on_85 = functools.partial(direct, calibrate=False)
 _fifth = f"{competitors.VALIDATION_SHARE:.0%} of the training rows, held out once"
 _fixed = "nothing to choose", "100 epochs, or about 3,000 steps if that is more"
 _folds = f"{FOLDS} folds of the training rows: one for all candidates, then all for two"
+_best = f"{_folds}; {COMPARED} folds for {TREES} sizes of trees, all for what is kept"
 _steps = f"{CHECKPOINT_STEPS[-1]:,} steps, {PATIENCE} checkpoints without a gain"
 _trees = _fifth, f"{competitors.MOST_TREES:,} trees, {competitors.PATIENCE} without a gain"
 _process = f"{gp.STEPS} steps on {competitors.MOST_PROCESS_ROWS:,} rows"
@@ -274,7 +287,7 @@ METHODS = {
     "aligned": Method("GT2-FLS, aligned", _aligned, _fixed, (*POWERS,)),
     "strong": Method("GT2-FLS, strong", strong, (_folds, _steps), ("planes", *POWERS)),
     "head": Method("GT2-FLS head", head, (_fifth, _trees[1]), (*POWERS,)),
-    "best": Method("GT2-FLS or trees, chosen", best, (_folds, f"{_steps}; {_trees[1]}")),
+    "best": Method("GT2-FLS or trees, chosen", best, (_best, _steps)),
     "it2": Method("IT2-FLS per level", it2, _fixed),
     "direct": Method("GT2-FLS per level", direct, _fixed, in_study=False),
     "direct_85": Method("GT2-FLS per level, 85%", _on_85, _fixed, in_study=False),

@@ -37,7 +37,7 @@ RESTRICTED = {
 }
 """Environment variables that restrict NumPy and OpenBLAS, by the newest instructions left."""
 
-STEADY = ("strong", "head")
+STEADY = ("strong", "best", "head")
 """Methods that choose settings in single precision."""
 
 SEED = 0
