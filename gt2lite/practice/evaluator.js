@@ -483,6 +483,7 @@ var gt2liteModel = (() => { // var: a page may hold several figures, each with t
     if (columns) checkColumns(columns, M);
     const names = columns?.map(({ name }) => name);
     need(!features || (names ? alike(features, names) : features.length === M), "columns and features must name the same columns");
+    need(calibration || !content.reference, "reference must be null without a calibration");
     if (calibration) checkCalibration(calibration, margins ? TINY : alphaMin);
     if (content.rule_groups) checkRuleGroups(content.rule_groups, systems, calibration);
   };
