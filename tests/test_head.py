@@ -22,9 +22,9 @@ from sklearn.preprocessing import StandardScaler
 import gt2lite.practice.head
 from gt2lite import GT2Regressor, IntervalHead
 from gt2lite.metrics import rmse
+from gt2lite.practice.families import GRID, FamilyScore
 from gt2lite.practice.head import cross_fit
 from gt2lite.practice.margins import Margins
-from gt2lite.practice.selection import GRID, FamilyScore
 from gt2lite.practice.splitting import SeenRowsWarning
 from gt2lite.recipe import Recipe
 
@@ -90,6 +90,18 @@ def test_intervals_are_the_base_plus_a_system_of_its_errors(made, calibrated):
     system = calibrated.head_.calibrate(inputs[400:700], (y - predicted)[400:700])
     for end, of_error in zip(found, system.predict_interval(inputs, [0.5, 0.9]), strict=True):
         np.testing.assert_allclose(end, predicted[:, None] + of_error, rtol=1e-12)
+
+
+@pytest.mark.parametrize("correct", [True, False])
+def test_prediction_and_interval_in_one_call_are_those_of_two(made, correct):
+    X, y = made
+    head = IntervalHead(LinearRegression(), SMALL, correct=correct)
+    head.fit_calibrate(X[:400], y[:400])
+    predicted, *bounds = head.predict_interval(X, with_prediction=True)
+    np.testing.assert_array_equal(predicted, head.predict(X))
+    np.testing.assert_array_equal(bounds, head.predict_interval(X))
+    with pytest.raises(TypeError, match=r"IntervalHead\.fit does not support sample_weight"):
+        head.fit(X, y, sample_weight=y)
 
 
 def test_the_system_may_be_an_ensemble_with_margins(made):

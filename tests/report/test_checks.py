@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import html
+
 import numpy as np
 import pandas as pd
 import pytest
 from messy_tables import foreign_tables
 
 from gt2lite.practice.columns import Columns, TableError, specify
+from gt2lite.practice.report import load, report
 from gt2lite.practice.report.analysis import Request, prepare
 from gt2lite.practice.report.checks import find_doubts
 from gt2lite.practice.report.reading import read, read_csv
@@ -88,6 +91,14 @@ def test_a_target_that_is_partly_unreadable_stops_the_run_with_three_cells(name,
     assert cell in str(error.value) and "empty the cells" in str(error.value)
 
 
+@pytest.mark.parametrize("pattern", ["2023{:02d}01", "0{:04d}", "name {}", "2023-{:02d}-01"])
+def test_a_target_of_dates_or_codes_is_refused(pattern):
+    lines = [f"{i},{pattern.format(i % 12 + 1)}" for i in range(90)]
+    frame = read_csv("\n".join(["x,y", *lines]).encode()).frame
+    with pytest.raises(TableError, match="only numbers can be predicted"):
+        prepare(frame, Request("y"))
+
+
 def test_a_target_with_a_unit_is_read():
     frame = read_csv(b"x,y\n" + b"".join(b"%d,%d.5 USD\n" % (i % 7, i) for i in range(90))).frame
     np.testing.assert_array_equal(prepare(frame, Request("y")).y, np.arange(90) + 0.5)
@@ -108,3 +119,21 @@ def test_plain_tables_have_no_alerts():
     frame["ip"] = [f"192.168.{i % 9}.{i}" for i in range(200)]
     frame["name"] = rng.choice(["Total Energies", "May", "Dec", "March"], 200)
     assert find_doubts(frame, specify(frame, np.arange(200), "y")) == []
+
+
+def test_a_report_shows_alerts_and_its_model_reads_new_files_alike(tmp_path):
+    lines = TABLES["numbers"]["both marks, decided"][0].decode().split()
+    lines[1:] = [f"{line} USD" for line in lines[1:]]
+    path, few, euros = (tmp_path / name for name in ("t.csv", "few.csv", "euros.csv"))
+    path.write_text("\n".join(lines))
+    few.write_text("\n".join(lines[:6]))
+    euros.write_text(few.read_text().replace("USD", "EUR"))
+    made = report(path, "y", (0.8,), out=tmp_path / "out", epochs=1, quick=True, progress=False)
+    (alert,) = (alert for alert in made.findings.alerts if "decimal commas" in alert)
+    assert alert in html.unescape(made.page.read_text(encoding="utf-8"))
+    model = load(made.saved)
+    expected = model.predict(path).iloc[:5]
+    pd.testing.assert_frame_equal(model.predict(few), expected)
+    assert any("has 5 targets" in note for note in model.notes)
+    model.predict(euros)
+    assert "column 'y' is not read: it holds no numbers" in model.notes

@@ -26,24 +26,25 @@ _SUMS |= {"summe", "summen", "gesamt", "gesamtsumme", "insgesamt", "zwischensumm
 
 def check_target(target: str, values: Series, kind: str, unit: str | None) -> None:
     """Raise an error if the values of the target, or too many of them, are not numbers."""
+    is_numeric = kind in ("number", "yes/no")
     texts = hard_texts(values)
-    numbers = read_as("yes/no" if kind == "yes/no" else "number", values, unit)
-    wrong = texts[numbers[texts.index].isna()]
-    mostly_numbers = sum(map(bool, map(split_unit, texts))) > len(texts) / 2
-    if kind not in ("number", "yes/no") and not mostly_numbers:
-        example = "" if texts.empty else texts.iloc[0]
-        raise TableError(
-            f"target: column {target!r} holds {kind} (such as {example!r}), and only numbers can "
-            "be predicted: choose another column with --target"
-        )
-    if len(wrong) > UNREADABLE * len(texts):
+    numbers = read_as(kind if is_numeric else "number", values, unit)[texts.index]
+    wrong = texts[numbers.isna()]
+    are_amounts = sum(map(bool, map(split_unit, texts))) > len(texts) / 2
+    if (is_numeric or are_amounts) and len(wrong) > UNREADABLE * len(texts):
         shown = ", ".join(map(repr, wrong.unique()[:3]))
-        readable = texts[numbers[texts.index].notna()]
+        readable = texts[numbers.notna()]
         others = f", unlike {readable.iloc[0]!r}" if len(readable) else ""
         raise TableError(
             f"target: {len(wrong):,} of {len(texts):,} values of column {target!r} do not read as "
             f"numbers, such as {shown}{others}: write all with one decimal mark and one unit, and "
             "empty the cells of rows to leave out"
+        )
+    if not is_numeric:
+        example = "" if texts.empty else texts.iloc[0]
+        raise TableError(
+            f"target: column {target!r} holds {kind} (such as {example!r}), and only numbers can "
+            "be predicted: choose another column with --target"
         )
 
 
