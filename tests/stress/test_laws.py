@@ -5,7 +5,7 @@ system: with a conformal calibration on n rows that leaves out b of the n + 1 ga
 signed positions, BetaBin(m, n + 1 - b, b). Each number is turned into one that is uniform on [0, 1]
 (its distribution function, at random between steps), so that redraws of different laws, such as
 groups of random sizes, are one sample. A Kolmogorov-Smirnov test compares that with the uniform
-distribution, and a control, the law with a gap less left out, must fail by far.
+distribution, and a control, a law with some gaps more left out, must fail by far.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Laws:
         """Add how many of m rows are inside, with b of n + 1 gaps left out."""
         if inside.size == 0 or not 0 < b <= n:
             return
-        step = 1 if n_redraws() >= 1000 else max(n // 8, 1)
+        step = max(n // (16 if n_redraws() >= 1000 else 8), 1)
         other = b + step if b + step <= n else b - step
         for law, into in ((b, self.found), (other, self.control)):
             pmf = mass(inside.size, n + 1 - law, law)
