@@ -3,8 +3,9 @@
 Everything that is learned, such as fill values, ranges and categories, is learned from training
 rows alone: by `specify` for a report, which also leaves out identifiers, or by `learn` for an
 estimator. A `Columns` object encodes any frame in the same way; as JSON it is part of the model
-file. Text is read in one way only: decimal points, no thousands marks. Files of other dialects
-are translated when they are read (`gt2lite.practice.report.reading`).
+file. Text is read in one way only: decimal points, no thousands marks, and the one unit of a
+column. Files of other dialects are translated when they are read
+(`gt2lite.practice.report.reading`).
 
 **Unknown is its own value.** A value that is missing, unreadable or was never seen in training
 must not look like any known value, least of all like the reference of a category (all zeros). Its
@@ -618,8 +619,11 @@ class Columns:
         if not isinstance(content, list):
             raise ValueError("invalid column specification")
         names = {f.name for f in fields(Column)}
-        if any(not isinstance(item, dict) or item.keys() != names for item in content):
-            raise ValueError(f"a column must have the entries {', '.join(sorted(names))}")
+        needed = names - {"unit"}  # which files of version 0.1 lack
+        if any(
+            not isinstance(item, dict) or not needed <= item.keys() <= names for item in content
+        ):
+            raise ValueError(f"a column must have the entries {', '.join(sorted(needed))}")
         return cls([Column(**item) for item in content])
 
 
@@ -734,8 +738,10 @@ def describe_odd(values: Series, kind: str) -> str:
         return f"dates or times that could not be read, such as {shown}: {how}"
     alike: dict[tuple[str, bool], list[str]] = {}  # texts by unit, and by whether they read
     for text in texts:
-        if (found := split_unit(text)) and found[0].count(".") < 2:  # 10.2.1 is a version
-            alike.setdefault((found[1], bool(_NUMBER.fullmatch(found[0]))), []).append(text)
+        bare = text.strip("~<>≤≥≈*+-\u2212 ")
+        if (found := split_unit(bare)) and found[0].count(".") < 2:  # 10.2.1 is a version
+            reads = bare == text and _NUMBER.fullmatch(found[0]) is not None
+            alike.setdefault((found[1], reads), []).append(text)
     sorts = sorted(alike.values(), key=len, reverse=True)[:4]
     if sum(map(len, sorts)) >= MOSTLY * len(texts):
         shown = " and ".join(repr(some[0]) for some in sorts[:2])

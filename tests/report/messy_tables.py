@@ -113,6 +113,14 @@ def foreign_tables(n=150, seed=3):
         ),
         "accountant": (table([f"({a})" if i % 4 == 0 else str(a) for i, a in enumerate(v)]), None),
         "lakhs": (table([f"1,{a % 90 + 10},000" for a in whole]), None),
+        "negative dollars": (
+            table([f"-${a}" if i % 5 == 0 else f"${a}" for i, a in enumerate(v)]),
+            None,
+        ),
+        "below a limit": (
+            table([f"<{a}" if i % 5 == 0 else f"{a}" for i, a in enumerate(v)]),
+            None,
+        ),
         "minus sign": (table([f"\u2212{a}" for a in v]), -v),
     }
     dates = {

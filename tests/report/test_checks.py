@@ -28,6 +28,8 @@ ALERTS = {
     "two units": "numbers with text",
     "accountant": "numbers with text",
     "lakhs": "numbers with text",
+    "negative dollars": "numbers with text",
+    "below a limit": "numbers with text",
     "three zones": "several time zones (+02:00, -07:00, +09:00)",
     "weeks": "dates or times that could not be read",
     "two formats": "dates or times that could not be read",
@@ -137,3 +139,13 @@ def test_a_report_shows_alerts_and_its_model_reads_new_files_alike(tmp_path):
     assert any("has 5 targets" in note for note in model.notes)
     model.predict(euros)
     assert "column 'y' is not read: it holds no numbers" in model.notes
+
+
+def test_the_hour_of_a_zone_is_the_one_that_is_written():
+    times = pd.date_range("2024-04-09 00:30", periods=60, freq="7h", tz="Europe/Berlin")
+    frame = pd.DataFrame({"y": range(60), "v": times})
+    (column,) = (columns := specify(frame, np.arange(60), "y")).used
+    assert "Hours as written, in Europe/Berlin" in column.treatment
+    inputs = columns.encode(frame).inputs
+    assert inputs["v (hour)"].tolist() == times.hour.tolist() and inputs["v (hour)"].iloc[0] == 0
+    assert inputs["v (weekday)"].iloc[0] == 1

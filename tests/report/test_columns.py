@@ -262,8 +262,16 @@ def test_the_time_gives_only_parts_that_come_back_in_later_rows():
 def test_an_invalid_specification_is_refused():
     (sound,) = Columns([Column("a", "number", True, "used", fill=[0.0])]).to_json()
     assert Columns.from_json([sound]).names == ["a"]
+    older = {name: value for name, value in sound.items() if name != "unit"}
+    assert Columns.from_json([older]).columns == Columns.from_json([sound]).columns
     changes = {"parts": ["year"], "date_format": "%x", "used": 1, "categories": [1]}
-    wrong = [*changes.items(), ("identifier", "maybe"), ("fill", [np.nan]), ("fill", [1.0, 2.0])]
+    wrong = [
+        *changes.items(),
+        ("identifier", "maybe"),
+        ("fill", [np.nan]),
+        ("fill", [1.0, 2.0]),
+        ("unit", 5),
+    ]
     for name, value in [*wrong, ("kind", "magic"), ("kind", "text"), ("kind", "category")]:
         with pytest.raises(ValueError, match="'a'"):
             Columns.from_json([sound | {name: value}])
