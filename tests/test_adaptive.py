@@ -117,6 +117,13 @@ def test_a_target_on_a_bound_is_inside(data, reg, level):
     for bound in (lower, upper):
         if np.isfinite(bound).all():  # of an upper bound alone, the lower one is not
             assert AdaptiveIntervals(reg, level, 0.0).update(X[:200], bound).all()
+            stream, alone = AdaptiveIntervals(reg, level, 0.0), []
+            for i in range(60):
+                (low,), (high,) = AdaptiveIntervals(reg, level, 0.0).predict_interval(X[[i]])
+                alone.append(high if bound is upper else low)
+            assert stream.update(X[:60], alone, by_row=True).all()
+            beyond = np.array(alone) + (1e-6 if bound is upper else -1e-6)
+            assert not stream.update(X[:60], beyond, by_row=True).any()
             for i in range(20):
                 (low,), (high,) = AdaptiveIntervals(reg, level, 0.0).predict_interval(X[[i]])
                 one = high if bound is upper else low
