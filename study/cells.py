@@ -28,6 +28,7 @@ import numpy as np
 import pandas as pd
 
 from gt2lite._validation import Array
+from study.pages import case
 from study.paper import CELL
 from study.protocol import METHODS, PAPER_TABLE, TEST_OVER_TRAIN
 from study.statistics import (
@@ -46,6 +47,10 @@ MARGINS = {"near": (5.0, 1.0), "wide": (10.0, 2.0)}
 
 N_THEIRS = 5
 """Runs behind each published mean."""
+
+WAYS = ("search", "table 0.1", "exact")
+"""Ways to calibrate that may have filled the paper's tables: by its words the search or the lookup
+table ("Algorithm-3"); the exact plane is what both look for. Verdicts use the first."""
 
 
 def by_cell(records: pd.DataFrame, mode: str = "default") -> pd.DataFrame:
@@ -78,14 +83,16 @@ def values(runs: pd.DataFrame, name: str, places: Sequence[tuple[object, ...]]) 
 # ---------------------------------------------------------------------------------- verdicts
 
 
-def beside(records: pd.DataFrame, published: pd.DataFrame, mode: str = "default") -> pd.DataFrame:
+def beside(
+    records: pd.DataFrame, published: pd.DataFrame, mode: str = "default", way: str = WAYS[0]
+) -> pd.DataFrame:
     """Return the published cells beside ours, without a verdict.
 
     Columns: those of a cell, `paper_mean`, `paper_std`, `our_mean`, `our_std`, `n` (our runs),
     `difference`, and `difference_in_std`, which is in pooled standard deviations.
     """
     found = published[CELL].assign(paper_mean=published["mean"], paper_std=published["std"])
-    found = _with_ours(found, _ours(by_cell(records, mode), published))
+    found = _with_ours(found, _ours(by_cell(records, mode), published, way))
     squares = (found.n - 1) * found.our_std**2 + (N_THEIRS - 1) * found.paper_std**2
     pooled = np.sqrt(squares / (found.n + N_THEIRS - 2))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -93,16 +100,18 @@ def beside(records: pd.DataFrame, published: pd.DataFrame, mode: str = "default"
     return found
 
 
-def verdicts(records: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+def verdicts(records: pd.DataFrame, published: pd.DataFrame, way: str = WAYS[0]) -> pd.DataFrame:
     """Return the verdicts on each published cell, by the rules of this module.
+
+    `way` is the method of calibration behind our calibrated cells.
 
     Columns: those of `beside`, `repeated` (the result stands in the other table already), and
     those of `judge`; a repeated result has the values of the first. More than six seeds are needed.
     """
-    cells, result = beside(records, published), _result(published)
+    cells, result = beside(records, published, way=way), _result(published)
     cells["repeated"] = result.duplicated()
     first = ~cells.repeated
-    found = judge(cells[first], _ours(by_cell(records), published)[first], N_THEIRS)
+    found = judge(cells[first], _ours(by_cell(records), published, way)[first], N_THEIRS)
     return cells.assign(**found.iloc[result].set_axis(cells.index))
 
 
@@ -156,25 +165,51 @@ def against_alliance(records: pd.DataFrame, trials: pd.DataFrame) -> pd.DataFram
     long = own.dropna(subset="model").melt([*CELL[:2], "model"], ["picp", "pinaw"], "metric")
     groups = long.groupby(CELL, sort=False).value
     found = groups.agg(paper_mean="mean", paper_std="std").reset_index()
-    ours = _ours(by_cell(records), found, METHODS | {"calibrated": "conformal"})
+    ours = _ours(by_cell(records), found, "conformal")
     found = _with_ours(found, ours).assign(repeated=False)
     return found.join(judge(found, ours, int(groups.size().iloc[0])))
 
 
-def together(records: pd.DataFrame, published: pd.DataFrame) -> pd.Series:
+def together(records: pd.DataFrame, published: pd.DataFrame, way: str = WAYS[0]) -> pd.Series:
     """Return the p-value of all distinct results at once, and of those of each data set.
 
     Single results may all pass while together they are farther from ours than five of our seeds
     are from the others (`study.statistics.joint_exchange_p`).
     """
     first = ~_result(published).duplicated()
-    own, ours = published[first], _ours(by_cell(records), published)[first]
-    parts = {"all": own.dataset.notna()} | {name: own.dataset == name for name in own.dataset}
-    found = {
-        name: joint_exchange_p(ours[here], own["mean"][here].to_numpy(), N_THEIRS)
-        for name, here in parts.items()
-    }
-    return pd.Series(found, name="p")
+    own, ours = published[first], _ours(by_cell(records), published, way)[first]
+    names = ["all", *own.dataset.unique()]
+    parts = np.array([(own.dataset == name) | (name == "all") for name in names], dtype=float)
+    found = joint_exchange_p(ours, own["mean"].to_numpy(), N_THEIRS, parts)
+    return pd.Series(found, names, name="p")
+
+
+def by_way(records: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+    """Return how verdicts depend on the way to calibrate behind our calibrated cells.
+
+    Columns: `refuted`, `equivalent` (numbers of distinct results), `largest` (the largest relative
+    difference of an RMSE or PINAW, in percent) with its `where`, and the p-values of `together`.
+    """
+    rows = {}
+    for way in WAYS:
+        found = verdicts(records, published, way)
+        found = found[~found.repeated]
+        top = largest_difference(found)
+        rows[way] = {
+            "refuted": int((found.refuted != "no").sum()),
+            "equivalent": int(found.equivalent.sum()),
+            "largest": top.percent,
+            "where": f"{top.metric.upper()}, {case(top.dataset, top.level)}",
+            **together(records, published, way),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("way")
+
+
+def largest_difference(cells: pd.DataFrame) -> pd.Series:
+    """Return the cell of RMSE or PINAW whose mean differs most from the paper's, in `percent`."""
+    shares = cells[cells.metric != "picp"]  # PICP is compared in points
+    shares = shares.assign(percent=100 * shares.difference / shares.paper_mean)
+    return shares.loc[shares.percent.abs().idxmax()]
 
 
 def shown_within(cells: pd.DataFrame) -> pd.DataFrame:
@@ -208,9 +243,9 @@ def _result(cells: pd.DataFrame) -> pd.Series:
     return name.groupby([*name], dropna=False, sort=False).ngroup()
 
 
-def _ours(runs: pd.DataFrame, cells: pd.DataFrame, ways: dict[str, str] = METHODS) -> Array:
+def _ours(runs: pd.DataFrame, cells: pd.DataFrame, way: str = WAYS[0]) -> Array:
     """Return our values of each cell (cells, seeds), in the paper's units."""
-    rows = cells.itertuples()
+    ways, rows = METHODS | {"calibrated": way}, cells.itertuples()
     places = [(c.metric, (c.dataset, c.model, c.level, ways[c.model])) for c in rows]
     return 100 * np.concatenate([values(runs, metric, [place]) for metric, place in places])
 

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from scipy import stats
 
 from gt2lite._validation import Array, IntArray
 from gt2lite.calibration import (
@@ -14,10 +15,15 @@ from gt2lite.calibration import (
     Cut,
     Scores,
     SmallCalibrationWarning,
+    critical_scores,
     find_cut,
+    rank,
 )
 from gt2lite.memberships import ALPHA_0
 from gt2lite.practice.calibrators import RANKED
+from gt2lite.system import Params, Planes
+from study.protocol import split
+from study.statistics import SIGNIFICANCE, coverage_p_value
 
 
 def redraws(
@@ -50,6 +56,38 @@ def redrawn_coverage(
             cut = find_cut(seen, level, method) if ranked else _chosen(seen, level, method)
             found[method][i] = new.covered(cut).mean()
     return found
+
+
+def with_ties(
+    params: Params, dataset: str, seed: int, level: float, rng: np.random.Generator
+) -> dict[str, float]:
+    """Compare the law of the coverage of a rank, which knows no ties, with redraws that have them.
+
+    Calibration and test rows of the seed are dealt anew 4,000 times, with the system fixed.
+
+    Returns:
+        `rows` in the pool and `distinct` scores; `mean` and `sd` of the test coverage of the exact
+        rank, in percent, and both by the law, `mean_law` and `sd_law`; and `false`, the share of
+        redraws with a p-value below 5% by the law.
+    """
+    data = split(dataset, seed)
+    y = np.concatenate([data.y_cal, data.y_test])
+    scores = critical_scores(Planes(params, np.vstack([data.X_cal, data.X_test])), y)
+    n_cal, n_test = len(data.y_cal), len(data.y_test)
+    (found,) = redrawn_coverage(scores, level, n_cal, n_test, 4000, rng, ["exact"]).values()
+    shares, times = np.unique(found, return_counts=True)
+    p = np.array([coverage_p_value(share, level, n_test, n_cal) for share in shares])
+    k = rank(level, n_cal)
+    law = stats.betabinom(n_test, k, n_cal + 1 - k)
+    return {
+        "rows": len(y),
+        "distinct": len(np.unique(np.stack([scores.alpha, scores.margin]), axis=1).T),
+        "mean": 100 * float(found.mean()),
+        "mean_law": 100 * float(law.mean()) / n_test,
+        "sd": 100 * float(found.std()),
+        "sd_law": 100 * float(law.std()) / n_test,
+        "false": float(times[p < SIGNIFICANCE].sum() / times.sum()),
+    }
 
 
 def _chosen(seen: Scores, level: float, method: str) -> Cut:

@@ -31,8 +31,11 @@ def text_values() -> pd.DataFrame:
 
 
 def claims() -> pd.DataFrame:
-    """Return the checkable claims of the text in our words; claims of a group say the same."""
-    return _read("paper", "claims")
+    """Return the checkable claims of the text in our words; claims of a group say the same.
+
+    `measure` is empty unless the claim is judged by a measure that the paper does not use.
+    """
+    return _read("paper", "claims").fillna({"measure": ""})
 
 
 def settings() -> dict[str, float]:

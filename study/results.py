@@ -2,7 +2,7 @@
 
 Each file is written by a command of `python -m study`, never by hand, and is plain data: no
 hash of the code decides whether it may be used. `provenance.json` records for each file the
-commit, the date, the machine and the versions that it was made with.
+commit, the date, the machine, its instructions and the versions that it was made with.
 
 Whether stored numbers still hold is answered by computing some of them again. On the machine
 that made them a rerun is equal to the last bit. Another machine rounds differently, and
@@ -77,14 +77,19 @@ def provenance(name: str) -> dict[str, Any]:
 
 
 def environment() -> dict[str, Any]:
-    """Return commit, date, machine and its instructions, versions, lock hash, study version."""
+    """Return what numbers may depend on, as far as the machine tells it.
+
+    Commit, date, machine, its instructions, NumPy's BLAS, versions, lock hash, study version.
+    """
     packages = ("autograd", "gt2lite", "numpy", "pandas", "scikit-learn", "scipy", "statsmodels")
     lock = ROOT / "requirements.lock"
+    blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
     return {
         "commit": commit(),
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         "machine": f"{platform.system()} {platform.machine()}",
-        "instructions": instructions(),
+        "instructions": instructions() or "baseline",
+        "blas": f"{blas['name']} {blas['version']}",
         "python": platform.python_version(),
         "versions": {package: version(package) for package in packages},
         "lock": hashlib.sha256(lock.read_bytes()).hexdigest() if lock.exists() else None,

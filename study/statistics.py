@@ -127,22 +127,26 @@ def exchange(
     return p[0], p[1]
 
 
-def joint_exchange_p(ours: Array, means: Array, n_theirs: int, draws: int = DRAWS) -> float:
-    """Return the p-value of all published means together, by the draws of `exchange`.
+def joint_exchange_p(
+    ours: Array, means: Array, n_theirs: int, parts: Array, draws: int = DRAWS
+) -> Array:
+    """Return p-values (G,) of published means together, by the draws of `exchange`.
+
+    Each row of `parts` (G, C) says which of the C results are taken together.
 
     The distance of some runs from the others is the sum of squares of the differences of means,
     each in standard deviations of our runs. As a draw takes the same runs of all results, results
     that depend on each other need no correction.
 
     >>> ours = np.array([np.arange(50.0), -np.arange(50.0)])  # one result, twice
-    >>> one, both = np.array([40.0]), np.array([40.0, -40.0])
-    >>> joint_exchange_p(ours[:1], one, 5) == joint_exchange_p(ours, both, 5)
+    >>> one, both = joint_exchange_p(ours, np.array([40.0, -40.0]), 5, np.array([[1, 0], [1, 1]]))
+    >>> bool(one == both)
     True
     """
     unit = ours.std(axis=1, ddof=1, keepdims=True)
-    seen = float((((means - ours.mean(axis=1))[:, None] / unit) ** 2).sum())
-    found = ((_apart(ours, n_theirs, draws)[0] / unit) ** 2).sum(axis=0)  # (draws,)
-    return (1 + int((found >= seen * (1 - 1e-12)).sum())) / (draws + 1)
+    seen = parts @ ((means - ours.mean(axis=1))[:, None] / unit) ** 2  # (G, 1)
+    found = parts @ (_apart(ours, n_theirs, draws)[0] / unit) ** 2  # (G, draws)
+    return np.asarray((1 + (found >= seen * (1 - 1e-12)).sum(axis=1)) / (draws + 1))
 
 
 def _apart(ours: Array, n_theirs: int, draws: int) -> Array:
@@ -191,14 +195,16 @@ def smallest_margin(
 # ------------------------------------------------------- coverage of a finite test set
 
 
-def coverage_p_value(picp: float, level: float, n_test: int, n_cal: int | None = None) -> float:
+def coverage_p_value(
+    picp: float, level: float, n_test: int, n_cal: int | None = None, *, margin: float = 0.0
+) -> float:
     r"""Return the two-sided p-value of the coverage of a test set against its level.
 
     With the k-th of n calibration samples, :math:`k = \lceil n \phi \rceil`, a plane covers a
     share of all samples that follows the law Beta(k, n + 1 - k), and therefore a Beta-binomial
     number of the test samples. Without a calibration set the law is that of a model whose
-    coverage *is* the level: binomial. The p-value is twice the smaller tail. Ties, such as
-    duplicate rows, can only increase the coverage of a rank.
+    coverage *is* the level, or is at most `margin` from it: binomial. The p-value is twice the
+    smaller tail. Ties, such as duplicate rows, can only increase the coverage of a rank.
 
     >>> coverage_p_value(0.9, 0.9, n_test=100, n_cal=100)
     1.0
@@ -208,12 +214,13 @@ def coverage_p_value(picp: float, level: float, n_test: int, n_cal: int | None =
     between("level", level, 0, 1)
     hits = np.arange(n_test + 1)
     if n_cal is None:
-        law = stats.binom.pmf(hits, n_test, level)
+        ends = max(level - margin, 0.0), min(level + margin, 1.0)
+        low, high = (stats.binom.pmf(hits, n_test, end) for end in ends)
     else:
         k = rank(level, n_cal)
-        law = stats.betabinom.pmf(hits, n_test, k, n_cal + 1 - k)
+        low = high = stats.betabinom.pmf(hits, n_test, k, n_cal + 1 - k)
     covered = round(picp * n_test)
-    return float(min(1.0, 2 * min(law[: covered + 1].sum(), law[covered:].sum())))
+    return float(min(1.0, 2 * min(low[: covered + 1].sum(), high[covered:].sum())))
 
 
 def worst_by_chance(sizes: Sequence[int], level: float) -> float:

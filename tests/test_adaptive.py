@@ -117,6 +117,13 @@ def test_a_target_on_a_bound_is_inside(data, reg, level):
     for bound in (lower, upper):
         if np.isfinite(bound).all():  # of an upper bound alone, the lower one is not
             assert AdaptiveIntervals(reg, level, 0.0).update(X[:200], bound).all()
+            stream, alone = AdaptiveIntervals(reg, level, 0.0), []
+            for i in range(60):
+                (low,), (high,) = AdaptiveIntervals(reg, level, 0.0).predict_interval(X[[i]])
+                alone.append(high if bound is upper else low)
+            assert stream.update(X[:60], alone, by_row=True).all()
+            beyond = np.array(alone) + (1e-6 if bound is upper else -1e-6)
+            assert not stream.update(X[:60], beyond, by_row=True).any()
             for i in range(20):
                 (low,), (high,) = AdaptiveIntervals(reg, level, 0.0).predict_interval(X[[i]])
                 one = high if bound is upper else low
@@ -162,6 +169,23 @@ def test_the_bound_holds_after_every_batch_of_an_adversarial_sequence(
         assert max(extremes) >= 1 - 1e-12
     if choose == "on the point" and rate > 0.1:
         assert min(extremes) <= 0
+
+
+@many_infinite
+def test_targets_that_come_late_are_outside_the_theorem(data, fitted):
+    """Each row is shown before the target of the last one is known: the limit the page states."""
+    X, _ = data
+    stream, x, n_missed = AdaptiveIntervals(fitted, 0.9, rate=0.2), X[:1], 0
+    shown = stream.predict_interval(x)
+    for _ in range(500):
+        following = stream.predict_interval(x)
+        beyond = shown[1] + 1e-6  # of the interval shown, which is not the one that is counted
+        target = np.where(np.isfinite(beyond), beyond, fitted.predict(x))
+        n_missed += int(~inside(target, shown)[0])
+        stream.update(x, target)
+        shown = following
+    assert abs(stream.n_missed / 500 - 0.1) <= stream.bound < 0.012
+    assert n_missed / 500 > 0.19
 
 
 def test_infinite_intervals_are_counted_and_reported_once(data, fitted):

@@ -192,6 +192,10 @@ def test_a_script_has_no_syntax_error(path):
 REFUSED = {
     "version": ("gt2liteModel({ ...file, version: 2 })", "version 1, got 2"),
     "kind": ("gt2liteModel({ ...file, kind: 'head' })", 'kind "head" needs Python'),
+    "planes": (
+        "open({ planes: [0.5], systems: content.systems.map(({ recipe, ...rest }) => rest) })",
+        "planes must rise from 0.01",
+    ),
     "level": ("model.interval(row, 1)", "level must lie in"),
     "reach": ("model.interval(row, 0.9999)", "level 0.9999 is out of reach"),
     "gap": ("model.predict([...row.slice(1), null])", "a value for each of x0, x1, x2, x3"),

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from javascript import NODE, run_in_node
 from planted_system import make
+from test_model_file import IMPOSSIBLE, STATE, SYSTEM, calibrated, each, put
 
 from gt2lite import GT2Regressor
 from gt2lite.practice import model_file, schema
@@ -326,6 +327,85 @@ def test_a_mutant_is_refused_by_both_languages_or_means_the_same_in_both(files, 
     print(name, counts)
     assert not wrong
     assert counts["refused"] > 0.2 * N_MUTANTS < sum(counts.values()) / 2
+
+
+COLUMN = "columns", 2  # a category
+CONTRADICTIONS = {  # by file; IMPOSSIBLE of `test_model_file` has others
+    "tails": {"tails of less than all": put(*STATE, "options", "tails", value=[0.2, 0.7])},
+    "groups": {"tails of one plane": put(*STATE, "options", "tails", value=[0.2, 0.8])},
+    "rules": {
+        "rules without leads": put(*SYSTEM, "leads", value=each(lambda n: 0)),
+        "leads of a rule less": put("systems", 1, "leads", value=lambda leads: leads[1:]),
+    },
+    "exact": {"planes of another recipe": put("planes", value=[0.01, 0.5])},
+    "conformal": {
+        "one spread for two inputs": put("scaler", "x_std", value=[1.0]),
+        "a recipe of more rules": put("systems", 1, "recipe", "n_rules", value=3),
+        "a recipe with one share": put("systems", 1, "recipe", "smf", value="scalar"),
+        "a recipe without planes": put(*SYSTEM, "recipe", "alphas", value=False),
+        "a reference without calibration": put("calibration", value=None),
+        "rules of no groups": put("rule_groups", value={"system": 0, "own": [1]}),
+    },
+    "constant margins": {"clipping without limits": put("limits", value=None)},
+    "encoded": {
+        "fillings of no input": put(*COLUMN, "fill", value=lambda fill: [*fill, 0.5]),
+        "a category less": lambda content: (
+            put(*COLUMN, "categories", value=lambda names: names[1:])(content),
+            put(*COLUMN, "fill", value=lambda fill: fill[1:])(content),
+            put(*COLUMN, "rare", value=["red"])(content),
+        ),
+        "a unit of dates": put("columns", 4, "unit", value="kg"),
+        "a name of no column": put("features", value=lambda names: [*names[:-1], "q"]),
+    },
+    "table model": {
+        "features of other columns": put("regressor", "features", value=lambda names: names[::-1]),
+        "a regressor with columns": lambda content: put(
+            "regressor", "columns", value=content["columns"]
+        )(content),
+        "no calibration": lambda content: content["regressor"].update(
+            calibration=None, reference=None
+        ),
+        "bounds that fall": put("bounds", value=[2.0, 1.0]),
+        "an unknown unit": put("columns", 0, "unit", value=None),
+    },
+}
+
+
+@pytest.mark.skipif(NODE is None, reason="needs Node on the PATH")
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", CONTRADICTIONS)
+def test_a_contradiction_is_refused_by_both_languages(files, name, tmp_path):
+    kind, content = files[name]
+    contents = {what: copy.deepcopy(content) for what in CONTRADICTIONS[name]}
+    for what, change in CONTRADICTIONS[name].items():
+        change(contents[what])
+    rows = rows_of(name)
+    found = in_javascript(kind, list(contents.values()), rows)
+    found += [in_python(tmp_path / "m", kind, one, rows) for one in contents.values()]
+    words = [f"{what} in {where}" for where in ("JavaScript", "Python") for what in contents]
+    refused = [str(one).startswith("FileFormatError") for one in found]
+    assert [what for what, one in zip(words, refused, strict=True) if not one] == []
+
+
+NOT_READ = {"other recipe", "an unknown part of a recipe", "unknown setting", "endless rules"} | {
+    *("a negative seed", "a candidate without a score"),
+}
+"""Impossible values where `evaluator.js` does not look."""
+
+
+@pytest.mark.skipif(NODE is None, reason="needs Node on the PATH")
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", [name for name in IMPOSSIBLE if name not in NEED_PYTHON])
+def test_javascript_refuses_impossible_values_too(name, tmp_path):
+    model_file.write(tmp_path / "m", "regressor", model_file.pack_regressor(calibrated(name)))
+    content, contents = model_file.read(tmp_path / "m", "regressor"), {}
+    for what in IMPOSSIBLE[name].keys() - NOT_READ:
+        contents[what] = copy.deepcopy(content)
+        IMPOSSIBLE[name][what](contents[what])
+    before, *found = in_javascript("regressor", [content, *contents.values()], FAR)
+    assert not (isinstance(before, str) and before.startswith("FileFormatError"))
+    found = dict(zip(contents, found, strict=True))
+    assert [what for what, one in found.items() if not str(one).startswith("FileFormatError")] == []
 
 
 @pytest.mark.parametrize("name", FILES)

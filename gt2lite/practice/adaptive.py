@@ -17,6 +17,12 @@ so the level falls; at a level of 0 or less every row counts as a miss, so it ri
 within :math:`[-\gamma B (1 - \phi), 1 + \gamma B \phi]`, and no farther than
 :math:`\max(\phi, 1 - \phi) + \gamma B` from :math:`\phi`. The level after T rows with S misses is
 :math:`\phi + \gamma (S - T (1 - \phi))`; solve this for :math:`S / T - (1 - \phi)`.
+
+The misses are those that are counted. Of the intervals that were shown no more miss: at a level of
+0 or less a row counts as a miss, though its interval, a point, may cover it. The theorem needs rows
+that are counted at the level at which they were shown. If targets come late, after further rows
+were shown, an update in between has moved the level, and the shown intervals may miss twice as
+often.
 """
 
 from __future__ import annotations
@@ -29,13 +35,17 @@ from numpy.typing import NDArray
 
 from gt2lite._validation import Array, between, warn, whole
 from gt2lite.calibration import CoverageError, Cut, Scores, cut_ends, join_scores
+from gt2lite.memberships import alpha_of, kappa_of
 from gt2lite.practice.calibrators import DEFAULT_COVERAGE, OPEN, RANKED, find_cuts
 from gt2lite.practice.distribution import Distribution
-from gt2lite.practice.tables import read_target
+from gt2lite.practice.tables import read_target, take_rows
 from gt2lite.practice.types import CalibratedEstimator, Table, Target
 
 MANY_INFINITE = 0.1
 """Share of infinite intervals, at least ten of them, that is reported."""
+
+ROOM = 2.0**-20
+"""Distance of a score from a cut within which the interval itself decides."""
 
 
 class InfiniteIntervalsWarning(UserWarning):
@@ -46,8 +56,8 @@ class AdaptiveIntervals:
     """Intervals whose level follows the misses, around a calibrated estimator.
 
     Before each row, or each batch of rows, call `predict_interval`; once its targets are known,
-    call `update` with the same rows. The estimator is never changed. Once it is trained or
-    calibrated again, a new `AdaptiveIntervals` is needed.
+    call `update` with the same rows, before further rows are shown. The estimator is never changed.
+    Once it is trained or calibrated again, a new `AdaptiveIntervals` is needed.
 
     Args:
         reg: a `GT2Regressor` or `IntervalHead`, calibrated by "conformal" or "exact".
@@ -148,7 +158,9 @@ class AdaptiveIntervals:
         if by_row:
             new = rows.scores(target)
             each = (new.take([i]) for i in range(len(new)))
-            covered = np.concatenate([self._count(s.between(*self._cuts()), s) for s in each])
+            covered = np.concatenate(
+                [self._count(self._covers(s, X, target, i), s) for i, s in enumerate(each)]
+            )
         else:
             rows.scaler.transform_y(target - rows.shift)  # refuses targets that are out of range
             lower, upper = self._bounds(rows)
@@ -165,6 +177,23 @@ class AdaptiveIntervals:
                 "make new ones by AdaptiveIntervals(reg, ...)"
             )
         return self.reg.predict_distribution(X)
+
+    def _covers(self, score: Scores, X: Table, y: Array, i: int) -> NDArray[np.bool_]:
+        """Return whether the interval of row `i` covers its target, by its score if that is clear.
+
+        A score is rounded outward, so that a target on a bound may seem to lie beyond it.
+        """
+        cuts = self._cuts()
+        inside = score.between(*cuts)
+        if (
+            inside.any()
+            or not score.between(*(_widened(cut, score.alpha_min) for cut in cuts)).any()
+        ):
+            return inside
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the same as for all rows
+            lower, upper = self._bounds(self._rows(take_rows(X, np.array([i]))))
+        return (lower <= y[i]) & (y[i] <= upper)
 
     def _count(self, inside: NDArray[np.bool_], batch: Scores | None) -> NDArray[np.bool_]:
         """Count a batch at the current level, put it into the window, and return its hits (N,)."""
@@ -206,6 +235,14 @@ class AdaptiveIntervals:
         except CoverageError:
             pass
         return OPEN, OPEN
+
+
+def _widened(cut: Cut, lowest: float) -> Cut:
+    """Return a cut that is wider by more than rounding."""
+    if math.isnan(cut.alpha):
+        return Cut(math.nan, cut.margin * (1 + ROOM) + ROOM)
+    alpha = alpha_of(kappa_of(cut.alpha) * (1 + ROOM) + ROOM)
+    return Cut(alpha) if alpha > lowest else Cut(math.nan, ROOM)
 
 
 def measure_drift(

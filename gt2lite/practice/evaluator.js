@@ -387,12 +387,12 @@ var gt2liteModel = (() => { // var: a page may hold several figures, each with t
     object({ kind: anything, options: object(options), ...(kind === "group" && { labels: list(LABEL) }) })(value.state, `${name}.state`);
     object({ ...SCORES, ...arrays })(value.arrays, `${name}.arrays`);
   };
-  const COLUMN = object({
+  const COLUMN = (value, name) => object({
     name: text, kind: oneOf("number", "yes/no", "category", "date", "text"), used: oneOf(true, false), treatment: text,
     identifier: oneOf("", "unique", "repeats"), fill: list(number(), 0), flag: oneOf(true, false), low: number(), high: number(),
     categories: list(text, 0), rare: list(text, 0), parts: list(oneOf(...Object.keys(datePart)), 0),
     date_format: oneOf(null, ...DATE_FORMATS), unit: text,
-  });
+  })({ unit: "", ...value }, name);
   const SYSTEM = object({
     params: object({ c: BY_RULE, raw_sigma: BY_RULE, raw_l: TERMS, raw_r: TERMS, a: BY_RULE, a0: TERMS }),
     inputs: oneOf("scaled", "ranks"), leads: orNull(list(whole(0))),
@@ -414,7 +414,7 @@ var gt2liteModel = (() => { // var: a page may hold several figures, each with t
 
   const checkColumns = (columns, M) => {
     for (const column of columns) {
-      const { name, kind, used, fill, flag, unit } = column;
+      const { name, kind, used, fill, flag, unit = "" } = column;
       const n = inputNames(column).length;
       const fits = kind !== "text" && n > 0 && n === fill.length + flag;
       need((fits || !used) && (kind === "number" || unit === ""), `invalid specification of column ${name}`);
@@ -483,6 +483,7 @@ var gt2liteModel = (() => { // var: a page may hold several figures, each with t
     if (columns) checkColumns(columns, M);
     const names = columns?.map(({ name }) => name);
     need(!features || (names ? alike(features, names) : features.length === M), "columns and features must name the same columns");
+    need(calibration || !content.reference, "reference must be null without a calibration");
     if (calibration) checkCalibration(calibration, margins ? TINY : alphaMin);
     if (content.rule_groups) checkRuleGroups(content.rule_groups, systems, calibration);
   };

@@ -305,7 +305,8 @@ class Rule:
 
 LEGEND = (
     "A range is where the membership is at least half of its largest value; after 'rather' it is "
-    "so for all values seen. [0.60] is the mean footprint of the sets: how uncertain they are. "
+    "so for all values seen. The number in brackets is the mean footprint of the sets: how "
+    "uncertain they are. "
     f"Inputs are left out if together they keep {MATTERS:.0%} or more of a rule's firing within "
     "the middle 95% of the training rows."
 )

@@ -148,6 +148,22 @@ def test_only_the_mode_asked_for_and_the_search_count():
     assert (authors.our_mean[authors.metric == "rmse"] == 9900).all()
 
 
+def test_another_way_to_calibrate_behind_the_tables_has_its_own_verdicts():
+    rows = made_up()
+    own = rows[rows.model == "calibrated"]
+    far = own.pinaw.where((own.dataset != "pm") | (own.level != 0.9), 1.5 * own.pinaw)
+    table = own.assign(method="table", step=0.1, interpolation="linear")
+    every = pd.concat([rows, table, own.assign(method="exact", pinaw=far)], ignore_index=True)
+    found = cells.by_way(every, PRINTED)
+    assert found.index.tolist() == ["search", "table 0.1", "exact"]
+    assert found.loc["search"].drop("where").equals(found.loc["table 0.1"].drop("where"))
+    assert found.refuted.tolist() == [0, 0, 1] and found["where"]["exact"] == "PINAW, PM 90%"
+    assert found.largest["exact"] == pytest.approx(50) and abs(found.largest["search"]) < 1e-9
+    joint = found[["all", "ww", "pm"]]
+    assert (joint.drop("exact") == 1).all(axis=None)
+    assert joint.ww["exact"] == 1 and joint.pm["exact"] < 0.05 < joint["all"]["exact"] < 1
+
+
 def test_other_published_trials_are_judged_by_the_same_rules():
     trials = paper.alliance()
     ways = {"none": "trained", "cqr": "calibrated"}

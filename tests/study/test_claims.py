@@ -143,6 +143,15 @@ def test_a_single_run_is_missed_by_its_law_with_holm_over_all_runs(model):
         assert (found.verdict == "does not hold") == bool(n_missed)
 
 
+@pytest.mark.parametrize(("points", "beyond"), [(2.0, 0), (4.0, 1)])
+def test_runs_of_a_trained_system_that_miss_by_more_than_a_point_are_counted_apart(points, beyond):
+    off = np.zeros(20)
+    off[3] = -points
+    numbers = reaches(*runs_at(off, n=5000)).numbers
+    assert (numbers["runs that miss"], numbers["by more than a point"]) == (1, beyond)
+    assert "by more than a point" not in reaches(*runs_at(off, "calibrated", n=5000)).numbers
+
+
 def test_an_excess_is_in_percent_of_the_trained_mean():
     rows = world(when(lambda row: {"rmse": 1.0 + 2 * (row["seed"] % 2)}, model="trained"))
     rows.loc[rows.model != "trained", "rmse"] = 2.0
@@ -219,7 +228,6 @@ def growth(**powers):
 
 
 EDGES = {  # what still holds, what does not
-    "search-ends": (near_search, 0.00049, -0.00051),
     "cheaper": (calibrated_in, 1 / 10.1, 1 / 9.9),
     "any-level": (lambda alpha: exact(alpha=alpha), 0.01, 0.0099),
     "no-retraining": (lambda alpha: exact(alpha=alpha), 0.0999, 0.1001),  # that of 90% is 0.1
@@ -253,6 +261,36 @@ def test_every_empirical_claim_has_its_check_and_the_others_their_stored_verdict
     assert set(claims.CHECKS) == set(listed.id["empirical"])
     others = listed.drop("empirical")
     assert claims.check_claims(stored(), others).verdict.equals(others.verdict)
+
+
+def test_a_verdict_by_a_measure_of_ours_is_marked_and_what_says_the_same_counts_once():
+    found = claims.check_claims(stored(), paper.claims()).set_index("id")
+    ours = found.index[found.measure != ""]
+    assert {*ours} == {"superior-uq", "comparable-score"}  # by the interval score
+    assert (found.printed[ours] == found.verdict[ours] + ", by our measure").all()
+    assert found.printed.drop(ours).equals(found.verdict.drop(ours).rename("printed"))
+    counted = found[(found.kind == "empirical") & (found.index == found.group)]
+    assert len({*ours} & {*counted.index}) == 1
+    assert found.kind["search-ends"] == "misprint"
+
+
+def test_a_claim_that_fails_on_aids_alone_says_so():
+    found = verdict("any-level", exact(alpha=0.0099))
+    assert (found.verdict, found.numbers["as claimed"], found.numbers["cases"]) == (
+        "does not hold",
+        35,
+        40,
+    )
+    assert found.reason.endswith("not always: AIDS 95%. Without AIDS: 30 of 30, holds.")
+
+
+def test_nearer_is_judged_by_the_mean_and_the_distance_of_each_run_is_beside_it():
+    # two runs below and two above: their mean is at the level, and each of them is not
+    off = dict(enumerate(0.05 * np.array([-1, 1, 0, 1, -1]) + NOISE))
+    around = when(lambda row: {"picp": row["level"] + off[row["seed"]]}, **CALIBRATED)
+    numbers = verdict("better-everywhere", world(around)).numbers
+    assert (numbers["as claimed"], numbers["as claimed, by run"]) == (8, 0)
+    assert verdict("better-everywhere").numbers["as claimed, by run"] == 8
 
 
 def test_a_level_may_be_reached_by_some_ways_to_calibrate_only():
@@ -298,10 +336,15 @@ def test_an_interpolation_matters_whether_it_is_better_or_worse(miss, change, wo
     assert by_row(found)["spline"] == pytest.approx(change, abs=1)  # percent of a point
 
 
+def ended(records):
+    return claims.ends_of_searches(replace(stored(), records=records))
+
+
 def test_a_search_that_cannot_end_is_told_from_one_that_stalls():
+    for beside, word in {0.00049: "holds", -0.00051: "does not hold"}.items():
+        assert ended(near_search(beside)).verdict == word
     # Of 734 samples neither 660 nor 661 is within 0.0005 of 90%, but 697 is near enough to 95%.
     for alpha, counts in {0.1: (5, 0, 5), 0.009: (5, 5, 0)}.items():
         off = {"n_cal": 734, "reached": 661 / 734, "alpha": alpha}
-        found = verdict("search-ends", world(when(off, dataset="ww", **CALIBRATED)))
-        words = "lies there: {}; no plane covers that much: {}; it stalled: {}."
-        assert found.reason.endswith(words.format(*counts))
+        numbers = ended(world(when(off, dataset="ww", **CALIBRATED))).numbers
+        assert (numbers["no share there"], numbers["out of reach"], numbers["stalled"]) == counts

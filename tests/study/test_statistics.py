@@ -2,12 +2,14 @@
 
 import itertools
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from study import statistics
+from gt2lite.training import init_params
+from study import guarantee, statistics
 from study.statistics import beyond_p, corrected_t, coverage_p_value, smallest_margin, welch
 
 GAPS = np.array([0.3, -0.1, 0.4, 0.2, 0.1])
@@ -39,6 +41,9 @@ def test_coverage_follows_the_binomial_law_or_that_of_ranks():
     # 1 of 4 covered at level 0.5: twice P(0 or 1) = 2 * 5 / 16. Both tails of 2 of 4 exceed 1 / 2.
     found = [coverage_p_value(share, 0.5, 4) for share in (0.25, 0.75, 0.5)]
     assert found == pytest.approx([10 / 16, 10 / 16, 1])
+    # A coverage of 0.4 to 0.6: twice P(0 or 1) at 0.4 is 2 * (0.1296 + 0.3456), at 0.6 alike.
+    found = [coverage_p_value(share, 0.5, 4, margin=0.1) for share in (0.25, 0.75)]
+    assert found == pytest.approx([0.9504, 0.9504])
     # Scores are uniform, the plane is the 45th smallest of 50, tested on 40 samples.
     rng = np.random.default_rng(0)
     covered = rng.binomial(40, np.sort(rng.random((20_000, 50)), axis=1)[:, 44])
@@ -95,3 +100,22 @@ def test_equality_is_two_one_sided_welch_tests_and_turns_at_the_smallest_margin(
         margin = smallest_margin(sign * gap, *facts)
         assert beyond_p(margin, abs(gap), *welch(*facts)) == pytest.approx(0.05)
     assert beyond_p(1.0, [0.5, 1.0], *welch(0, 5, 0, 5)).tolist() == [0, 1]
+
+
+def test_redraws_follow_the_law_and_ties_raise_their_coverage(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(400, 2)), rng.normal(size=400)
+    params = init_params(X, 3, rng)
+    found = {}
+    for copies in (1, 20):
+        rows = rng.permutation(np.repeat(np.arange(400 // copies), copies))
+        parts = {"X_cal": X[rows[:200]], "y_cal": y[rows[:200]]}
+        parts |= {"X_test": X[rows[200:]], "y_test": y[rows[200:]]}
+        monkeypatch.setattr(guarantee, "split", lambda *_, p=parts: SimpleNamespace(**p))
+        found[copies] = guarantee.with_ties(params, "made up", 0, 0.9, rng)
+        assert (found[copies]["rows"], found[copies]["distinct"]) == (400, 400 // copies)
+    without, tied = found[1], found[20]
+    assert without["mean"] == pytest.approx(without["mean_law"], abs=0.15)  # three standard errors
+    assert without["sd"] == pytest.approx(without["sd_law"], rel=0.035)
+    assert 0.03 < without["false"] < 0.06
+    assert tied["mean"] > tied["mean_law"] + 1

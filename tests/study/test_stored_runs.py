@@ -1,5 +1,6 @@
 """Runs: computed once, resumed after an interruption, stored exactly, compared with reruns."""
 
+import itertools
 import json
 import os
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from gt2lite.datasets import data_path
 from study import __main__ as command
 from study import execution, protocol, results
+from study.comparison import steadiness
 from study.execution import run_all
 from study.results import compare, load
 
@@ -99,7 +101,9 @@ def test_every_stored_file_has_its_provenance():
     stored = {path.stem for path in data_path("results").glob("*.csv")}
     known = json.loads(data_path("results", "provenance.json").read_text(encoding="utf-8"))
     assert stored == set(known)
-    assert all({"commit", "date", "machine", "versions", "study"} <= set(f) for f in known.values())
+    needed = {"commit", "date", "machine", "instructions", "versions", "study"}
+    assert all(needed <= set(facts) for facts in known.values())
+    assert needed | {"blas", "lock"} <= set(results.environment())
 
 
 def test_reruns_are_compared_number_by_number():
@@ -133,11 +137,40 @@ def test_a_sample_beyond_tolerance_or_an_interruption_fails_the_check(monkeypatc
     def recall(function, settings, **_):
         if change is None:
             raise KeyboardInterrupt
+        if function is steadiness.rows_of:
+            return [load("sample").query("seed == 0 and processor == 'SSE'")]
         own = stored[(stored.seed == 0) & (stored.level != 0.95)]
         return [protocol.Run({}, own.assign(rmse=own.rmse + change))]
 
     monkeypatch.setattr(execution, "run_all", recall)
     assert command.main(["check"]) == code
+
+
+@pytest.mark.parametrize(("times", "code"), [(0.99, 0), (1.01, 1)])
+def test_strong_and_the_head_may_move_as_far_as_processors_moved_them(times, code):
+    stored = load("sample")
+    runs = stored.groupby(steadiness.BY).interval_score
+    most = (runs.max() - runs.min()).max()
+    assert most > 0 and steadiness.tolerance(stored)["interval_score"] == most
+
+    def recall(function, settings, **_):
+        assert [one["method"] for one in settings] == ["strong", "head"]
+        found = stored[(stored.seed == 0) & (stored.processor == "AVX2")]
+        return [found.assign(interval_score=found.interval_score + times * most)]
+
+    assert steadiness.check(recall).beyond.sum() == 2 * 2 * code  # two methods at two levels
+
+
+def test_the_sample_is_trained_on_every_processor():
+    asked = []
+
+    def note(function, settings, **_):
+        asked.extend((one.get("restricted"), one["method"], one["seed"]) for one in settings)
+        return [pd.DataFrame({"n": [len(settings)]})]
+
+    assert list(steadiness.run_sample(note)) == ["sample"]
+    kinds = itertools.product((None, *steadiness.RESTRICTED), ("strong", "head"), range(5))
+    assert sorted(asked, key=str) == sorted(kinds, key=str)
 
 
 def test_rows_are_compared_and_then_stored(monkeypatch, capsys):
@@ -157,6 +190,6 @@ def test_the_rows_of_every_file_are_found_again(monkeypatch, capsys):
     names = [path.stem for path in data_path("results").glob("*.csv")]
     for name in {*names} - {"tuning", "tuning_repeat"}:  # these are of another command
         rows = load(name)
-        rows = rows.assign(processor="") if name == "nudged" else rows  # as `perturbed` has it
+        rows = rows.assign(processor=None) if name == "nudged" else rows  # as `perturbed` has it
         command.store(name, rows, "study")
         assert f"{name} against the stored runs: 0 numbers beyond" in capsys.readouterr().out
