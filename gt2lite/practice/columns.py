@@ -21,7 +21,7 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -322,6 +322,7 @@ class Column:
     rare: list[str] = field(default_factory=list)  #: other values of training rows: all zeros
     parts: list[str] = field(default_factory=list)  #: of a date, some of `DATE_PARTS`
     date_format: str | None = None  #: of dates that are text
+    rises: bool = False  #: whether a number never falls in the order of time
 
     def __post_init__(self) -> None:
         """Check the values: they may come from a file."""
@@ -336,6 +337,7 @@ class Column:
             and all(isinstance(n, (int, float)) and np.isfinite(n) for n in numbers)
             and isinstance(self.used, bool)
             and isinstance(self.flag, bool)
+            and isinstance(self.rises, bool)
             and set(self.parts) <= set(DATE_PARTS)
             and self.date_format in (None, *DATE_FORMATS)
         )
@@ -344,6 +346,11 @@ class Column:
             valid = self.kind != "text" and 0 < n_inputs == len(self.fill) + self.flag
         if not valid:
             raise ValueError(f"invalid specification of column {self.name!r}")
+
+    @property
+    def runs_on(self) -> bool:
+        """Whether new values lie beyond those of training rows as a matter of course."""
+        return self.rises or self.kind == "date"
 
     @property
     def coded(self) -> list[str]:
@@ -376,7 +383,8 @@ class Column:
         flags[missing] = [f"{w!r} unreadable, filled" if w else "filled" for w in words]
         flags[unseen] = [f"{value!r} unknown" for value in read[unseen]]
         flags[measured < self.low] = "below the training range"
-        flags[measured > self.high] = "above the training range"
+        if not self.runs_on:  # otherwise one note says so
+            flags[measured > self.high] = "above the training range"
         notes = self._sum_up(flags, measured)
         return inputs, notes, [f"{self.name}: {flag}" if flag else "" for flag in flags]
 
@@ -411,7 +419,10 @@ class Column:
         expected = {"", "filled"} if self.flag else {""}
         notes = [f"{flag} in {n:,} row(s)" for flag, n in counts.items() if flag not in expected]
         notes[3:] = ["..."] if len(notes) > 3 else []
-        room = BEYOND * (self.high - self.low) if self.kind == "number" else np.inf
+        if self.runs_on and (later := int((measured > self.high).sum())):
+            end = np.datetime64(int(self.high), "D") if self.kind == "date" else f"{self.high:g}"
+            notes.append(f"beyond {end}, where training ends, in {later:,} row(s)")
+        room = np.inf if self.runs_on else BEYOND * (self.high - self.low)
         far = int(((measured < self.low - room) | (measured > self.high + room)).sum())
         if far:
             notes.append(
@@ -514,8 +525,11 @@ class Columns:
         if not isinstance(content, list):
             raise ValueError("invalid column specification")
         names = {f.name for f in fields(Column)}
-        if any(not isinstance(item, dict) or item.keys() != names for item in content):
-            raise ValueError(f"a column must have the entries {', '.join(sorted(names))}")
+        needed = names - {"rises"}  # which files of version 0.1 lack
+        if any(
+            not isinstance(item, dict) or not needed <= item.keys() <= names for item in content
+        ):
+            raise ValueError(f"a column must have the entries {', '.join(sorted(needed))}")
         return cls([Column(**item) for item in content])
 
 
@@ -552,7 +566,7 @@ def specify(
         target: "the target",
         groups: "the groups: not an input, because new rows may come from new groups",
     }
-    columns = []
+    columns, order = [], _time_order(frame, time)
     for name, values in frame.items():
         kind, date_format = find_kind(values)
         if name == time and kind != "date":
@@ -563,8 +577,26 @@ def specify(
         if words:
             columns.append(Column(name, kind, False, words, identifier, date_format=date_format))
         else:
-            columns.append(_learn_column(values, train, kind, date_format, name == time))
+            column = _learn_column(values, train, kind, date_format, name == time)
+            rises = kind == "number" and order is not None and _rises(values, order)
+            columns.append(replace(column, rises=column.used and rises))
     return Columns(columns)
+
+
+def _time_order(frame: Frame, time: str | None) -> IntArray | None:
+    """Return positions of the rows in the order of a column or of the first dates, if any."""
+    for name in frame.columns if time is None else [time]:
+        kind, date_format = find_kind(frame[name])
+        if kind == "date" or time is not None:
+            read = read_as(kind, frame[name], date_format)
+            return np.argsort(read.to_numpy(), kind="stable")
+    return None
+
+
+def _rises(values: Series, order: IntArray) -> bool:
+    """Return whether numbers never fall in an order of the rows, and take more than two values."""
+    ordered = as_numbers(values).iloc[order].dropna()
+    return ordered.nunique() > 2 and bool(ordered.is_monotonic_increasing)
 
 
 def _check_choice(
