@@ -318,14 +318,16 @@ def test_the_page_begins_with_a_verdict_in_units_alerts_and_dropped_columns(made
         ({"rmse": 1e9}, "no better than the mean"),
         ({"alerts": ["one", "two"]}, "Read the alerts below"),
         ({"mark": "changed"}, "rows change with their order"),
-        ({}, "no alert was raised"),
+        ({}, "keep their promise on the test rows. No alert"),
+        ({"share": 0.75}, "as promised, up to sampling variation. No alert"),
     ],
 )
 def test_the_verdict_says_what_speaks_against_the_model(small, changes, words):
     found = small.findings
     at = found.model.levels.index(found.main)
     coverages, accuracies = list(found.coverages), list(found.accuracies)
-    coverages[at] = coverages[at]._replace(verdict=changes.get("verdict", "within"))
+    share = changes.get("share", 0.99)
+    coverages[at] = coverages[at]._replace(verdict=changes.get("verdict", "within"), share=share)
     accuracies[0] = accuracies[0]._replace(rmse=changes.get("rmse", 0.0))
     order = found.order._replace(mark=changes.get("mark", "no change found"))
     alerts = changes.get("alerts", [])

@@ -49,6 +49,7 @@ def render(found: Findings, source: Table) -> str:
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters |= {"number": number, "percent": percent, "share": "{:.1%}".format}
+    environment.filters["brief"] = lambda value: number(float(f"{value:.3g}"))
     environment.filters["bound"] = lambda value: number(value) if math.isfinite(value) else "any"
     environment.tests["dropped"] = lambda column: column.treatment.startswith("dropped")
     template = _package_text("practice/report/page.html.j2")
@@ -87,12 +88,14 @@ def judge(found: Findings) -> str:
             "about the target, or there are too few rows."
         )
     kept = "The intervals keep their promise on the test rows"
+    if main.share < main.level:
+        kept = "On the test rows coverage is as promised, up to sampling variation"
     if found.alerts:
         n = len(found.alerts)
         return f"{kept}. Read the alert{'s' if n > 1 else ''} below before you use them."
     if found.order.mark == "changed":
-        return f"{kept} as a whole, but rows change with their order."
-    return f"{kept}, and no alert was raised."
+        return f"{kept}. But rows change with their order, see below."
+    return f"{kept}. No alert was raised."
 
 
 def _package_text(name: str) -> str:
