@@ -224,31 +224,21 @@ def analyse(table: Frame, request: Request, log: Callable[[str], None], verbose:
         for level in levels
     ]
     coverages = {row.level: row for row in curve if row.level in model.levels}
-    # Trees are fast, and learn from training rows that were not drawn, too.
-    trees = HistGradientBoostingRegressor(random_state=seed)
-    trees.fit(data.X.to_numpy()[data.full["training"]], data.y[data.full["training"]])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is unusual about rows is in `flags`
-        accuracies = _compare(model, predictions, trees, data.parts)
+        accuracies = _compare(model, predictions, data, seed)
         log(f"computing the importance of {len(columns.used)} columns ...")
         importance = measure_importance(regressor.predict, X_test, y, columns, seed, verbose)
         drifts = request.time is not None and coverages[main].verdict == "too low"
         drift = [_describe_drift(regressor, X_test, y, main)] if drifts else []
     by = _choose_regions(data, predictions, importance, request.groups)
-    alerts = find_alerts(data.frame, data.y, columns, X_train, y_train, seed)
-    if request.time is None and request.groups is None:
-        alerts += find_dependence(
-            data.frame.drop(columns=request.target), data.y, data.X, columns, main, seed
-        )
-    elif request.time is None:
-        labels = as_labels(data.frame[request.groups])
-        alerts += find_few_groups(labels, data.sets.values())
     # The rules to read are those of a small system that imitates the model. Of fewer than 100
     # rows, the heaviest rules of the model's first system take their place.
     readable = regressor.readable(X_train, y_train) if len(y_train) >= 100 else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         order = compare_order(regressor, readable, data, request, main)
+        alerts = _find_alerts(data, request, main)
 
     return Findings(
         request=request,
@@ -276,6 +266,19 @@ def analyse(table: Frame, request: Request, log: Callable[[str], None], verbose:
         fidelity="" if readable is None else str(readable.fidelity_),
         rules=(readable or regressor).rules(X_train, target=request.target),
     )
+
+
+def _find_alerts(data: Data, request: Request, level: float) -> list[str]:
+    """Return what may be wrong with the table, and what may void the guarantee."""
+    (X, y), columns, seed = data.parts["training"], data.columns, request.seed
+    found = find_alerts(data.frame, data.y, columns, X, y, seed)
+    if request.time is not None:
+        return found
+    if request.groups is not None:
+        labels = as_labels(data.frame[request.groups])
+        return [*found, *find_few_groups(labels, data.sets.values())]
+    inputs = data.frame.drop(columns=request.target)
+    return [*found, *find_dependence(inputs, data.y, data.X, columns, level, seed)]
 
 
 def _pick_bounds(predictions: Frame, level: float) -> tuple[Array, Array]:
@@ -449,16 +452,17 @@ def _fit(parts: Parts, request: Request, verbose: bool) -> tuple[GT2Regressor, l
     return regressor, notes
 
 
-def _compare(
-    model: TableModel, predictions: Frame, trees: HistGradientBoostingRegressor, parts: Parts
-) -> list[Accuracy]:
+def _compare(model: TableModel, predictions: Frame, data: Data, seed: int) -> list[Accuracy]:
     """Return the accuracy of the model, boosted trees, the mean, and the model with one width.
 
     The last three have conformal intervals of one width: the prediction -+ a quantile of the
-    absolute errors on calibration rows.
+    absolute errors on calibration rows. Trees are fast, and learn from training rows that were not
+    drawn, too.
     """
-    levels, (_, y_train) = model.levels, parts["training"]
-    (X_cal, y_cal), (X_test, y) = parts["calibration"], parts["test"]
+    levels, (_, y_train) = model.levels, data.parts["training"]
+    (X_cal, y_cal), (X_test, y) = data.parts["calibration"], data.parts["test"]
+    trees = HistGradientBoostingRegressor(random_state=seed)
+    trees.fit(data.X.to_numpy()[data.full["training"]], data.y[data.full["training"]])
     competitors: dict[str, Callable[[Frame], Array]] = {
         "boosted trees": lambda rows: trees.predict(rows.to_numpy()),
         "the mean": lambda rows: np.full(len(rows), y_train.mean()),
