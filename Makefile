@@ -21,7 +21,7 @@ export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 # What a user wrote in one of these reaches the programs as it is: neither make nor a shell expands it.
-GIVEN := NAME PARAMS PROFILE ARGS CSV TARGET LEVELS GROUP TIME SOLUTIONS
+GIVEN := NAME PARAMS PROFILE ARGS CSV TARGET LEVELS GROUP TIME SOLUTIONS WHEELS
 $(foreach name,$(GIVEN),$(eval override $(name) := $$(value $(name))))
 export $(GIVEN)
 # Packages from outside .venv must not leak in.
@@ -29,7 +29,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help book pdf slides lab chapter own reproduce comparison study bench data \
+.PHONY: help book pdf slides class graders lab chapter own reproduce comparison study bench data \
   check test lint type stress lowest pictures setup lock clean distclean wheel release
 
 help:
@@ -43,10 +43,16 @@ book: $(VENV)/.stamp ## Run all chapters, build _build/html/index.html (PROFILE=
 pdf: $(VENV)/.stamp ## Print the book to _build/gt2lite.pdf (needs Chromium)
 	@$(PY) tools/book.py pdf
 
-slides: $(VENV)/.stamp ## Make slides for offline presentation: _build/slides/
+slides: $(VENV)/.stamp ## Print the slides of three lectures to _build/slides/ (needs Chromium)
 	@$(PY) tools/book.py slides
 
-lab: $(VENV)/.lab ## Open JupyterLab on copies of the chapters (ARGS for JupyterLab)
+class: $(VENV)/.stamp ## Make bundles for students and lecturers in dist/ (WHEELS="3.12 3.13", or 0 for none)
+	@$(PY) tools/classroom.py
+
+graders: $(VENV)/.class ## Grade a right, a wrong and an empty lab by nbgrader and Otter-Grader
+	@$(PY) -m pytest -q tests/book/test_graders.py
+
+lab: $(VENV)/.lab ## Open JupyterLab on copies of the chapters (SOLUTIONS=0, ARGS for JupyterLab)
 	@$(PY) tools/args.py $(PY) tools/book.py lab --
 
 ### Run
@@ -168,6 +174,11 @@ $(VENV)/.bench: $(VENV)/.stamp
 $(VENV)/.competitors: $(VENV)/.stamp
 	@echo 'Adding the packages of the extra "competitors" ...'
 	@$(PIP) install --no-build-isolation --editable '.[competitors]'
+	@touch $@
+
+$(VENV)/.class: $(VENV)/.stamp
+	@echo 'Adding the packages of the extra "class" ...'
+	@$(PIP) install --no-build-isolation --editable '.[class]'
 	@touch $@
 
 $(VENV)/.lab: $(VENV)/.stamp

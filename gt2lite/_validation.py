@@ -160,6 +160,8 @@ def find_wrong(name: str, cells: Any) -> TypeError | ValueError | None:
     True
     """
     array = np.atleast_1d(np.asarray(cells))
+    if array.dtype == float and np.isfinite(array).all():  # the usual case, at once
+        return None
     looked_at = np.arange(array.size)  # one by one, which is slow
     if array.dtype.kind in "biuf":
         with np.errstate(over="ignore"):  # a value too large for a float becomes infinity

@@ -1,26 +1,37 @@
-"""Checks of the lab notebook: they test a student's code and name typical mistakes.
+"""Checks of the lab notebook: they test a student's code, name typical mistakes and give points.
 
-A task is a function to write. Its check calls the student's function with small inputs and returns
-a `Verdict`, which a notebook shows when a cell ends in it: the first thing that is wrong, and, if
-one explains it, the typical mistake. Beside gt2lite this module needs NumPy only.
+A task is a function to write. Its check calls the student's function with the inputs that are
+stored in `lab_answers.json`, beside what right code and code with a typical mistake do there, and
+returns a `Verdict`, which a notebook shows when a cell ends in it. Neither file holds a solution:
+students get both. `study.lab_tasks` wrote the answers. Beside gt2lite this module needs NumPy only.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from importlib.util import find_spec
 from numbers import Real
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gt2lite.calibration import rank
-from gt2lite.reduction import enumerate_weights
-
 Function = Callable[..., Any]
+
+_FILE = Path(__file__).with_name("lab_answers.json")
+
+
+class Finding(NamedTuple):
+    """What is wrong with a student's code."""
+
+    wrong: str = ""  # a sentence on the first thing; empty if nothing is
+    one_mistake: bool = False  # whether one typical mistake explains all of it
 
 
 @dataclass(frozen=True)
@@ -28,83 +39,123 @@ class Verdict:
     """The result of a task."""
 
     task: str
+    of: int  # points for right code
     wrong: str = ""  # a sentence on the first thing that is wrong
-    done: bool = True  # False if the function still raises `NotImplementedError`
+    one_mistake: bool = False  # whether it is a typical one, for half of the points
+    done: bool = True  # False if nothing was written yet
 
     @property
     def passed(self) -> bool:
         """Whether the task is done and nothing is wrong."""
         return self.done and not self.wrong
 
+    @property
+    def points(self) -> float:
+        """All points if the code is right, half of them if one typical mistake is left, else 0."""
+        return self.of * (1.0 if self.passed else 0.5 if self.done and self.one_mistake else 0.0)
+
     def __repr__(self) -> str:
         wrong = f"not right yet\n  - {self.wrong}" if self.wrong else "right"
         return f"{self.task}: {wrong if self.done else 'not done yet'}"
 
 
-def _task(
-    name: str,
-    right: Function,
-    groups: Sequence[tuple[str, Sequence[tuple[Any, ...]]]],
-    mistakes: dict[str, Function],
-) -> Callable[[Function], Verdict]:
-    """Return the check of a task.
+@dataclass(frozen=True)
+class Task:
+    """The check of a function that students write.
 
-    Args:
-        name: of the task.
-        right: a function that does it right.
-        groups: sentences, each with the arguments of calls: it is said if the student's function
-            does anything else than `right` there.
-        mistakes: sentences to be said instead, each with a function that makes this mistake: it
-            must do what the student's does in all calls so far.
+    Attributes:
+        title: name of the task in its verdict.
+        function: name of the function in the notebook.
+        points: for right code.
+        find: returns what is wrong with a function, or raises what that raises.
     """
 
-    def find_wrong(function: Function) -> str:
-        known, all_found = list[Any](), list[Any]()  # calls so far, what the student's code did
-        for sentence, calls in groups:
-            wanted = [right(*call) for call in calls]
-            found = [_result(function, call) for call in calls]
-            known, all_found = [*known, *calls], [*all_found, *found]
-            same = [*map(_same, found, wanted)]
-            if not all(same):
-                i = same.index(False)
-                says = "" if isinstance(found[i], Exception) else sentence
-                for why, mistaken in mistakes.items():
-                    if all(map(_same, all_found, (_result(mistaken, call) for call in known))):
-                        says = why
-                needed = f"For {', '.join(map(_shown, calls[i]))} the result is {_words(wanted[i])}"
-                return f"{says} {needed}; yours {_does(found[i])}".strip()
-        return ""
+    title: str
+    function: str
+    points: int
+    find: Callable[[Function], Finding]
 
-    for _, calls in groups:
-        for value in (value for call in calls for value in call if isinstance(value, np.ndarray)):
-            value.setflags(write=False)  # to change it is an error
-    return partial(_verdict, name, find_wrong)
+    def __call__(self, function: Function) -> Verdict:
+        """Return the verdict on a student's function, whatever it may raise."""
+        try:
+            return Verdict(self.title, self.points, *self.find(function))
+        except NotImplementedError:
+            return Verdict(self.title, self.points, done=False)
+        except Exception as error:
+            return Verdict(self.title, self.points, f"Yours {_does(error)}")
 
 
-def _verdict(task: str, find_wrong: Callable[[Function], str], function: Function) -> Verdict:
-    """Return the verdict on a student's function, whatever it may raise."""
-    try:
-        return Verdict(task, find_wrong(function))
-    except NotImplementedError:
-        return Verdict(task, done=False)
-    except Exception as error:
-        return Verdict(task, f"Yours {_does(error)}")
+# --------------------------------------------------------------------------- stored answers
 
 
-def _result(function: Function, call: Sequence[Any]) -> Any:
+class Raised(NamedTuple):
+    """An error, in place of a result."""
+
+    kind: str  # name of its type
+    message: str = ""
+
+
+def decode(value: Any) -> Any:
+    """Return an argument or a result as it was before it was stored."""
+    if not isinstance(value, Mapping):
+        return value
+    [(kind, content)] = value.items()
+    if kind == "array":
+        array = np.array(content, dtype=float)
+        array.setflags(write=False)  # to change it is an error
+        return array
+    return tuple(map(decode, content)) if kind == "tuple" else Raised(content)
+
+
+def _stored(name: str) -> Callable[[Function], Finding]:
+    """Return the check that compares a function with the answers of a task.
+
+    A group of calls has a sentence, which is said if the function does anything else than right
+    code there. A mistake has one, too; it is said instead if all results so far are those of
+    code that makes it.
+    """
+
+    def find(function: Function) -> Finding:
+        task = json.loads(_FILE.read_text(encoding="utf-8"))[name]
+        right = [*map(decode, task["right"])]
+        mistakes = {says: [*map(decode, results)] for says, results in task["mistakes"].items()}
+        found: list[Any] = []  # what the function did in all calls so far
+        for group in task["groups"]:
+            says, calls = group["says"], [[*map(decode, call)] for call in group["calls"]]
+            before = len(found)
+            found += [result(function, call) for call in calls]
+            agree = [*map(same, found, right)]
+            if all(agree):
+                continue
+            i = agree.index(False)
+            sentence = "" if isinstance(found[i], Raised) else says
+            one_mistake = False
+            for why, results in mistakes.items():
+                if all(map(same, found, results)):
+                    sentence, one_mistake = why, True
+            call = ", ".join(map(_shown, calls[i - before]))
+            needed = f"For {call} the result is {_words(right[i])}"
+            wrong = f"{sentence} {needed}; yours {_does(found[i])}".strip()
+            return Finding(wrong, one_mistake)
+        return Finding()
+
+    return find
+
+
+def result(function: Function, call: Sequence[Any]) -> Any:
     """Return what a function returns, or the error that it raises."""
     try:
         return function(*call)
     except NotImplementedError:
         raise
     except Exception as error:
-        return error
+        return Raised(type(error).__name__, str(error))
 
 
-def _same(found: Any, right: Any) -> bool:
+def same(found: Any, right: Any) -> bool:
     """Return whether two results are equal but for rounding, or errors of one type."""
-    if isinstance(found, Exception) or isinstance(right, Exception):
-        return type(found) is type(right)
+    if isinstance(found, Raised) or isinstance(right, Raised):
+        return type(found) is type(right) and found.kind == right.kind
     if isinstance(found, list | tuple) and not all(isinstance(one, Real) for one in found):
         return False
     found = np.asarray(found)
@@ -113,9 +164,11 @@ def _same(found: Any, right: Any) -> bool:
 
 
 def _does(found: Any) -> str:
-    if not isinstance(found, Exception):
+    if isinstance(found, Exception):
+        found = Raised(type(found).__name__, str(found))
+    if not isinstance(found, Raised):
         return f"returns {_words(found)}." + (" Is `return` missing?" if found is None else "")
-    words = f"stops with {type(found).__name__}: {found}."
+    words = f"stops with {found.kind}: {found.message}."
     if "^" in words or "bitwise_xor" in words:
         words += " A power is ** in Python, not ^."
     if "read-only" in words:
@@ -124,6 +177,8 @@ def _does(found: Any) -> str:
 
 
 def _words(value: Any) -> str:
+    if isinstance(value, Raised):
+        return f"the error {value.kind}"
     if isinstance(value, tuple):
         return " and ".join(map(_words, value))
     return f"{value:.6g}" if isinstance(value, int | float) and value is not True else repr(value)
@@ -133,168 +188,10 @@ def _shown(value: Any) -> str:
     return f"an array {np.shape(value)}" if np.ndim(value) > 1 else str(np.round(value, 3))
 
 
-# ----------------------------------------------------------------------------- membership
-
-check_membership = _task(
-    "membership",
-    lambda x, c, s, M: np.exp(-((x - c) ** 2) / (2 * M * s**2)),
-    [
-        ("At its centre the grade must be 1.", [(2.0, 2.0, 0.5, 1)]),
-        ("The grade is wrong.", [(3.0, 0.0, 3.0, 1), (1.0, 0.0, 1.0, 4)]),
-        ("An array of points has an array of grades.", [(np.linspace(-1, 1, 5), 0.5, 1.0, 1)]),
-    ],
-    {
-        "The 2 is missing.": lambda x, c, s, M: np.exp(-((x - c) ** 2) / (M * s**2)),
-        "The whole denominator needs parentheses.": lambda x, c, s, M: np.exp(
-            -((x - c) ** 2) / 2 * M * s**2
-        ),
-        "Square sigma.": lambda x, c, s, M: np.exp(-((x - c) ** 2) / (2 * M * s)),
-        "Square the distance x - c.": lambda x, c, s, M: np.exp(-(x - c) / (2 * M * s**2)),
-        "The minus sign is missing.": lambda x, c, s, M: np.exp((x - c) ** 2 / (2 * M * s**2)),
-        "NumPy's exp takes arrays, math.exp does not.": lambda x, c, s, M: math.exp(
-            -((x - c) ** 2) / (2 * M * s**2)
-        ),
-        "Divide by M, too.": lambda x, c, s, M: np.exp(-((x - c) ** 2) / (2 * s**2)),
-    },
-)
-"""Checks ``membership(x, c, sigma, M)``, the grade of a bell in a system with M inputs."""
-
-# ------------------------------------------------------------------------- type reduction
-
-
-def _switched(low: Any, up: Any, y: Any, printed: bool = False, sort: bool = True) -> Any:
-    """Return both ends by all switch points; `printed` has the misprint of the paper."""
-    order = np.argsort(y) if sort else np.arange(len(y))
-    low, up, y = low[order], up[order], y[order]
-    upper_first, lower_first = (
-        [np.average(y, weights=[*first[:k], *then[k:]]) for k in range(len(y) + 1)]
-        for first, then in ((up, low), (low, up))
-    )
-    return min(lower_first if printed else upper_first), max(lower_first)
-
-
-def _rules() -> list[tuple[Any, ...]]:
-    """Return rules with random firings, with ties, and with firings that are nearly 0."""
-    rng = np.random.default_rng(0)
-    lower, more, y = rng.uniform(0.01, 0.5, (3, 60, 5))
-    y[50:] = np.round(2 * y[50:], 0)
-    small = rng.uniform(1e-4, 1e-3, (20, 10)), rng.uniform(0.01, 1, (20, 10))
-    heights = rng.exponential(size=(20, 10)) ** 3  # an iteration needs several rounds here
-    return [*zip(lower, lower + more, y, strict=True), *zip(*small, heights, strict=True)]
-
-
-_LOW, _UP, _Y = np.array([0.2, 0.4, 0.1]), np.array([0.6, 0.8, 0.5]), np.array([1.0, 2.0, 4.0])
-_ORDER = [2, 0, 1]
-
-check_type_reduction = _task(
-    "type reduction",
-    enumerate_weights,
-    [
-        (
-            "For the lower end the smallest consequents take the UPPER firing and the others the "
-            "lower one, for the upper end the other way round. Try ALL switch points, and divide "
-            "by the sum of the same weights that you multiply with.",
-            [(_LOW, _UP, _Y)],
-        ),
-        ("The order of the rules must not matter.", [(_LOW[_ORDER], _UP[_ORDER], _Y[_ORDER])]),
-        ("Wrong for equal lower and upper firings.", [(_LOW, _LOW, _Y)]),
-        ("Wrong for a single rule.", [(_LOW[:1], _UP[:1], _Y[1:2])]),
-        ("Wrong for some rules.", _rules()),
-    ],
-    {
-        "The lower end must come first.": lambda *rules: _switched(*rules)[::-1],
-        "The lower end has the paper's misprint: the SMALLEST consequents must take the UPPER "
-        "firing.": partial(_switched, printed=True),
-        "Sort the consequents first, and put both firings into the same order.": partial(
-            _switched, sort=False
-        ),
-    },
-)
-"""Checks ``type_reduce(f_lower, f_upper, y)``, the smallest and the largest weighted mean."""
-
-# ------------------------------------------------------------------------ split conformal
-
-
-def _ranked(scores: Any, k: int) -> Any:
-    return np.sort(scores)[k - 1] if k <= len(scores) else math.inf
-
-
-_NINE = np.arange(1.0, 10.0) ** 2  # no score is its own rank but the first
-_LEVELS = 0.7, 0.75, 0.9, 0.5, 0.62, 0.82, 0.58, 0.55  # enough to tell mistakes apart
-
-check_split_conformal = _task(
-    "split conformal",
-    lambda s, p: _ranked(s, rank(p, len(s) + 1)),
-    [
-        ("Take the ceil((n + 1) level)-th smallest.", [(_NINE, level) for level in _LEVELS]),
-        (
-            "Nine scores cannot promise 95%: the rank would be 10. Return np.inf then, which says "
-            "'the whole line'.",
-            [(_NINE, 0.95)],
-        ),
-        ("The order of the scores must not matter: sort them.", [(_NINE[::-1].copy(), 0.6)]),
-        # one rank more or less is 2, too
-        ("Equal scores all count.", [(np.array([1.0, *[2.0] * 17, 3.0]), 0.6)]),
-    ],
-    {
-        "It is the rank: return the score that has it.": lambda s, p: rank(p, len(s) + 1),
-        "The new row counts too: the rank is ceil((n + 1) level).": lambda s, p: _ranked(
-            s, rank(p, len(s))
-        ),
-        "np.quantile counts in another way: sort the scores and take one.": np.quantile,
-        "Round UP.": lambda s, p: _ranked(s, int((len(s) + 1) * p)),
-        "One rank too many: counting starts at 0 in Python, so take sorted[k - 1].": lambda s, p: (
-            np.sort(s)[rank(p, len(s) + 1)]
-        ),
-        "One rank too many: it is rounded up twice.": lambda s, p: _ranked(s, rank(p, len(s)) + 1),
-    },
-)
-"""Checks ``split_conformal(scores, level)``, the score up to which a set is calibrated."""
-
-# ------------------------------------------------------------------ width at equal coverage
-
-
-def _width(y: Any, lower: Any, upper: Any, level: float, covers: Any = np.less_equal) -> Any:
-    enough = (covers(lower, y[:, None]) & covers(y[:, None], upper)).mean(axis=0) >= level
-    return (upper - lower)[:, np.argmax(enough)].mean() if enough.any() else math.inf
-
-
-_TARGETS = np.array([1.0, 2.0, -3.0, 4.0, -6.0, 7.0, -8.0, 9.0])
-_HALF = np.tile([0.5, 2.0, 5.0, 8.5, 10.0], (8, 1))  # they cover 0, 2, 4, 7 and 8 of the targets
-_ONE = np.array([[1.0], [2.0], [3.0], [5.0]])
-_TWO = np.array([[1.0, 2.0], [1.0, 2.0]])
-
-check_width = _task(
-    "width",
-    _width,
-    [
-        (
-            "Take the first column that covers AT LEAST the level.",
-            [(_TARGETS, -_HALF, _HALF, level) for level in (0.25, 0.5, 0.6)],
-        ),
-        ("Rows that are missed count, too.", [(np.array([0.0, 0.0, 9.0, 0.0]), -_ONE, _ONE, 0.75)]),
-        (
-            "If no column covers enough, return np.inf. np.argmax is 0 where no entry is True.",
-            [(np.array([0.0, 5.0]), -_TWO, _TWO, 0.9)],
-        ),
-    ],
-    {
-        "y[:, None] compares each target with its own row.": lambda y, lower, upper, level: (
-            lower <= y
-        ),
-        "A target on a bound is covered: compare with <=.": partial(_width, covers=np.less),
-        "Take the narrowest column, not the widest.": lambda y, lower, upper, level: np.mean(
-            (upper - lower)[:, -1]
-        ),
-        "A width is upper - lower, not half of it.": lambda *call: _width(*call) / 2,
-    },
-)
-"""Checks ``width_at_coverage(y, lower, upper, level)``, the mean width that a coverage takes."""
-
 # ----------------------------------------------------------------------- the paper's search
 
 
-def _stairs(n: int) -> Callable[[float], float]:
+def stairs(n: int) -> Callable[[float], float]:
     """Return a coverage that falls from 1 to 0 in n steps, as that of n rows does."""
     return lambda alpha: math.floor(n * (1 - alpha) / 0.99 + 1e-9) / n
 
@@ -306,7 +203,7 @@ def _searched(f: Function, g: Function, level: float) -> tuple[float, list[float
     def coverage(alpha: float) -> Any:
         planes.append(alpha)
         if not 0.01 - 1e-9 <= alpha <= 1 + 1e-9:
-            raise IndexError(f"there is no plane {alpha:.4g}: go no farther than 0.01 and 1")
+            raise IndexError(f"alpha must lie between 0.01 and 1, got {alpha:.4g}")
         if len(planes) > 5000:
             raise RecursionError("the search does not end after 5000 planes")
         return g(alpha)
@@ -314,28 +211,43 @@ def _searched(f: Function, g: Function, level: float) -> tuple[float, list[float
     return f(coverage, level), planes
 
 
-def _wrong_search(f: Function) -> str:
-    few = _stairs(7)
-    none_near = "no plane comes within the tolerance: with 7 rows coverage is 6/7 or 1, never 0.9"
-    rare = 0.4
+_NONE_NEAR = "no plane comes within the tolerance: with 7 rows coverage is 6/7 or 1, never 0.9"
+
+
+def _find_in_search(f: Function) -> Finding:
+    few = stairs(7)
+    rare = 0.4  # that it does not end is a mistake of its own
+    endless = False
     try:
         rare, _ = _searched(f, few, 0.9)
     except RecursionError:
-        return (
-            f"Your search does not end where {none_near}. Move only if a side is strictly nearer, "
-            "halve the step if neither is, and stop also when the step is below 0.0001."
-        )
+        endless = True
     except NotImplementedError:
         raise
     except (ValueError, RuntimeError):
         pass  # it may give up
+    if not endless:
+        return Finding(_other_mistake(f, rare))
+    wrong = (
+        f"Your search does not end where {_NONE_NEAR}. Move only if a side is strictly nearer, "
+        "halve the step if neither is, and stop also when the step is below 0.0001."
+    )
+    try:
+        return Finding(wrong, one_mistake=not _other_mistake(f, rare))
+    except RecursionError:  # it does not end where a plane is near, either
+        return Finding(wrong)
+
+
+def _other_mistake(f: Function, rare: float) -> str:
+    """Return what is wrong where planes come near enough, and with the plane `rare`, else ""."""
+    few = stairs(7)
     for level in (0.99, 0.02):  # planes at both ends
         with suppress(ValueError, RuntimeError):
-            _searched(f, _stairs(1000), level)
+            _searched(f, stairs(1000), level)
     for level in (0.95, 0.9, 0.5):
-        for g in (_stairs(10_000), lambda alpha: math.sqrt(1 - alpha)):
+        for g in (stairs(10_000), lambda alpha: math.sqrt(1 - alpha)):
             alpha, _ = _searched(f, g, level)
-            if not _same(alpha, np.clip(alpha, 0.01, 1)) or abs(g(alpha) - level) > 0.0006:
+            if not same(alpha, np.clip(alpha, 0.01, 1)) or abs(g(alpha) - level) > 0.0006:
                 return (
                     f"For the level {level:g} your search returns {_words(alpha)}; a plane within "
                     "0.0005 exists. A smaller alpha covers more: move to the side whose coverage "
@@ -343,16 +255,146 @@ def _wrong_search(f: Function) -> str:
                 )
     _, planes = _searched(f, lambda alpha: 1 - alpha, 0.95)
     first = tuple(float(plane) for plane in dict.fromkeys(planes) if 0.01 < plane < 1)[:2]
-    if not _same(first, [0.4, 0.3]) and not _same(first, [0.4, 0.5]):
+    if not same(first, [0.4, 0.3]) and not same(first, [0.4, 0.5]):
         return f"Method 2 looks at 0.4 first, then at 0.3 and 0.5; your search at {_words(first)}."
-    if not _same(rare, np.clip(rare or 0, 0.01, 1)) or abs(few(rare) - 0.9) > abs(few(0.4) - 0.9):
-        return f"Your search returns {rare!r} where {none_near}. Return the best plane, or raise."
+    if not same(rare, np.clip(rare or 0, 0.01, 1)) or abs(few(rare) - 0.9) > abs(few(0.4) - 0.9):
+        return f"Your search returns {rare!r} where {_NONE_NEAR}. Return the best plane, or raise."
     return ""
 
 
-check_method_2 = partial(_verdict, "Method 2", _wrong_search)
+# ---------------------------------------------------------------------------- tasks and sums
+
+check_coverage = Task("coverage", "coverage", 0, _stored("coverage"))
+"""Checks ``coverage(y, lower, upper)``, the share of targets between their bounds."""
+
+check_membership = Task("membership", "membership", 3, _stored("membership"))
+"""Checks ``membership(x, c, sigma, M)``, the grade of a bell in a system with M inputs."""
+
+check_type_reduction = Task("type reduction", "type_reduce", 6, _stored("type_reduce"))
+"""Checks ``type_reduce(f_lower, f_upper, y)``, the smallest and the largest weighted mean."""
+
+check_split_conformal = Task("split conformal", "split_conformal", 6, _stored("split_conformal"))
+"""Checks ``split_conformal(scores, level)``, the score up to which a set is calibrated."""
+
+check_method_2 = Task("Method 2", "method_2", 6, _find_in_search)
 """Checks ``method_2(coverage, level)``, the paper's search for a plane.
 
 The student's function gets a function of alpha and a level, and returns an alpha. If no plane comes
 within the tolerance it may also raise a `ValueError` or a `RuntimeError`.
 """
+
+check_width = Task("width", "width_at_coverage", 6, _stored("width_at_coverage"))
+"""Checks ``width_at_coverage(y, lower, upper, level)``, the mean width that a coverage takes."""
+
+TASKS = (
+    check_coverage,
+    check_membership,
+    check_type_reduction,
+    check_split_conformal,
+    check_method_2,
+    check_width,
+)
+"""The tasks that ask for a function, in the order of the notebook."""
+
+POINTS_POWER_PLANT = 3
+
+
+def seed_of(student: str) -> int:
+    """Return the seed of a student's rows: 0 without a name.
+
+    >>> seed_of(""), seed_of("Ada Lovelace") == seed_of(" ada  lovelace ")
+    (0, True)
+    """
+    name = " ".join(student.casefold().split())
+    return int(hashlib.sha256(name.encode()).hexdigest()[:8], 16) if name else 0
+
+
+class PowerPlant(NamedTuple):
+    """Absolute errors of a straight line, in MW, on rows that it did not learn from."""
+
+    errors_cal: Any  # (500,) calibration rows
+    errors_new: Any  # (2000,) new rows
+
+
+def power_plant(student: str = "") -> PowerPlant:
+    """Return a student's rows of the power plant: errors of least squares on 1,000 others."""
+    from gt2lite import load_dataset
+
+    data = load_dataset("pp")
+    rows = np.random.default_rng(seed_of(student)).permutation(len(data.y))
+    X = np.column_stack([data.X, np.ones(len(data.y))])
+    line = np.linalg.lstsq(X[rows[:1000]], data.y[rows[:1000]], rcond=None)[0]
+    errors = np.abs(data.y - X @ line).round(6)
+    return PowerPlant(errors[rows[1000:1500]], errors[rows[1500:3500]])
+
+
+def check_power_plant(half_width: Any, covered: Any, student: str = "") -> Verdict:
+    """Check the numbers of the last task: half the width of 90% intervals, and what they cover."""
+    title, of = "power plant", POINTS_POWER_PLANT
+    if half_width is None or covered is None:
+        return Verdict(title, of, done=False)
+    errors = power_plant(student)
+    try:
+        half, share = float(half_width), float(covered)
+    except (TypeError, ValueError):
+        wrong = f"Both must be numbers, got {half_width!r} and {covered!r}."
+        return Verdict(title, of, wrong)
+    n_inside = int(np.sum(errors.errors_cal <= half + 1e-9))
+    if not np.isclose(errors.errors_cal, half).any() or n_inside != 451:
+        wrong = (
+            f"The half-width holds {n_inside} of your 500 calibration rows. It must be one of "
+            "their errors, the one that your split_conformal returns for them and the level 0.9."
+        )
+        return Verdict(title, of, wrong)
+    if not np.isclose(share, np.mean(errors.errors_new <= half + 1e-9)):
+        wrong = "The half-width is right. `covered` is the share of `errors_new` that it holds."
+        return Verdict(title, of, wrong, one_mistake=True)
+    return Verdict(title, of)
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """The verdicts on all tasks, with their points."""
+
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def points(self) -> float:
+        """The sum of the points."""
+        return sum(verdict.points for verdict in self.verdicts)
+
+    @property
+    def of(self) -> int:
+        """The points of right code for all tasks."""
+        return sum(verdict.of for verdict in self.verdicts)
+
+    def __repr__(self) -> str:
+        lines = [f"{one.points:4g} of {one.of:2}  {one}" for one in self.verdicts]
+        return "\n".join([*lines, f"{self.points:4g} of {self.of:2}  for all tasks"])
+
+
+def check(names: Mapping[str, Any] | None = None) -> Sheet:
+    """Check all tasks.
+
+    Args:
+        names: what a notebook defines; None for the one that calls.
+    """
+    names = sys._getframe(1).f_globals if names is None else names
+    verdicts = [task(names.get(task.function, _missing)) for task in TASKS]
+    numbers = (names.get("half_width"), names.get("covered"), names.get("student", ""))
+    return Sheet((*verdicts, check_power_plant(*numbers)))
+
+
+def _missing(*arguments: Any) -> Any:
+    raise NotImplementedError
+
+
+def check_setup() -> None:
+    """Print "ready", or what is missing."""
+    absent = [name for name in ("numpy", "autograd", "gt2lite") if find_spec(name) is None]
+    if absent:
+        print(f"not ready: {', '.join(absent)} missing: {sys.executable} -m pip install gt2lite")
+    else:
+        from gt2lite import __version__
+
+        print(f"ready: gt2lite {__version__}, NumPy {np.__version__}")

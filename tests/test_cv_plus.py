@@ -62,7 +62,7 @@ def test_levels_are_nested_whether_asked_for_alone_together_or_in_chunks(fitted,
     X, _ = draw(30, seed=2)
     levels = [*np.arange(1, 41) / 41, 0.8, 0.9]
     lower, upper = fitted.predict_interval(X, levels)
-    raw = np.sort(fitted.model_.bounds(fitted.model_.inputs(X)), axis=1)
+    raw = np.sort(fitted.model_.bounds(fitted.model_.inputs(X))[0], axis=1)
     assert (raw[0, -1] > raw[1, 0]).any()  # at the lowest level some rows have no point in common
     assert (lower <= upper).all()
     assert (np.diff(lower[:, :40]) <= 0).all()
@@ -70,6 +70,9 @@ def test_levels_are_nested_whether_asked_for_alone_together_or_in_chunks(fitted,
     np.testing.assert_array_equal(fitted.predict_interval(X, 0.8), (lower[:, 40], upper[:, 40]))
     monkeypatch.setattr(cv_plus, "CHUNK_ELEMENTS", 7 * 2 * 40)
     np.testing.assert_allclose(fitted.predict_interval(X), (lower[:, 41], upper[:, 41]), rtol=1e-12)
+    predicted, *bounds = fitted.predict_interval(X, with_prediction=True)
+    np.testing.assert_allclose(predicted, fitted.predict(X), rtol=1e-12)
+    np.testing.assert_array_equal(bounds, fitted.predict_interval(X))
 
 
 def test_logarithms_margins_and_several_systems():

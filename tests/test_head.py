@@ -92,6 +92,18 @@ def test_intervals_are_the_base_plus_a_system_of_its_errors(made, calibrated):
         np.testing.assert_allclose(end, predicted[:, None] + of_error, rtol=1e-12)
 
 
+@pytest.mark.parametrize("correct", [True, False])
+def test_prediction_and_interval_in_one_call_are_those_of_two(made, correct):
+    X, y = made
+    head = IntervalHead(LinearRegression(), SMALL, correct=correct)
+    head.fit_calibrate(X[:400], y[:400])
+    predicted, *bounds = head.predict_interval(X, with_prediction=True)
+    np.testing.assert_array_equal(predicted, head.predict(X))
+    np.testing.assert_array_equal(bounds, head.predict_interval(X))
+    with pytest.raises(TypeError, match=r"IntervalHead\.fit does not support sample_weight"):
+        head.fit(X, y, sample_weight=y)
+
+
 def test_the_system_may_be_an_ensemble_with_margins(made):
     X, y = made
     system = clone(SMALL).set_params(n_systems=2, margins=0.5)

@@ -33,7 +33,8 @@ def test_memory_grows_with_the_table_and_not_with_the_rules(settings):
 
 
 def test_calibration_keeps_about_a_hundred_megabytes_between_planes(monkeypatch):
-    """With an eighth of that limit, and of the rows: without one it would take 60 MB."""
+    """With an eighth of that limit, of chunks and of rows: without one it would take 60 MB."""
+    monkeypatch.setattr("gt2lite._fast.chunks._CHUNK_ELEMENTS", 2**17 // 8)
     monkeypatch.setattr("gt2lite._fast.chunks._CACHE_ELEMENTS", 2**22 // 8)
     monkeypatch.setattr("gt2lite.calibration.HALVINGS", 3)  # each takes the same memory
     rng = np.random.default_rng(0)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from gt2lite import GT2Regressor
-from gt2lite.system import Planes, nest
+from gt2lite.memberships import kappa_of
+from gt2lite.system import Planes, nest, plane_ends
 from gt2lite.training import init_params
 
 ALPHAS = np.linspace(0.01, 1, 12)
@@ -70,3 +71,33 @@ def test_nesting_by_row_follows_the_order_of_each_row():
     ends = np.array([[[1.0, 1.5], [1.5, 1.0]], [[2.0, 2.0], [2.0, 2.0]]])
     found = nest(ends, np.array([[0.1, 0.2], [0.2, 0.1]]))
     assert found[0].tolist() == [[1.0, 1.0], [1.0, 1.0]]
+
+
+def test_a_row_has_the_same_planes_alone_and_among_others_and_so_does_a_plane():
+    """To within rounding, and where a question has one plane or several to the last bit."""
+    for params, X in systems():
+        ends = Planes(params, X).ends(ALPHAS)
+        scale = np.abs(ends).max()
+        for i in (0, 17, 39):
+            alone = Planes(params, X[i : i + 1]).ends(ALPHAS)[:, :, 0]
+            np.testing.assert_allclose(alone, ends[:, :, i], rtol=0, atol=1e-13 * scale)
+        single = np.stack([Planes(params, X)(alpha) for alpha in ALPHAS], axis=1)
+        np.testing.assert_array_equal(single, ends)
+
+
+def test_planes_are_the_best_of_all_switch_points_in_any_system():
+    """The iteration of `Planes` against every switch point, also with ties and tiny widths."""
+    rng = np.random.default_rng(3)
+    kappa = kappa_of(ALPHAS)
+    for params, X in systems():
+        P = len(params["a0"])
+        for ties in (False, True):
+            tried = dict(params)
+            if ties:  # a third of the rules shares its consequent with another one
+                same = rng.integers(P, size=P)
+                tried["a"], tried["a0"] = params["a"][same], params["a0"][same]
+            for width in (1.0, 1e-3):
+                tried["raw_sigma"] = width * params["raw_sigma"]
+                found, wanted = Planes(tried, X).ends(ALPHAS), plane_ends(tried, X, kappa)
+                scale = np.abs(wanted).max(axis=(0, 1))
+                assert (np.abs(found - wanted) <= 1e-12 * scale).all()

@@ -371,3 +371,35 @@ def test_the_code_of_a_front_page_runs_and_prints_what_it_shows(page, monkeypatc
         assert lower.shape == (int(shown[1]), int(shown[2]))
     if shown := re.search(r"print\(.*\)  # (.*)", code):
         assert capsys.readouterr().out.strip() == shown[1]
+
+
+@pytest.mark.parametrize("settings", [{}, {"n_systems": 2}, {"n_systems": 2, "margins": 0.5}])
+@pytest.mark.parametrize("sides", ["both", "each"])
+def test_prediction_and_interval_in_one_call_are_those_of_two(settings, sides):
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(450, 2)), columns=["a", "b"])
+    y, groups = X["a"] + rng.normal(size=450), np.arange(450) % 2
+    reg = GT2Regressor(n_rules=3, epochs=5, **settings).fit(X[:150], y[:150])
+    for by in (None, groups):
+        reg.calibrate(X[150:], y[150:], sides=sides, groups=None if by is None else by[150:])
+        asked = {"coverage": [0.5, 0.9], "groups": None if by is None else by[:150]}
+        predicted, *bounds = reg.predict_interval(X[:150], with_prediction=True, **asked)
+        np.testing.assert_array_equal(predicted, reg.predict(X[:150]))
+        np.testing.assert_array_equal(bounds, reg.predict_interval(X[:150], **asked))
+        frame = reg.predict_interval(X[:150], with_prediction=True, as_frame=True, **asked)
+        plain = reg.predict_interval(X[:150], as_frame=True, **asked)
+        pd.testing.assert_frame_equal(frame.drop(columns="prediction"), plain)
+        np.testing.assert_array_equal(frame["prediction"], predicted)
+        assert next(iter(frame)) == "prediction"
+    predicted, *bounds = reg.predict_interval(X, alpha=0.3, with_prediction=True)
+    np.testing.assert_array_equal(predicted, reg.predict(X))
+    np.testing.assert_array_equal(bounds, reg.predict_interval(X, alpha=0.3))
+
+
+def test_weights_in_training_are_refused_by_the_name_of_the_class():
+    X, y = np.arange(20.0)[:, None], np.arange(20.0)
+    with pytest.raises(TypeError, match=r"GT2Regressor.fit does not support sample_weight.*calib"):
+        GT2Regressor().fit(X, y, sample_weight=y)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'weights'"):
+        GT2Regressor().fit(X, y, weights=y)

@@ -2,7 +2,7 @@
 
 python tools/book.py build --profile full|quick     pages: _build/html/index.html
 python tools/book.py pdf --profile full|quick       one PDF: _build/gt2lite.pdf (needs Chromium)
-python tools/book.py slides --profile full|quick    slides of the chapters: _build/slides/
+python tools/book.py slides --profile full|quick    lectures as PDF: _build/slides/ (needs Chromium)
 python tools/book.py lab --profile full|quick       JupyterLab on copies: _build/lab/
 python tools/book.py chapter NAME --params "seed=3 epochs=5"    one chapter: _build/runs/
 
@@ -88,6 +88,7 @@ def build_book(root: Path, profile: str, solutions: bool = True) -> Path:
     outside = list(outside_loads(html))
     if outside:
         raise BookError("\n  ".join(["the pages would load from other hosts:", *outside]))
+    slides.write_slides(root, html, root / "_build" / "executed" / profile)
     say(f"book: {(html / 'index.html').relative_to(root)}")
     return html
 
@@ -104,17 +105,27 @@ def print_book(root: Path, profile: str, solutions: bool = True) -> Path:
     return target
 
 
-def make_slides(root: Path, profile: str) -> None:
-    """Build the book and make slides of its chapters."""
-    html = build_book(root, profile)
-    names = [c.name for c in source.chapters(root) if c.path.parent.name == "chapters"]
-    made = slides.write_slides(html, root / "_build" / "slides", names)
-    say(f"slides: {len(made)} files, such as {made[0].relative_to(root)}; move with the arrow keys")
+def make_slides(root: Path, profile: str) -> list[Path]:
+    """Build the book, which has the slides as pages, and print them; return the PDF files."""
+    with browser.chromium():
+        pass
+    html, folder = build_book(root, profile), root / "_build" / "slides"
+    folder.mkdir(exist_ok=True)
+    made = []
+    with browser.chromium() as opened:
+        for page in sorted((html / "slides").glob("*.html")):
+            made.append(folder / f"{page.stem}.pdf")
+            browser.print_page(opened, page, made[-1], own_size=True)
+            say(f"slides: {made[-1].relative_to(root)}")
+    return made
 
 
 def run_chapter(root: Path, name: str, given: Parameters) -> None:
     """Run one chapter with changed parameters and print where it is."""
     chapter = source.find_chapter(root, name)
+    say(f"parameters of {chapter.name}, with their defaults:")
+    for line in source.parameter_lines(chapter):
+        say(f"  {line}")
     source.check_parameters(chapter, given, "--params")
     words = [f"{key}={value}" for key, value in given.items()]
     slug = re.sub(r"[^\w.=,-]+", "", "--".join([chapter.name, *words]), flags=re.ASCII)[:120]
@@ -146,7 +157,7 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
         "build": lambda: build_book(root, given.profile, given.solutions == "1"),
         "pdf": lambda: print_book(root, given.profile, given.solutions == "1"),
         "slides": lambda: make_slides(root, given.profile),
-        "lab": lambda: open_lab(root, given.profile, given.words),
+        "lab": lambda: open_lab(root, given.profile, given.words, given.solutions == "1"),
         "chapter": lambda: run_chapter(
             root,
             "".join(given.words) or os.environ.get("NAME", ""),

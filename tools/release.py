@@ -1,4 +1,4 @@
-"""Build a release: the book to read offline, the PDF, wheel and sdist, checksums.
+"""Build a release: the book to read offline, PDF, wheel, sdist, classroom bundles, checksums.
 
 python tools/release.py
 
@@ -15,30 +15,18 @@ import os
 import shutil
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import book
 import yaml
 from builder import browser
-from builder.execute import write_notebook
-from builder.pages import move_solutions
-from builder.source import BookError, read_notebook
+from builder.packing import pack
+from builder.source import BookError
+from classroom import make_class
 from wheel import try_out
 
 SUMS = "SHA256SUMS"
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # the first date that a zip knows: the same book, the same bytes
-
-
-def pack(folder: Path, target: Path) -> None:
-    """Write all files of `folder` into the zip `target`, below a folder called like the zip."""
-    with zipfile.ZipFile(target, "w") as archive:
-        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-            name = f"{target.stem}/{path.relative_to(folder).as_posix()}"
-            entry = zipfile.ZipInfo(name, _EPOCH)
-            entry.external_attr = 0o644 << 16
-            archive.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED)
 
 
 def describe(citation: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -105,10 +93,7 @@ def release(root: Path, solutions: bool) -> None:
         print("release: no PDF, which needs Chromium")
     else:
         shutil.copy(book.print_book(root, "full", solutions), dist / f"{name}.pdf")
-    lab = read_notebook(root / "chapters" / "lab.ipynb")
-    # for students, so without solutions: the book has them
-    write_notebook(dist / f"{name}-lab.ipynb", move_solutions(lab, keep=False))
-    shutil.copy(root / "study" / "lab.py", dist)  # its checks, for students without the repository
+    make_class(root)
     made = sorted(dist.iterdir())
     sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in made]
     (dist / SUMS).write_text("".join(sums), encoding="utf-8")  # as `sha256sum --check` reads them

@@ -2,25 +2,73 @@
 
 from __future__ import annotations
 
+import functools
+import threading
 from collections.abc import Iterator
 
 import numpy as np
 
-from gt2lite._fast.planes import Fired, Wide, fire, reduce_planes
+from gt2lite._fast.planes import Fired, Wide, fire, middle_of, widen
 from gt2lite._fast.state import quietly
+from gt2lite._fast.switching import search_ends
 from gt2lite._threads import one_blas_thread
 from gt2lite._validation import Array
 from gt2lite.parameters import Theta
 
 _CHUNK_ELEMENTS = 2**17  # memberships handled at once: about a megabyte, fits a cache
 _CACHE_ELEMENTS = 2**22  # memberships kept between planes: about a hundred megabytes
-_TYPE_1 = np.zeros((1, 1))  # the kappa of the plane alpha = 1
 _ROUNDING = 64 * np.finfo(float).eps  # relative to the largest consequent
 
 
 def fitting_rows(n_centres: int) -> int:
     """Return the number of rows whose memberships of `n_centres` centres fit into memory."""
     return max(_CACHE_ELEMENTS // n_centres, 1)
+
+
+class Chunk:
+    """Some rows: what they do to the rules, the same for all planes."""
+
+    def __init__(self, theta: Theta, X: Array, fired: Fired) -> None:
+        fire(theta, X.T, fired)
+        y = fired.y[0]  # (P, B)
+        self.fired = fired
+        self.bounds = low, high = y.min(axis=0), y.max(axis=0)
+        self.near = _ROUNDING * np.maximum(-low, high)
+        self.middle = np.clip(middle_of(fired), low, high)  # rounding may leave these bounds
+        self.offsets = np.subtract(y, self.middle, out=fired.y[1])
+        self.beyond = self.offsets < 0, self.offsets > 0
+
+    def ends(self, theta: Theta, kappa: Array, wide: Wide) -> tuple[Array, Array]:
+        """Return the ends (B,) of one plane, (1, 1) or (1, B)."""
+        if not kappa.any():
+            return self.middle, self.middle
+        widen(theta, self.fired, kappa, wide)
+        lower, upper = search_ends(
+            wide.lower[0], wide.upper[0], self.offsets, self.beyond, wide.u[0, 0]
+        )
+        return self._tidied(lower, self.bounds[0]), self._tidied(upper, self.bounds[1])
+
+    def _tidied(self, offset: Array, outermost: Array) -> Array:
+        """Return an end without what rounding alone has put beside the outermost consequent.
+
+        Far from all data, and where consequents hardly differ, ends come so near to it that only
+        rounding separates planes, and may swap them. So an end at that bound to within rounding is
+        put there.
+        """
+        end = self.middle + offset
+        np.copyto(end, outermost, where=np.abs(end - outermost) <= self.near)
+        return end
+
+
+class _Memory(threading.local):
+    """Memory of a thread for the last shapes (M, P, B): to allocate takes as long as to fill."""
+
+    def __init__(self) -> None:
+        self.fired = functools.lru_cache(maxsize=2)(functools.partial(Fired, has_z=False))
+        self.wide = functools.lru_cache(maxsize=2)(functools.partial(Wide, 1))
+
+
+_memory = _Memory()
 
 
 class ChunkedPlanes:
@@ -39,62 +87,41 @@ class ChunkedPlanes:
 
     def __init__(self, theta: Theta, X: Array, keep: bool) -> None:
         self._theta, self._X, self._keep = theta, X, keep
-        self._kept: dict[int, Fired] = {}
+        self._kept: dict[int, Chunk] = {}
         self._was_asked = False
 
     @quietly
     def ends(self, kappa: Array) -> Array:
         """Return the ends (2, K, N) of the planes `kappa`: (K, 1), or (K, N) if rows differ."""
-        ends = np.empty((2, kappa.shape[0], self._X.shape[0]))
-        wide = None
+        ends = np.empty((2, len(kappa), len(self._X)))
         with one_blas_thread():
-            for rows, fired in self._chunks():
-                if wide is None or fired.shape[2] != wide.B:
-                    wide = Wide(1, *fired.shape)
-                k = kappa if kappa.shape[1] == 1 else kappa[:, rows]
-                for i in range(len(kappa)):  # one plane at a time: chunks are made for the cache
-                    memory = wide if k[i].any() else None
-                    ends[:, i : i + 1, rows] = reduce_planes(
-                        self._theta, fired, k[i : i + 1], memory
-                    )
-                ends[:, :, rows] = self._tidied(ends[:, :, rows], fired)
+            for rows, chunk, wide in self._chunks():
+                n = rows.stop - rows.start
+                for i, k in enumerate(kappa):  # one plane at a time: chunks are made for the cache
+                    if k.size > 1:
+                        k = np.resize(k[rows], wide.B)
+                    ends[:, i, rows] = [end[:n] for end in chunk.ends(self._theta, k[None], wide)]
         return nest(ends, kappa)
 
-    def _tidied(self, ends: Array, fired: Fired) -> Array:
-        """Return ends (2, K, B) without what rounding alone has put beside their bounds.
-
-        Every end lies between the type-1 output, which all planes contain, and the outermost
-        consequent. Far from all data, and where consequents hardly differ, ends come so near
-        to a bound that only rounding separates planes, and may swap them. So an end that
-        is at a bound to within rounding is put there.
-        """
-        y = fired.y[0]  # (P, B)
-        low, high = y.min(axis=0), y.max(axis=0)
-        middle = reduce_planes(self._theta, fired, _TYPE_1, None)[0, 0]
-        near = _ROUNDING * np.maximum(np.abs(low), np.abs(high))
-        for side, outermost in zip(ends, (low, high), strict=True):
-            np.copyto(side, outermost, where=np.abs(side - outermost) <= near)
-            np.copyto(side, middle, where=np.abs(side - middle) <= near)
-        lower, upper = ends
-        return np.stack([np.minimum(lower, middle), np.maximum(upper, middle)])
-
-    def _chunks(self) -> Iterator[tuple[slice, Fired]]:
-        N, (P, M) = self._X.shape[0], self._theta.c.shape
-        size = max(_CHUNK_ELEMENTS // (P * M), 1)
+    def _chunks(self) -> Iterator[tuple[slice, Chunk, Wide]]:
+        """Yield chunks of one size, the last of which may be filled up with its last row."""
+        N, (P, M) = len(self._X), self._theta.c.shape
+        B = -(-N // -(-N * P * M // _CHUNK_ELEMENTS))
         keep = self._keep and self._was_asked and N * P * M <= _CACHE_ELEMENTS
         self._was_asked = True
-        fired = None
-        for start in range(0, N, size):
-            rows = slice(start, min(start + size, N))
-            if start in self._kept:
-                fired = self._kept[start]
-            else:
-                if fired is None or keep or fired.shape[2] != rows.stop - start:
-                    fired = Fired(M, P, rows.stop - start)
-                fire(self._theta, self._X[rows].T, fired)
+        wide = _memory.wide(M, P, B)
+        for start in range(0, N, B):
+            rows = slice(start, min(start + B, N))
+            chunk = self._kept.get(start)
+            if chunk is None:
+                X = self._X[rows]
+                if len(X) < B:
+                    X = X[np.minimum(np.arange(B), len(X) - 1)]
+                fired = Fired(M, P, B, has_z=False) if keep else _memory.fired(M, P, B)
+                chunk = Chunk(self._theta, X, fired)
                 if keep:
-                    self._kept[start] = fired
-            yield rows, fired
+                    self._kept[start] = chunk
+            yield rows, chunk, wide
 
 
 def nest(ends: Array, kappa: Array) -> Array:
@@ -110,9 +137,13 @@ def nest(ends: Array, kappa: Array) -> Array:
     array([[1., 1.],
            [2., 2.]])
     """
-    if len(kappa) > 1:
-        order = np.argsort(kappa, axis=0, kind="stable")  # the narrowest first
-        for side, outermost in zip(ends, (np.minimum, np.maximum), strict=True):
+    if len(kappa) == 1:
+        return ends
+    order = np.argsort(kappa, axis=0, kind="stable")  # the narrowest first
+    for side, outermost in zip(ends, (np.minimum, np.maximum), strict=True):
+        if order.shape[1] == 1:
+            side[order[:, 0]] = outermost.accumulate(side[order[:, 0]], axis=0)
+        else:
             found = outermost.accumulate(np.take_along_axis(side, order, axis=0), axis=0)
             np.put_along_axis(side, order, found, axis=0)
     return ends

@@ -18,7 +18,8 @@ Planes of type 1 (kappa = 0) come last, as they do where alphas rise.
 What does not depend on the plane is computed once (`fire`) and serves every plane
 (`reduce_planes`). Two closed forms save the rest: the lower firing is the type-1
 firing times a number, ``prod_m(1 - kappa s_l)``, and a plane with kappa = 0 is a type-1
-system, a plain weighted mean. Consequents are sorted once for all planes.
+system, a plain weighted mean. Consequents are sorted once for all planes of a batch in training;
+for many rows `_fast.chunks` iterates instead.
 
 With ``t = kappa s_r`` an upper membership is ``mu (1 - t) + t``, or ``1 - t`` times
 ``u = mu + t / (1 - t)``: one addition, and ``ln u`` has the slope ``1 / u`` in mu.
@@ -46,16 +47,19 @@ from typing import Any
 import numpy as np
 
 from gt2lite._fast.switching import LIMITS, Reduction, cache_line_array, ones, sort_rules
-from gt2lite._validation import Array, IntArray
+from gt2lite._validation import Array
 from gt2lite.parameters import Theta
 
 _SAFE_INPUTS = 5  # inputs whose memberships are multiplied at a time in single precision
 
 
 class Fired:
-    """Memory for what a batch does to the rules, the same for all planes; filled by `fire`."""
+    """Memory for what a batch does to the rules, the same for all planes; filled by `fire`.
 
-    def __init__(self, M: int, P: int, B: int, dtype: Any = float) -> None:
+    Without `has_z` distances are overwritten by memberships: only gradients need them again.
+    """
+
+    def __init__(self, M: int, P: int, B: int, dtype: Any = float, *, has_z: bool = True) -> None:
         self.shape = M, P, B
         self.limits = LIMITS[np.dtype(dtype)]
         array = functools.partial(cache_line_array, dtype=dtype)
@@ -67,15 +71,15 @@ class Fired:
         lines = array((2, M, P))  # z = scale * x - offset
         self.scale, self.offset = lines  # 1 / sigma, over the root of M; and times c
         self.line_pairs = lines.transpose(1, 2, 0)  # (M, P, 2)
-        self.z = array((M, P, B))  # distance from centres: ln mu = -z**2 / 2
         self.mu = array((M, P, B))
+        # distance from centres: ln mu = -z**2 / 2
+        self.z = array((M, P, B)) if has_z else self.mu
         self.mu_rows = self.mu.reshape(M, P * B)
         self.log_f = array((P, B))
         self.f = array((P, B))  # exp(log_f), over `unit`
         self.unit: Array | float = 1.0  # (B,) the largest exp(log_f) where that is tiny
         self.total = array((B,))  # the sum of f
         self.y = array((2, P, B))  # consequents and their negatives
-        self.positions: IntArray = np.empty((0, 0), dtype=int)  # (P, B), see `sort_rules`
 
 
 class Wide(Reduction):
@@ -118,7 +122,6 @@ def fire(theta: Theta, X_t: Array, fired: Fired) -> None:
     y = fired.y[0]
     np.dot(b, fired.X_and_ones, out=y)
     np.negative(y, out=fired.y[1])
-    fired.positions = sort_rules(y)
 
 
 def count_wide(kappa: Array) -> int:
@@ -138,18 +141,27 @@ def reduce_planes(theta: Theta, fired: Fired, kappa: Array, wide: Wide | None) -
     n_wide = 0 if wide is None else wide.K
     ends = np.empty((2, len(kappa), len(fired.total)), fired.f.dtype)
     if n_wide < len(kappa):
-        mean = np.dot(ones(len(fired.f), fired.f.dtype), fired.f * fired.y[0])
-        mean /= fired.total
-        ends[:, n_wide:] = mean
+        ends[:, n_wide:] = middle_of(fired)
     if wide is not None:
-        _widen(theta, fired, kappa[:n_wide], wide)
+        is_safe = widen(theta, fired, kappa[:n_wide], wide)
+        wide.find_lower_ends(fired.y[0], sort_rules(fired.y[0]), all_fire=is_safe)
         ends[0, :n_wide] = wide.lower_ends[0]
         np.negative(wide.lower_ends[1], out=ends[1, :n_wide])
     return ends
 
 
-def _widen(theta: Theta, fired: Fired, kappa: Array, wide: Wide) -> None:
-    """Reduce the planes `kappa` (V, 1 or B), of which none is 0 for all samples."""
+def middle_of(fired: Fired) -> Array:
+    """Return the output (B,) at alpha = 1, where a system is of type 1: a weighted mean."""
+    mean = np.dot(ones(len(fired.f), fired.f.dtype), fired.f * fired.y[0])
+    mean /= fired.total
+    return mean
+
+
+def widen(theta: Theta, fired: Fired, kappa: Array, wide: Wide) -> bool:
+    """Put the firings of planes `kappa` (V, 1 or B), none of them 0 for all samples, into `wide`.
+
+    They have a common factor for each sample. Returns whether upper firings are positive for sure.
+    """
     M = fired.shape[0]
     wide.kappa = kappa
     if wide.shares.shape[3] != kappa.shape[1]:
@@ -183,13 +195,14 @@ def _widen(theta: Theta, fired: Fired, kappa: Array, wide: Wide) -> None:
         top = log_upper.max(axis=1, keepdims=True)
         np.exp(log_upper - top, out=wide.upper)
         np.exp(log_lower - top, out=wide.lower)
-    wide.find_lower_ends(fired.y[0], fired.positions, all_fire=is_safe)
+    return is_safe
 
 
 def _log_upper(fired: Fired, wide: Wide, t: Array, room: Array) -> Array:
     """Return the logarithms (V, P, B) of upper firings, given t and 1 - t, both (V, M, 1 or B)."""
     if fired.f.dtype == float:
-        log_u = np.logaddexp(np.log(room)[:, :, None] - fired.z**2 / 2, np.log(t)[:, :, None])
+        z = np.matmul(fired.line_pairs, fired.X_pairs)
+        log_u = np.logaddexp(np.log(room)[:, :, None] - z**2 / 2, np.log(t)[:, :, None])
         return np.add.reduce(log_u, axis=1)
     # in single precision products of a few inputs are safe, which saves most of the logarithms
     total = np.log(room).sum(axis=1)[:, None]

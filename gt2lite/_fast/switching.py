@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,13 +82,6 @@ class Reduction:
         self._limits = LIMITS[np.dtype(dtype)]
         self.firings = self._array((K, 2, P, B))
         self.upper, self.lower = self.firings[:, 0], self.firings[:, 1]  # (K, P, B)
-        self._rows = self.firings.reshape(2 * K, P * B)
-        # weight and moment; by plane, upper and lower firings
-        terms = self._array((2, 2 * K, P, B))
-        self._weights, self._moments = terms
-        self._terms = terms.reshape(2, K, 2 * P, B)
-        self._sums = self._array((2, K, 2 * P, B))
-        self._W, self._means = self._sums
         self.lower_ends = self._array((2, K, B))  # of y and of -y
         self._lower_ends_by_plane = self.lower_ends.swapaxes(0, 1)
 
@@ -99,13 +93,14 @@ class Reduction:
             positions: what sorts them, see `sort_rules`.
             all_fire: promises that upper firings are positive everywhere, which saves a look.
         """
-        self._rows.take(positions, axis=1, out=self._weights, mode="clip")
-        np.multiply(self._weights, y.take(positions), out=self._moments)
-        _switched_sums(self._terms, self._sums)
-        means = self._means  # (K, 2P, B): P candidates for either end
-        means /= self._W
+        rows, weights, moments, terms, sums = self._for_sums
+        rows.take(positions, axis=1, out=weights, mode="clip")
+        np.multiply(weights, y.take(positions), out=moments)
+        _switched_sums(terms, sums)
+        W, means = sums  # (K, 2P, B): P candidates for either end
+        means /= W
         if not all_fire:
-            np.copyto(means, np.inf, where=self._W <= 0)  # 0/0 must not win
+            np.copyto(means, np.inf, where=W <= 0)  # 0/0 must not win
         candidates = means.reshape(self.K, 2, self.P, self.B)
         np.minimum.reduce(candidates, axis=2, out=self._lower_ends_by_plane)
         return self.lower_ends
@@ -170,12 +165,60 @@ class Reduction:
         return g_f, d[-1], np.add.reduce(w, axis=0)
 
     @functools.cached_property
+    def _for_sums(self) -> tuple[Array, ...]:
+        K, P, B = self.K, self.P, self.B
+        terms = self._array((2, 2 * K, P, B))  # weight and moment; by plane, upper and lower
+        sums = self._array((2, K, 2 * P, B))
+        rows = self.firings.reshape(2 * K, P * B)
+        return rows, *terms, terms.reshape(2, K, 2 * P, B), sums
+
+    @functools.cached_property
     def _for_gradients(self) -> tuple[Array, ...]:
         n, by_end = 2 * self.K + 1, (2, self.K, self.P, self.B)  # all ends and a plain mean
         d, w = (self._array((n, self.P, self.B)) for _ in range(2))
         below, g_f = (self._array(by_end) for _ in range(2))
         share = self._array((n, self.B))
         return d, w, share, d[:-1].reshape(by_end), w[:-1].reshape(by_end), below, g_f
+
+
+def search_ends(
+    lower: Array, upper: Array, offsets: Array, beyond_0: Sequence[Array], work: Array
+) -> Iterator[Array]:
+    """Yield how far the ends (B,) of a plane lie below and above its type-1 output.
+
+    This is the iteration of Karnik and Mendel, which needs no sorting and is cheaper than all
+    switch points where many rows are evaluated. An end `t` is a weighted mean in which the rules
+    beyond it have their upper firing and all others the lower one. The mean with the switch at `t`
+    is never inside the end, and each pass moves `t` outwards, until no rule changes sides:
+    mostly three passes, at most one for each rule.
+
+    Consequents are given as `offsets` (P, B) from the type-1 output. Lower firings are in
+    proportion to type-1 firings, so their offsets have the mean 0: what remains are sums of one
+    sign, without cancellation. Each sample ends at its own fixed point, whatever the others do.
+
+    Args:
+        lower: lower firings (P, B).
+        upper: upper firings (P, B); lost.
+        offsets: consequents minus the type-1 output (P, B).
+        beyond_0: which of them are below and above 0, (P, B) each.
+        work: memory (P, B).
+    """
+    sum_all = ones(len(lower), lower.dtype)
+    base = np.dot(sum_all, lower)
+    extra = np.subtract(upper, lower, out=upper)
+    sides = (np.less, np.fmin), (np.greater, np.fmax)
+    for (beyond, outermost), chosen in zip(sides, beyond_0, strict=True):
+        t: Any = 0.0
+        while True:
+            np.multiply(extra, chosen, out=work)
+            W = np.dot(sum_all, work)
+            W += base
+            work *= offsets
+            t = outermost(t, np.dot(sum_all, work) / W)  # not 0/0, where no rule fires
+            before, chosen = chosen, beyond(offsets, t)
+            if chosen.tobytes() == before.tobytes():
+                break
+        yield t
 
 
 def _switched_sums(terms: Array, sums: Array) -> None:

@@ -7,6 +7,7 @@ searches. If it is not, the same methods are here, with the same meaning.
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterable
 from operator import attrgetter
 from typing import Any, Generic, NoReturn, Self, TypeVar, cast, overload
 
@@ -104,6 +105,22 @@ def check_fitted(estimator: object) -> None:
             f"This {type(estimator).__name__} instance is not fitted yet. Call 'fit' before using "
             "this method."
         )
+
+
+def refuse(estimator: object, arguments: Iterable[str]) -> None:
+    """Raise an error about arguments that `fit` does not have; weights have a place of their own.
+
+    They are refused by name here and are not in the signature of `fit`, from which scikit-learn
+    reads whether an estimator supports weights.
+    """
+    name = type(estimator).__name__
+    for argument in arguments:
+        if argument == "sample_weight":
+            raise TypeError(
+                f"{name}.fit does not support sample_weight: rows have no weights in training. "
+                "calibrate(X, y, sample_weight=...) of GT2Regressor and IntervalHead takes weights"
+            )
+        raise TypeError(f"{name}.fit() got an unexpected keyword argument {argument!r}")
 
 
 def need_sklearn(owner: str) -> None:

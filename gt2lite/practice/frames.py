@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,14 +26,16 @@ def frame_of(content: object, **options: Any) -> Frame:
 
 
 def interval_frame(
-    X: Table, lower: Array, upper: Array, coverage: Levels | None = None, alpha: float | None = None
+    X: Table, found: Sequence[Array], coverage: Levels | None = None, alpha: float | None = None
 ) -> Frame:
     """Return intervals as a data frame with a column for each bound and level.
 
-    The frame is of the same library as the inputs `X`, with its index if it has one; for other
-    tables it is a pandas frame. Bounds, `coverage` and `alpha` as in `predict_interval`.
+    `found` are the bounds, as `predict_interval` returns them; before them may be the prediction.
 
-    >>> frame = interval_frame([[1.0], [2.0]], np.zeros(2), np.ones(2), 0.975)
+    The frame is of the same library as the inputs `X`, with its index if it has one; for other
+    tables it is a pandas frame. `coverage` and `alpha` as in `predict_interval`.
+
+    >>> frame = interval_frame([[1.0], [2.0]], [np.zeros(2), np.ones(2)], 0.975)
     >>> list(frame.columns), frame.shape
     (['lower_97.5', 'upper_97.5'], (2, 2))
     """
@@ -40,7 +43,8 @@ def interval_frame(
     names = [("lower", "upper")] if alpha is not None else [bound_names(level) for level in levels]
     if len(set(names)) < len(names):
         raise ValueError(f"coverage must not name a level twice, got {coverage}")
-    columns: dict[str, Array] = {}
+    *prediction, lower, upper = found
+    columns = dict(zip(["prediction"], prediction, strict=False))
     for pair, *bounds in zip(names, np.atleast_2d(lower.T), np.atleast_2d(upper.T), strict=True):
         columns |= dict(zip(pair, bounds, strict=True))
     if hasattr(X, "columns") and not hasattr(X, "iloc"):  # polars: frames without an index

@@ -19,7 +19,7 @@ from gt2lite._progress import progress_bar
 from gt2lite._validation import Array, IntArray, read_seed, vector, whole
 from gt2lite.memberships import ALPHA_0
 from gt2lite.metrics import rmse
-from gt2lite.practice._sklearn import Learned, Regressor, check_fitted, need_sklearn
+from gt2lite.practice._sklearn import Learned, Regressor, check_fitted, need_sklearn, refuse
 from gt2lite.practice.calibrating import CalibrationPlan, calibrate_model, fit_parts
 from gt2lite.practice.calibrators import DEFAULT_COVERAGE, Calibration, ReportRow
 from gt2lite.practice.distribution import Distribution
@@ -209,8 +209,9 @@ class IntervalHead(Regressor):
 
     # ------------------------------------------------------------ fit and calibrate
 
-    def fit(self, X: Table, y: Target) -> Self:
+    def fit(self, X: Table, y: Target, **refused: object) -> Self:
         """Train base and system on inputs `X` (N, M), an array or data frame, and `y` (N,)."""
+        refuse(self, refused)
         self.model_ = self._train(*self._read_training(X, y))
         return self
 
@@ -279,6 +280,7 @@ class IntervalHead(Regressor):
         alpha: float | None = None,
         groups: Groups = None,
         sample_weight: ArrayLike | None = None,
+        with_prediction: bool = False,
         as_frame: bool = False,
     ) -> Bounds | Frame:
         """Return the lower and upper bounds of prediction intervals, each (N,) or (N, L).
@@ -290,14 +292,19 @@ class IntervalHead(Regressor):
         predicted, inputs = self.model_.inputs(self.model_.read(X))
         if alpha is None:
             sample_weight = weights_of(X, self.model_.ratio, sample_weight)
-        lower, upper = self.head_.predict_interval(
-            inputs, coverage, alpha=alpha, groups=groups, sample_weight=sample_weight
+        *output, lower, upper = self.head_.predict_interval(
+            inputs,
+            coverage,
+            alpha=alpha,
+            groups=groups,
+            sample_weight=sample_weight,
+            with_prediction=with_prediction and self.corrects_,
         )
         shift = predicted if lower.ndim == 1 else predicted[:, None]
-        lower, upper = shift + lower, shift + upper
-        if as_frame:
-            return interval_frame(X, lower, upper, coverage, alpha)
-        return lower, upper
+        found: tuple[Array, ...] = shift + lower, shift + upper
+        if with_prediction:
+            found = (predicted + output[0] if output else predicted, *found)
+        return interval_frame(X, found, coverage, alpha) if as_frame else found
 
     def predict_distribution(self, X: Table, *, groups: Groups = None) -> Distribution:
         """Return the predictive distributions, see `GT2Regressor.predict_distribution`."""

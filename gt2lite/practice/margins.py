@@ -10,6 +10,7 @@ import numpy as np
 
 from gt2lite._validation import Array, vector
 from gt2lite.memberships import ALPHA_0, kappa_of
+from gt2lite.system import weigh_planes
 
 POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 """The powers that are tried."""
@@ -19,13 +20,10 @@ FLOOR = 0.05
 
 
 class Estimates(Protocol):
-    """Intervals with an output: the planes of a system, or the mean of several."""
+    """Intervals with planes: those of a system, or the mean of several."""
 
-    def __call__(self, alpha: float) -> tuple[Array, Array]:
-        """Return lower and upper ends (N,) of a plane."""
-
-    def output(self, alphas: Sequence[float] | Array) -> Array:
-        """Return the output (N,) of the system made of the planes `alphas`."""
+    def ends(self, alphas: Sequence[float] | Array) -> Array:
+        """Return the ends (2, K, N) of the planes `alphas` (K,)."""
 
 
 @dataclass(frozen=True)
@@ -42,12 +40,13 @@ class Margins:
             the widths are estimated roughly, and a power below 1 relies on them less.
         usual: the mean width of the envelope on the training rows, in scaled units.
 
-    >>> def envelope(alpha):
-    ...     return np.array([-1.0, -3.0]), np.array([1.0, 3.0])
-    >>> envelope.output = lambda alphas: np.array([0.0, 1.0])
-    >>> Margins(0.0, usual=4.0).around(envelope, [1.0])(0.01)
+    >>> from gt2lite.calibration import PlainFamily
+    >>> def interval(alpha):
+    ...     half = kappa_of(alpha) * np.array([1.0, 3.0])
+    ...     return np.array([0.0, 1.0]) - half, np.array([0.0, 1.0]) + half
+    >>> Margins(0.0, usual=4.0).around(PlainFamily(interval), [1.0])(0.01)
     (array([-2., -1.]), array([2., 3.]))
-    >>> Margins(1.0, usual=4.0).around(envelope, [1.0])(0.01)
+    >>> Margins(1.0, usual=4.0).around(PlainFamily(interval), [1.0])(0.01)
     (array([-1., -2.]), array([1., 4.]))
     """
 
@@ -56,10 +55,13 @@ class Margins:
 
     def around(self, planes: Estimates, alphas: Sequence[float] | Array) -> MarginFamily:
         """Return the intervals at the rows of `planes`, of a system or the mean of several."""
-        centre = planes.output(alphas)
+        own = np.asarray(alphas, dtype=float)
+        asked = own if self.power == 0 or ALPHA_0 in own else np.append(own, ALPHA_0)
+        ends = planes.ends(asked)
+        centre = weigh_planes(ends[:, : own.size], own)
         if self.power == 0:  # widths are not needed
             return self.given(centre, np.full(centre.shape, self.usual))
-        lower, upper = planes(ALPHA_0)
+        lower, upper = ends[:, np.argmax(asked == ALPHA_0)]
         return self.given(centre, upper - lower)
 
     def given(self, centre: Array, width: Array) -> MarginFamily:

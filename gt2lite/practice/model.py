@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gt2lite._threads import one_blas_thread
 from gt2lite._validation import Array, IntArray, between, whole
 from gt2lite.datasets import Scaler
 from gt2lite.memberships import ALPHA_0
@@ -29,7 +30,7 @@ from gt2lite.practice.tables import Features, n_rows_of
 from gt2lite.practice.types import Groups, Levels, Ratio, Settings, Table
 from gt2lite.practice.warnings import warn_if_clipped, warn_if_missed
 from gt2lite.recipe import Recipe
-from gt2lite.system import Params, Planes, fitting_rows
+from gt2lite.system import Params, Planes, fitting_rows, weigh_planes
 
 if TYPE_CHECKING:
     from gt2lite.practice.weights import RuleGroups
@@ -119,7 +120,7 @@ class MeanPlanes:
 
     def output(self, alphas: Sequence[float] | Array) -> Array:
         """Return the output (N,), with each system made of the planes `alphas`."""
-        return self._mean(lambda planes: planes.output(alphas))
+        return weigh_planes(self.ends(alphas), np.asarray(alphas, dtype=float))
 
     @property
     def alpha_min(self) -> float:
@@ -137,7 +138,39 @@ class MeanPlanes:
             yield rows, MeanPlanes([Planes(p.params, p.X[rows]) for p in self.members])
 
     def _mean(self, evaluate: Callable[[Planes], Array]) -> Array:
-        return reduce(np.add, map(evaluate, self.members)) / len(self.members)
+        with one_blas_thread():  # once for all
+            return reduce(np.add, map(evaluate, self.members)) / len(self.members)
+
+
+class WithOutput:
+    """Planes that compute the output of their systems along with the first question.
+
+    Attributes:
+        centre: the output (N,), once intervals were asked for, as that of a `MarginFamily`.
+    """
+
+    centre: Array
+
+    def __init__(self, planes: Planes | MeanPlanes, alphas: Array) -> None:
+        self.planes, self.alphas, self.alpha_min = planes, alphas, planes.alpha_min
+
+    def __call__(self, alpha: float | Array) -> tuple[Array, Array]:
+        """Return the bounds (N,) of one plane, or of a plane for each row (N,)."""
+        lower, upper = self.ends(np.array([alpha]))[:, 0]
+        return lower, upper
+
+    def ends(self, alphas: Sequence[float] | Array) -> Array:
+        """Return the bounds (2, K, N) of the planes `alphas` (K,) or (K, N)."""
+        asked, own = np.asarray(alphas, dtype=float), self.alphas
+        n, shape = len(own), (len(own), *asked.shape[1:])
+        own = np.broadcast_to(own.reshape(-1, *[1] * (asked.ndim - 1)), shape)
+        ends = self.planes.ends(np.concatenate([own, asked]))
+        self.centre = weigh_planes(ends[:, :n], self.alphas)
+        return ends[:, n:]
+
+    def parts(self) -> Iterator[tuple[slice, WithOutput]]:
+        """Yield all rows at once."""
+        yield slice(None), self
 
 
 class Candidate(NamedTuple):
@@ -309,6 +342,13 @@ class Model:
     def family(self, inputs: Array) -> Planes | MeanPlanes | MarginFamily:
         """Return the intervals to calibrate, in scaled units, at inputs (N, M) in units of X."""
         return self.ensemble.family(self.ensemble.planes(self.scaler.transform_X(inputs)))
+
+    def family_with_output(self, inputs: Array) -> WithOutput | MarginFamily:
+        """Return the same with the output as `centre`, once intervals were asked for."""
+        planes = self.ensemble.planes(self.scaler.transform_X(inputs), keep=False)
+        if self.ensemble.margins is None:
+            return WithOutput(planes, self.ensemble.alphas)
+        return self.ensemble.margins.around(planes, self.ensemble.alphas)
 
     def calibrated(self) -> CalibrationResult:
         """Return the calibration, or raise an error if there is none."""

@@ -18,7 +18,7 @@ from gt2lite.datasets import TRANSFORMS, Scaler, check_target
 from gt2lite.memberships import ALPHA_0
 from gt2lite.metrics import interval_score
 from gt2lite.practice import model_file
-from gt2lite.practice._sklearn import Learned, Regressor, check_fitted
+from gt2lite.practice._sklearn import Learned, Regressor, check_fitted, refuse
 from gt2lite.practice.calibrating import CalibrationPlan, calibrate_model, fit_parts
 from gt2lite.practice.calibrators import DEFAULT_COVERAGE, Calibration, ReportRow
 from gt2lite.practice.distribution import Distribution
@@ -32,6 +32,7 @@ from gt2lite.practice.model import (
     Model,
     Ranks,
     System,
+    WithOutput,
     draw_background,
     middle,
     read_plane,
@@ -258,7 +259,9 @@ class GT2Regressor(Regressor):
 
     # ------------------------------------------------------------ fit and calibrate
 
-    def fit(self, X: Table, y: Target, *, callback: Callback | None = None) -> Self:
+    def fit(
+        self, X: Table, y: Target, *, callback: Callback | None = None, **refused: object
+    ) -> Self:
         """Train on inputs `X` (N, M), an array or a data frame, and targets `y` (N,).
 
         `callback`, see `gt2lite.training.train`, is called after each epoch and may end training.
@@ -273,6 +276,7 @@ class GT2Regressor(Regressor):
         this size, if threadpoolctl is installed (scikit-learn requires it). Without it set
         OMP_NUM_THREADS and OPENBLAS_NUM_THREADS to 1 before Python starts.
         """
+        refuse(self, refused)
         rows = read_table(X, self.columns)
         self.model_ = self.train_model(rows, read_target(y, len(rows.values)), callback)
         return self
@@ -420,6 +424,7 @@ class GT2Regressor(Regressor):
         alpha: float | None = None,
         groups: Groups = None,
         sample_weight: ArrayLike | None = None,
+        with_prediction: bool = False,
         as_frame: bool = False,
     ) -> Bounds | Frame:
         """Return the lower and upper bounds of prediction intervals.
@@ -434,33 +439,43 @@ class GT2Regressor(Regressor):
                 those of the function that `calibrate` was given; without one, the largest weight
                 of the calibration rows. A row whose weight is too large a share of all has an
                 infinite interval.
+            with_prediction: whether to return what `predict` returns, too: about twice as fast as
+                two calls.
             as_frame: whether to return a data frame, see below.
 
         Returns:
             Two arrays (N,), or (N, L) for a sequence of L levels. The open bound of a one-sided
-            interval is infinite. As a frame: the columns "lower_90", "upper_90" and so on for
-            each level, with the index of `X`.
+            interval is infinite. With `with_prediction` three arrays: the prediction (N,) and the
+            bounds. As a frame: the columns "prediction", if asked for, and "lower_90", "upper_90"
+            and so on for each level, with the index of `X`.
 
         A `MissedLevelWarning` reports, once for each level, that the coverage of the calibration
         rows is far from it.
         """
         check_fitted(self)
         model = self.model_
+        levels = DEFAULT_COVERAGE if coverage is None else coverage
         if alpha is not None:
-            plane = read_plane(alpha, coverage, groups, sample_weight)
-            lower, upper = model.planes(model.scale(X))(plane)
+            alpha = read_plane(alpha, coverage, groups, sample_weight)
+        calibration = model.calibrated() if alpha is None else None
+        scaled = model.scale(X)
+        planes = model.planes(scaled)
+        family: Any = WithOutput(planes, model.ensemble.alphas) if with_prediction else planes
+        if calibration is None:
+            lower, upper = family(alpha)
         else:
-            coverage = DEFAULT_COVERAGE if coverage is None else coverage
-            calibration, scaled = model.calibrated(), model.scale(X)
-            family = model.ensemble.family(model.planes(scaled))
+            if model.ensemble.margins is not None:
+                family = model.ensemble.family(planes)
             labels = model.groups_of(scaled, groups)
             weights = weights_of(X, calibration.ratio, sample_weight)
-            lower, upper = calibration.calibrator.intervals(family, coverage, labels, weights)
-            calibration.check_levels(coverage)
+            lower, upper = calibration.calibrator.intervals(family, levels, labels, weights)
+            calibration.check_levels(levels)
         lower, upper = (model.scaler.inverse_bounds(bounds) for bounds in (lower, upper))
-        if as_frame:
-            return interval_frame(X, lower, upper, coverage, alpha)
-        return lower, upper
+        found: tuple[Array, ...] = ()
+        if with_prediction:
+            found = (model.scaler.inverse_y(family.centre),)
+        found = (*found, lower, upper)
+        return interval_frame(X, found, coverage, alpha) if as_frame else found
 
     def predict_distribution(self, X: Table, *, groups: Groups = None) -> Distribution:
         """Return the predictive distributions of rows `X` (N, M), in units of y.

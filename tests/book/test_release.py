@@ -25,10 +25,7 @@ source = importlib.import_module("builder.source")
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
-    """A project whose book, PDF and wheel are small files, made in an instant."""
-    for name in ("chapters/lab.ipynb", "study/lab.py"):
-        (tmp_path / name).parent.mkdir()
-        shutil.copy(ROOT / name, tmp_path / name)
+    """A project whose book, PDF, wheel and bundles are small files, made in an instant."""
     shutil.copy(ROOT / "CITATION.cff", tmp_path)
 
     def try_out(root, dist):
@@ -41,7 +38,12 @@ def project(tmp_path, monkeypatch):
             (root / "html" / name).write_text(name)
         return root / "html"
 
+    def make_class(root):
+        for who in ("student", "lecturer"):
+            (root / "dist" / f"gt2lite-1-{who}.zip").write_text(who)
+
     monkeypatch.setattr(release, "try_out", try_out)
+    monkeypatch.setattr(release, "make_class", make_class)
     monkeypatch.setattr(release.subprocess, "run", lambda *_, **__: SimpleNamespace(returncode=0))
     monkeypatch.setattr(book, "build_book", build_book)
     monkeypatch.setattr(release.browser, "find_chromium", lambda: None)
@@ -64,16 +66,15 @@ def test_metadata_for_archives_are_those_of_the_citation(project):
     assert made["version"] == "9.1.0"
 
 
-def test_a_release_holds_its_files_with_checksums_and_the_lab_without_solutions(project, capsys):
+def test_a_release_holds_its_files_with_checksums(project, capsys):
     assert release.main(project) == 0
     assert "no PDF" in capsys.readouterr().out
     made = {path.name.split("-", 2)[-1]: path for path in (project / "dist").iterdir()}
-    assert set(made) == {"book.zip", "lab.ipynb", "lab.py", "py3-none-any.whl", release.SUMS}
+    bundles = {"student.zip", "lecturer.zip"}
+    assert set(made) == {"book.zip", "py3-none-any.whl", release.SUMS} | bundles
     sums = dict(line.split("  ")[::-1] for line in made.pop(release.SUMS).read_text().splitlines())
     digests = {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in made.values()}
     assert sums == digests
-    assert "{exercise" in made["lab.ipynb"].read_text()
-    assert "{solution" not in made["lab.ipynb"].read_text()
     with zipfile.ZipFile(made["book.zip"]) as opened:
         inside = [name.partition("/")[2] for name in opened.namelist()]
     assert inside == ["chapters/one.html", "index.html"]
@@ -88,47 +89,69 @@ def test_results_that_moved_stop_a_release_before_anything_is_built(project, mon
 
 # ------------------------------------------------------------------------------ slides
 
-PAGE = """<html><head><script>window.MathJax = {"a": 1}</script></head><body><article>
-<section><h1>Sets<a class="headerlink" href="#x">#</a></h1>
-<p>A set has a <a href="y.html">grade</a>, 0.5 &lt; 1. More of it.</p>
-<div class="math">\\(a\\)</div><p>Then:</p>
-<div class="exercise admonition"><p>Why?</p></div>
-<section><h2>1.1. Planes</h2>
-<div class="cell"><div class="cell_input"><pre>x = 1</pre></div>
-<div class="cell_output"><figure><img alt="A bell." src="../_images/a.png"></figure></div></div>
-<ul><li>One. And more.</li><li><p>Two.</p></li><li>Three</li><li>Four</li><li>Five</li></ul>
-</section>
-<section><h2>Exercises</h2><p>Not here.</p></section>
-</section></article></body></html>"""
+LECTURE = """# Sets {3}
+
+A sentence with $a$.
+
+Note: Say this.
+---
+## Planes {5}
+
+$$b$$
+
+![](fig-one)
+
+Note: And that."""
+FIGURES = {"fig-one": slides.Figure(b"png", 'A "bell"')}
 
 
-def test_a_section_becomes_sentences_formulas_and_whole_pieces_in_their_order():
-    assert slides.slides_of(PAGE) == [
-        "<h1>Sets</h1><ul><li>A set has a grade, 0.5 &lt; 1.</li></ul>"
-        '<div class="math">\\(a\\)</div><ul><li>Then</li></ul>',
-        '<h2>1.1. Planes</h2><div class="cell_input"><pre>x = 1</pre></div>',
-        '<h2>1.1. Planes</h2><div class="cell_output"><figure>'
-        '<img alt="A bell." src="_images/a.png"/></figure></div>',
-        "<h2>1.1. Planes</h2><ul><li>One.</li><li>Two.</li><li>Three</li><li>Four</li></ul>",
-        "<h2>1.1. Planes</h2><ul><li>Five</li></ul>",
-    ]
+def test_a_slide_has_its_sentence_formula_figure_minutes_and_note():
+    first, second = slides.read_lecture(LECTURE, FIGURES, "x.md")
+    assert "<h1>Sets</h1>" in first.html and "\\(a\\)" in first.html
+    assert (first.minutes, first.note) == (3, "<p>Say this.</p>\n")
+    assert "\\[b\\]" in second.html
+    assert 'src="images/fig-one.png" alt="A &quot;bell&quot;"' in second.html
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [("fig-one", "fig-two", "fig-two"), ("Note: And that.", "", "a note"), ("## ", "", "heading")],
+)
+def test_a_slide_without_its_parts_is_an_error(old, new, words):
+    with pytest.raises(source.BookError, match=words):
+        slides.read_lecture(LECTURE.replace(old, new), FIGURES, "x.md")
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "teaching" / "slides").glob("*.md")), ids=str)
+def test_a_lecture_takes_ninety_minutes_and_its_slides_are_short(path):
+    text = path.read_text(encoding="utf-8")
+    known = dict.fromkeys(re.findall(r"!\[\]\(([\w-]+)\)", text), FIGURES["fig-one"])
+    lecture = slides.read_lecture(text, known, path.name)
+    assert sum(slide.minutes for slide in lecture) == 90
+    for slide in lecture:
+        words = re.sub(r"<[^>]+>|\\\[.*?\\\]|<pre>.*?</pre>", " ", slide.html, flags=re.DOTALL)
+        assert len(words.split()) < 45, slide.html
+        assert slide.html.count("<figure>") <= 1
 
 
 @pytest.mark.browser
 @pytest.mark.skipif(browser.find_chromium() is None, reason="no Chromium or Chrome on the PATH")
-def test_keys_move_through_the_slides(tmp_path, chromium):
-    for name in ("_static", "_images"):
-        (tmp_path / "html" / name).mkdir(parents=True)
-    (tmp_path / "html" / "chapters").mkdir()
-    (tmp_path / "html" / "chapters" / "one.html").write_text(PAGE)
-    (made,) = slides.write_slides(tmp_path / "html", tmp_path / "slides", ["one"])
-    tab = chromium.new_page()
-    tab.goto(made.as_uri())
-    for key, shown in [("ArrowRight", "2 / 5"), ("End", "5 / 5"), ("Home", "1 / 5")]:
-        tab.keyboard.press(key)
-        assert tab.locator(".book-count").inner_text() == shown
-        assert tab.locator(".slide:visible").count() == 1
-    tab.close()
+def test_slides_of_the_book_fit_the_screen_and_keys_move_through_them(site, chromium):
+    for page in sorted((site / "slides").glob("*.html")):
+        tab = chromium.new_page(viewport={"width": 1280, "height": 720})
+        tab.goto(page.as_uri())
+        tab.wait_for_function("document.body.classList.contains('ready')")
+        count = tab.locator(".slide").count()
+        for i in range(count):
+            assert tab.locator(".book-count").inner_text() == f"{i + 1} / {count}"
+            assert tab.locator(".slide:visible").count() == 1
+            heights = "[document.documentElement.scrollHeight, innerHeight]"
+            assert tab.evaluate(f"(([a, b]) => a <= b + 1)({heights})"), f"{page.name} {i + 1}"
+            assert tab.evaluate("[...document.images].every(one => one.naturalWidth > 0)")
+            tab.keyboard.press("ArrowRight")
+        tab.keyboard.press("n")
+        assert tab.locator(".slide:visible .note").is_visible()
+        tab.close()
 
 
 # --------------------------------------------------------------------------------- lab
@@ -152,6 +175,15 @@ def test_copies_keep_what_a_reader_changed_and_renew_the_rest(tiny, monkeypatch,
     assert mine.read_text() == changed
     assert "Better prose." in other.read_text()
     assert (tiny / "chapters" / "one.ipynb").read_bytes() == before
+
+
+def test_copies_for_students_have_an_empty_cell_for_each_solution():
+    chapter = source.find_chapter(ROOT, "type2_sets")
+    before, after = chapter.notebook["cells"], lab.without_solutions(chapter.notebook)["cells"]
+    changed = [i for i, (a, b) in enumerate(zip(before, after, strict=True)) if a is not b]
+    assert changed and all("solution" in source.tags_of(before[i]) for i in changed)
+    assert all((after[i]["cell_type"], after[i]["source"]) == ("code", "") for i in changed)
+    assert "{solution}" not in str(after)
 
 
 def test_without_jupyterlab_the_error_comes_before_the_work(tiny, monkeypatch, capsys):

@@ -253,14 +253,12 @@ class Envelope:
     """An envelope with the widths given, and an output of its own."""
 
     def __init__(self, width):
-        self.width, self.asked = np.asarray(width, dtype=float), 0
+        self.width, self.asked = np.asarray(width, dtype=float), []
 
-    def __call__(self, alpha):
-        self.asked += 1
-        return -self.width / 4, 3 * self.width / 4
-
-    def output(self, alphas):
-        return np.arange(self.width.size, dtype=float)
+    def ends(self, alphas):
+        self.asked.append(list(alphas))
+        half = kappa_of(alphas)[:, None] * self.width / 2
+        return np.arange(self.width.size) + np.stack([-half, half])
 
 
 @pytest.mark.parametrize("power", [0.0, 0.5, 1.0])
@@ -270,7 +268,10 @@ def test_margins_follow_the_width_of_the_envelope_to_a_power(power):
     lower, upper = family(0.01)
     assert_allclose(upper - lower, 2 * np.array([0.5, 4.0, FLOOR]) ** power)  # no width is nothing
     assert_allclose((lower + upper) / 2, [0.0, 1.0, 2.0])
-    assert envelope.asked == (power > 0)
+    assert envelope.asked == [[1.0, 0.01] if power > 0 else [1.0]]  # one question
+    margins = Margins(power, usual=2.0).around(envelope, [0.01, 1.0])
+    assert_array_equal(margins.half, family.half)
+    assert envelope.asked[1] == [0.01, 1.0]
     alphas = np.concatenate([[1.0], np.geomspace(1, family.alpha_min, 60)[1:]])
     lower, upper = family.ends(alphas)
     assert (np.diff(lower, axis=0) <= 0).all() and (np.diff(upper, axis=0) >= 0).all()

@@ -6,13 +6,14 @@ import math
 import re
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from gt2lite.reduction import karnik_mendel
-from study import lab
+from study import lab, lab_tasks
 
 NOTEBOOK = Path(__file__).resolve().parents[2] / "chapters" / "lab.ipynb"
 CELLS = {
@@ -20,14 +21,10 @@ CELLS = {
     for cell in json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]
 }
 CODE = {name: text for name, (kind, text) in CELLS.items() if kind == "code"}
-(SOLUTION,) = re.findall(r"```python\n(.*?)```", CELLS["solutions"][1], re.DOTALL)
-TASKS = {
-    "membership": ("membership", lab.check_membership),
-    "type_reduce": ("type reduction", lab.check_type_reduction),
-    "split_conformal": ("split conformal", lab.check_split_conformal),
-    "method_2": ("Method 2", lab.check_method_2),
-    "width_at_coverage": ("width", lab.check_width),
-}
+SOLVED = NOTEBOOK.parents[1] / "teaching" / "lab_solutions.md"
+BLOCKS = re.findall(r"```python\n(.*?)```", SOLVED.read_text(encoding="utf-8"), re.DOTALL)
+SOLUTION, POWER_PLANT = "\n\n".join(BLOCKS[:-1]), BLOCKS[-1]
+TASKS = {task.function: (task.title, task) for task in lab.TASKS}
 
 
 def run(*texts, **names):
@@ -46,11 +43,15 @@ def solved(old="", new=""):
 @pytest.mark.parametrize("function", TASKS)
 def test_right_code_passes_a_blank_is_not_done_and_an_error_is_reported(function):
     (task, check), right = TASKS[function], solved()[function]
-    blank = run(next(text for text in CODE.values() if f"def {function}(" in text))[function]
+    code = next(text for text in CODE.values() if f"def {function}(" in text)
     assert repr(check(right)) == f"{task}: right"
+    assert check(right).points == check.points
     assert check(lambda *arguments: np.asarray(right(*arguments))).passed
-    assert repr(check(blank)) == f"{task}: not done yet" and not check(blank).passed
-    assert "stops with KeyError: 'oops'" in repr(check(lambda *_: {}["oops"]))
+    if function != "coverage":  # which is right in the notebook
+        blank = check(run(code)[function])
+        assert repr(blank) == f"{task}: not done yet" and not blank.passed and not blank.points
+    wrong = check(lambda *_: {}["oops"])
+    assert "stops with KeyError: 'oops'" in repr(wrong) and not wrong.points
 
 
 @pytest.mark.parametrize("value", [None, [1.0], np.array([1.0]), math.nan, "1", True])
@@ -81,7 +82,11 @@ MISTAKES = {  # a piece of the solution, what a student writes instead, and what
         ("np.argsort(y)", "np.arange(len(y))", "Sort the consequents first"),
         ("range(len(y) + 1)", "range(1)", "Try ALL switch points"),
         ("order =", "if len(y) == 1: return 0.0, 0.0\n    order =", "a single rule"),
-        ("order =", "if f_lower is f_upper: return 0.0, 1.0\n    order =", "equal lower and upper"),
+        (
+            "order =",
+            "if np.array_equal(f_lower, f_upper): return 0, 1\n    order =",
+            "equal lower and upper",
+        ),
         ("order =", "return karnik_mendel(f_lower, f_upper, y, 2)[:2]\n    order =", "some rules"),
         ("np.argsort(y)", "np.unique(y, return_index=True)[1]", "Wrong for some rules"),
         ("order =", "y.sort(); order =", "Do not change what you are given"),
@@ -102,7 +107,7 @@ MISTAKES = {  # a piece of the solution, what a student writes instead, and what
     ],
     "method_2": [
         (" and step >= 0.0001", "", "does not end"),
-        (CLIPPED, "min(alpha - step, alpha + step, key=far)", "there is no plane"),
+        (CLIPPED, "min(alpha - step, alpha + step, key=far)", "alpha must lie between"),
         ("key=far", "key=lambda alpha: -far(alpha)", "A smaller alpha covers more"),
         ("far(side) < far(alpha)", "far(side) <= far(alpha)", "strictly nearer"),
         ("0.0005", "0.005", "do not stop too early"),
@@ -130,6 +135,72 @@ def test_a_typical_mistake_fails_and_is_named(function, old, new, words):
     verdict = TASKS[function][1](solved(old, new)[function])
     assert not verdict.passed
     assert words in verdict.wrong
+    assert verdict.points == verdict.of * (0.5 if verdict.one_mistake else 0)
+
+
+def test_one_typical_mistake_gets_half_of_the_points_and_two_get_none():
+    typical, two = solved("2 * M", "M"), solved("2 * M * sigma**2", "M * sigma")
+    assert lab.check_membership(typical["membership"]).points == 1.5
+    assert lab.check_membership(two["membership"]).points == 0
+    endless = solved(" and step >= 0.0001", "")
+    assert lab.check_method_2(endless["method_2"]).points == 3
+    endless_and_more = run(SOLUTION.replace(" and step >= 0.0001", "").replace("0.0005", "0.005"),
+                           np=np, math=math)  # fmt: skip
+    assert lab.check_method_2(endless_and_more["method_2"]).points == 0
+
+
+def test_stored_answers_are_those_of_the_references():
+    stored = json.loads(lab_tasks.FILE.read_text(encoding="utf-8"))
+    found = json.loads(json.dumps(lab_tasks.answers()))
+
+    def close(a, b):
+        if isinstance(a, dict):
+            return a.keys() == b.keys() and all(close(a[k], b[k]) for k in a)
+        if isinstance(a, list):
+            return len(a) == len(b) and all(map(close, a, b))
+        return a == b if isinstance(a, str) else math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12)
+
+    assert close(stored, found)
+
+
+def test_what_students_get_holds_no_solution():
+    """Neither page nor checks have a line of a solution, but for what both must say."""
+    both = ("def ", "rows = ", "else:", "return alpha", "return np.inf")
+    lines = {line.strip() for block in BLOCKS[1:] for line in block.splitlines()}
+    secret = {line for line in lines if line and not line.startswith(both)}
+    checks = Path(lab.__file__).read_text(encoding="utf-8")
+    told = "\n".join([text for _, text in CELLS.values()] + [checks])
+    assert len(secret) > 20
+    assert not [line for line in secret if line in told]
+
+
+def test_the_sheet_adds_up_points_and_hidden_calls_agree_with_the_solutions():
+    names = run(SOLUTION, np=np, math=math, lab=lab, student="Ada Lovelace")
+    assert lab.check(names).points == 27  # without the last task
+    names = run(POWER_PLANT, **names)
+    sheet = lab.check(names)
+    assert sheet.points == sheet.of == 30
+    assert repr(sheet).endswith("30 of 30  for all tasks")
+    assert lab.check({}).points == 0
+    for function in lab_tasks.REFERENCES:
+        for call, right in lab_tasks.hidden(function):
+            found = lab.result(names[function], [*map(lab.decode, call)])
+            assert lab.same(found, lab.decode(right)), function
+
+
+def test_rows_of_the_power_plant_differ_by_student_and_wrong_numbers_are_named():
+    first, other = lab.power_plant("Ada"), lab.power_plant("Alan")
+    assert not np.array_equal(first.errors_cal, other.errors_cal)
+    half = float(np.sort(first.errors_cal)[450])
+    covered = float(np.mean(first.errors_new <= half))
+    assert lab.check_power_plant(half, covered, " ada ").passed
+    assert (
+        "holds 450" in lab.check_power_plant(np.sort(first.errors_cal)[449], covered, "Ada").wrong
+    )
+    assert lab.check_power_plant(half, 0.9, "Ada").points == 1.5
+    assert not lab.check_power_plant(half, covered, "Alan").passed
+    assert not lab.check_power_plant(None, None).done
+    assert "numbers" in lab.check_power_plant("a", math.nan).wrong
 
 
 def test_a_search_may_raise_an_error_if_no_plane_is_near_enough():
@@ -141,11 +212,11 @@ def test_a_search_may_raise_an_error_if_no_plane_is_near_enough():
 
 
 def test_the_notebook_runs_as_committed_and_with_its_own_solutions(capsys):
-    assert not any(verdict.passed for verdict in run(*CODE.values())["checks"])
+    assert run(*CODE.values())["sheet"].points == 0
     capsys.readouterr()
-    blanks = {f"task-{number}-code": "" for number in range(1, 6)}
+    blanks = {f"task-{number}-code": "" for number in range(6)} | {"task-6-code": POWER_PLANT}
     names = run(*(CODE | blanks).values(), **solved())
-    assert all(verdict.passed for verdict in names["checks"])
+    assert names["sheet"].points == 30
     by_rank, by_search = re.findall(r"and (.*)% of 200", capsys.readouterr().out)
     low, high = (100 * end for end in names["usual"](0.8, 100, 200))
     assert low <= float(by_rank) <= high
@@ -161,20 +232,25 @@ def test_the_usual_range_is_the_law_of_coverage():
 
 
 def test_the_solution_to_the_question_on_seven_rows_is_right():
-    (text,) = re.findall(r"`(lambda alpha: .*?)`", CELLS["oral"][1])
-    coverage = eval(text, {"math": math})
+    coverage = lab.stairs(7)
     assert coverage(solved()["method_2"](coverage, 0.9)) == coverage(0.4) == 4 / 7
     assert coverage(0.1) == 6 / 7
 
 
-def test_without_the_library_it_installs_a_wheel_and_asks_no_registry(monkeypatch, tmp_path):
-    asked = []
+def test_without_the_library_it_installs_a_wheel_first_without_a_registry(monkeypatch, tmp_path):
+    asked, codes = [], iter([0, 1, 0])
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    monkeypatch.setattr(subprocess, "run", lambda command, check: asked.append(command[-1]))
+
+    def call(command):
+        asked.append([command[-1], "--no-index" in command])
+        return SimpleNamespace(returncode=next(codes))
+
+    monkeypatch.setattr(subprocess, "run", call)
     with pytest.raises(ImportError, match="wheel"):
-        run(CODE["install"], source="")
+        run(CODE["install"])
     (tmp_path / "gt2lite-1.0-py3-none-any.whl").touch()
-    for source in ("", "elsewhere.whl"):
-        run(CODE["install"], source=source)
-    assert asked == ["gt2lite-1.0-py3-none-any.whl", "elsewhere.whl"]
+    run(CODE["install"])
+    run(CODE["install"])
+    wheel = "gt2lite-1.0-py3-none-any.whl"
+    assert asked == [[wheel, True], [wheel, True], [wheel, False]]

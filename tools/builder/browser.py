@@ -55,15 +55,22 @@ _PREPARE = """() => {
 }"""
 
 
-def print_page(browser: Any, page: Path, target: Path) -> None:
-    """Print the page at `page` to the PDF `target`, once its formulas are set."""
+_A4 = {
+    "format": "A4",
+    "margin": {"top": "18mm", "bottom": "18mm", "left": "16mm", "right": "16mm"},
+}
+
+
+def print_page(browser: Any, page: Path, target: Path, *, own_size: bool = False) -> None:
+    """Print the page at `page` to the PDF `target`, once its formulas are set.
+
+    It is A4, or with `own_size` the paper that its style asks for.
+    """
+    paper = {"prefer_css_page_size": True} if own_size else _A4
     tab = browser.new_page(color_scheme="light")
     tab.set_default_timeout(0)  # one page holds the whole book
     tab.goto(page.resolve().as_uri())
     tab.evaluate("window.MathJax && MathJax.startup.promise")
     tab.evaluate(_PREPARE)
-    tab.pdf(
-        path=target, format="A4", print_background=True, outline=True, tagged=True,
-        margin={"top": "18mm", "bottom": "18mm", "left": "16mm", "right": "16mm"},
-    )  # fmt: skip
+    tab.pdf(path=target, print_background=True, outline=True, tagged=True, **paper)
     tab.close()

@@ -20,6 +20,7 @@ from typing import Any
 
 import yaml
 
+from builder import assignments
 from builder.execute import STAMP, write_notebook
 from builder.source import BookError, Chapter, Notebook, chapters, read_notebook, tags_of
 
@@ -45,7 +46,10 @@ def stage(root: Path, profile: str, *, solutions: bool = True) -> Path:
         ran = root / "_build" / "executed" / profile / f"{chapter.document}.ipynb"
         executed = read_notebook(ran)
         done = with_note(merge(chapter.notebook, executed), how_to_run(chapter, address))
-        write_notebook(target / f"{chapter.document}.ipynb", move_solutions(done, solutions))
+        done = move_solutions(done, solutions)
+        if chapter.name == "lab":
+            done = assignments.self_contained(done, root)
+        write_notebook(target / f"{chapter.document}.ipynb", done)
         seconds = executed["metadata"][STAMP]["seconds"]
         times.append(f"| {{doc}}`/{chapter.document}` | {seconds:.0f} |")
     # Two texts that pages include.

@@ -1,4 +1,4 @@
-// Walk through the slides: arrow keys, Page Up and Down, space, Home, End, or a swipe.
+// Walk through the slides: arrow keys, Page Up and Down, space, Home, End, or a swipe; N shows notes.
 (() => {
   "use strict";
   const slides = [...document.querySelectorAll(".slide")];
@@ -17,13 +17,14 @@
   };
   const steps = { ArrowRight: 1, PageDown: 1, " ": 1, ArrowLeft: -1, PageUp: -1, Home: -Infinity, End: Infinity };
   document.addEventListener("keydown", (event) => {
+    if (event.key.toLowerCase() === "n") document.body.classList.toggle("notes");
     if (!(event.key in steps) || event.target.closest("input, button, summary")) return;
     event.preventDefault();
     show(at + steps[event.key]);
   });
   let start = null;
   document.addEventListener("touchstart", (event) => {
-    start = event.target.closest(".gt2-live") ? null : event.touches[0].clientX;
+    start = event.touches[0].clientX;
   });
   document.addEventListener("touchend", (event) => {
     const way = start === null ? 0 : event.changedTouches[0].clientX - start;

@@ -1,108 +1,124 @@
-"""Slides out of the built pages: one file for each chapter, for offline presentation.
+"""Slides of the lectures in `teaching/slides/`: HTML beside the pages of the book.
 
-A section becomes a few slides: of each paragraph its first sentence, then each formula, figure,
-table, theorem and short piece of code as it stands on the page. Exercises and solutions stay in the
-book. Nothing is written twice: who mends a chapter mends its slides.
+A lecture is a Markdown file whose slides are parted by lines ``---``. A slide has a heading, with
+its minutes in braces, a sentence, a formula, and a figure of the book by its name; what follows
+``Note:`` is for the speaker, and the key N shows it. Figures are those of the executed chapters, so
+that they agree with the pages.
 """
 
 from __future__ import annotations
 
+import base64
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from string import Template
+from typing import Any, NamedTuple
 
-from bs4 import BeautifulSoup, NavigableString, Tag  # installed with the theme
+from markdown_it import MarkdownIt  # installed with Jupyter Book, as is the other
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+
+from builder.source import BookError, read_notebook
 
 _HERE = Path(__file__).parent
-_END = re.compile(r"(?<=[.!?])(?=\s)|(?<=[.!?])$|:$")
-_POINTS = 4  # sentences and formulas on a slide
-_CODE_LINES = 14  # more do not fit
-_WHOLE = "figure, .cell_output, .pst-scrollable-table-container, div.proof"
-_FOLDED = ".dropdown, .toggle, .tag_hide-input"
-_SKIPPED = {"Exercises", "Solutions", "What to read next"}
+_FIGURE = re.compile(r"!\[\]\(([\w-]+)\)")
+_HEAD = re.compile(r"\A(#{1,2}) (.+?)(?: \{(\d+)\})?\n")
 
 
-def write_slides(html: Path, folder: Path, names: list[str]) -> list[Path]:
-    """Write the slides of the chapters called `names` to `folder` and return their files."""
-    shutil.rmtree(folder, ignore_errors=True)
-    for name in ("_static", "_images"):
-        shutil.copytree(html / name, folder / name)
+class Figure(NamedTuple):
+    """A figure of an executed chapter."""
+
+    png: bytes
+    alt: str
+
+
+class Slide(NamedTuple):
+    """A slide as HTML, its minutes, and the speaker's note as HTML."""
+
+    html: str
+    minutes: int
+    note: str
+
+
+def figures(executed: Path) -> dict[str, Figure]:
+    """Return the figures of all executed chapters in a folder, by name."""
+    found = {}
+    for path in sorted(executed.rglob("*.ipynb")):
+        for cell in read_notebook(path)["cells"]:
+            settings = cell["metadata"].get("mystnb", {})
+            name = settings.get("figure", {}).get("name")
+            for output in cell.get("outputs", []) if name else []:
+                png = output.get("data", {}).get("image/png")
+                if png:
+                    alt = settings.get("image", {}).get("alt", "")
+                    found[name] = Figure(base64.b64decode(png), " ".join(alt.split()))
+    return found
+
+
+def read_lecture(text: str, known: Mapping[str, Figure], where: str) -> list[Slide]:
+    """Return the slides of a lecture; a figure that is not known is an error."""
+    markdown = MarkdownIt().enable("table").use(dollarmath_plugin, renderer=_formula)
+
+    def figure(match: re.Match[str]) -> str:
+        name = match[1]
+        if name not in known:
+            raise BookError(f"{where}: there is no figure {name!r}")
+        return f'<figure><img src="images/{name}.png" alt="{escape(known[name].alt)}"></figure>'
+
+    slides = []
+    for part in re.split(r"^---\n", text, flags=re.MULTILINE):
+        part = part.strip() + "\n"
+        shown, _, note = part.partition("\nNote:")
+        head = _HEAD.match(shown)
+        if head is None or not note.strip():
+            raise BookError(f"{where}: a slide needs a heading and a note: {shown[:60]!r}")
+        marks, title, minutes = head.groups()
+        body = markdown.render(f"{marks} {title}\n{shown[head.end() :]}")
+        body = re.sub(r'<p><img src="([\w-]+)" alt="[^"]*"\s*/?></p>', r"![](\1)", body)
+        body = _FIGURE.sub(figure, body)
+        slides.append(Slide(body, int(minutes or 0), markdown.render(note.strip())))
+    return slides
+
+
+def _formula(content: str, options: Mapping[str, Any]) -> str:
+    left, right = (r"\[", r"\]") if options["display_mode"] else (r"\(", r"\)")
+    return f"{left}{escape(content)}{right}"
+
+
+def write_slides(root: Path, html: Path, executed: Path) -> list[Path]:
+    """Write the slides of all lectures beside the pages in `html`, and return their files."""
+    target, known = html / "slides", figures(executed)
+    shutil.rmtree(target, ignore_errors=True)
+    (target / "images").mkdir(parents=True)
     for name in ("slides.css", "slides.js"):
-        shutil.copy(_HERE / name, folder / "_static")
+        shutil.copy(_HERE / name, target)
     template = Template((_HERE / "slides.html").read_text(encoding="utf-8"))
-    for name in names:
-        page = (html / "chapters" / f"{name}.html").read_text(encoding="utf-8")
-        mathjax = re.search(r"<script>window\.MathJax = .*?</script>", page, re.DOTALL)
-        slides = "".join(f'<section class="slide">{slide}</section>' for slide in slides_of(page))
-        title = BeautifulSoup(slides, "html.parser").h1.get_text()
-        parts = {"title": escape(title), "mathjax": mathjax[0] if mathjax else "", "slides": slides}
-        (folder / f"{name}.html").write_text(template.substitute(parts), encoding="utf-8")
-    return [folder / f"{name}.html" for name in names]
-
-
-def slides_of(page: str) -> list[str]:
-    """Return the slides of a built page, as HTML."""
-    article = BeautifulSoup(page, "html.parser").article
-    for mark in article.select("a.headerlink"):
-        mark.decompose()
-    for link in article.select("a"):
-        link.unwrap()
-    for picture in article.select("img[src]"):
-        picture["src"] = picture["src"].removeprefix("../")
-    made: list[str] = []
-    for section in article.select("section"):
-        heading = section.find(re.compile("h[1-4]"), recursive=False)
-        if heading is None or re.sub(r"^[\d.]+\s*", "", heading.get_text().strip()) in _SKIPPED:
-            continue
-        level = "h1" if section.parent is article else "h2"
-        head = f"<{level}>{heading.decode_contents()}</{level}>"
-        slides = [""]
-        held = 0  # points on the last slide
-        for text, whole in _blocks(section):
-            if slides[-1] and (whole or held == _POINTS):
-                slides.append("")
-                held = 0
-            slides[-1] += text
-            held = _POINTS if whole else held + 1  # nothing follows a whole piece
-        made += [head + text.replace("</ul><ul>", "") for text in slides]
+    page = next((html / "chapters").glob("type2_sets.html"), html / "index.html")
+    mathjax = re.search(
+        r"<script>window\.MathJax = .*?</script>", page.read_text(encoding="utf-8"), re.DOTALL
+    )
+    made = []
+    for path in sorted((root / "teaching" / "slides").glob("*.md")):
+        slides = read_lecture(path.read_text(encoding="utf-8"), known, path.name)
+        for name in sorted(
+            {n for slide in slides for n in re.findall(r"images/([\w-]+)\.png", slide.html)}
+        ):
+            (target / "images" / f"{name}.png").write_bytes(known[name].png)
+        made.append(target / f"{path.stem}.html")
+        made[-1].write_text(
+            template.substitute(
+                title=re.sub("<[^>]+>", "", slides[0].html.partition("</h1>")[0]).strip(),
+                mathjax=mathjax[0] if mathjax else "",
+                slides="\n".join(map(_section, slides)),
+            ),
+            encoding="utf-8",
+        )
     return made
 
 
-def _blocks(section: Tag) -> Iterator[tuple[str, bool]]:
-    """Yield what a section itself holds, as HTML, and whether it needs a slide for itself."""
-    for part in section.find_all(recursive=False):
-        if part.css.match(_FOLDED):
-            continue
-        if part.name in ("p", "ul", "ol"):
-            for item in [part] if part.name == "p" else part.find_all("li", recursive=False):
-                yield f"<ul><li>{first_sentence(item.p or item)}</li></ul>", False
-        elif part.css.match("div.math"):
-            yield str(part), False
-        elif part.css.match(_WHOLE):
-            yield str(part), True
-        elif part.css.match(".cell"):
-            for piece in part.select(".cell_input, .cell_output"):
-                lines = piece.get_text().strip().count("\n") + 1
-                if piece.css.match(".cell_output") or lines <= _CODE_LINES:
-                    yield str(piece), True
-
-
-def first_sentence(paragraph: Tag) -> str:
-    """Return the HTML of a paragraph up to the end of its first sentence.
-
-    >>> first_sentence(BeautifulSoup("<p>One <b>and. Two</b> are. Three is.</p>", "html.parser").p)
-    'One <b>and. Two</b> are.'
-    """
-    taken = ""
-    for part in paragraph.contents:
-        if isinstance(part, NavigableString):
-            found = _END.search(part)
-            if found:
-                return taken + escape(part[: found.start()], quote=False)
-            taken += escape(part, quote=False)
-        else:
-            taken += str(part)
-    return taken
+def _section(slide: Slide) -> str:
+    minutes = f'<p class="minutes">{slide.minutes} min</p>' if slide.minutes else ""
+    note = f'<aside class="note">{slide.note}</aside>'
+    return f'<section class="slide">{slide.html}{minutes}{note}</section>'

@@ -111,6 +111,12 @@ def _literals(path: Path, code: str) -> Parameters:
     return found
 
 
+def parameter_lines(chapter: Chapter) -> list[str]:
+    """Return the parameters of a chapter as it sets them, with its comments."""
+    [cell] = [c for c in chapter.notebook["cells"] if "parameters" in tags_of(c)]
+    return [line for line in cell["source"].splitlines() if line.strip()]
+
+
 def find_chapter(root: Path, name: str) -> Chapter:
     """Return the chapter called `name`, with or without folder and ending."""
     found = {chapter.name: chapter for chapter in chapters(root)}
