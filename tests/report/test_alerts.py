@@ -144,6 +144,14 @@ def test_rows_that_do_not_belong_together_are_no_alert(frame):
     assert about_dependence(frame) == []
 
 
+def test_a_smooth_function_of_a_column_does_not_show_groups():
+    celsius = np.random.default_rng(0).integers(-10, 30, 400)
+    frame = pd.DataFrame({"celsius": celsius, "fahrenheit": 32 + 9 * celsius // 5})
+    assert alerts.find_groups(frame, specify(frame, np.arange(400))) == {}
+    frame["owner"] = np.random.default_rng(1).permutation(50)[celsius + 10]  # not smooth
+    assert alerts.find_groups(frame, specify(frame, np.arange(400))) != {}
+
+
 def test_names_of_identifiers_and_dates_are_alerts_as_well():
     found = about_dependence(easy())
     assert len(found) == 2
