@@ -36,6 +36,8 @@ from gt2lite.system import plane_ends
 
 # ------------------------------------------------------------------------------------ start values
 
+MOST_CLUSTERED = 5000  # about as many rows decide where joint start values are
+
 
 def init_params(
     X: Array,
@@ -58,7 +60,8 @@ def init_params(
         rng: the source of all randomness here.
         smf: "per_input" for a share of its own for each input, as the paper counts
             them, or "scalar" for one on each side, as in the authors' code.
-        start: k-means of each input on its own, "per_input", or of all inputs, "joint".
+        start: k-means of each input on its own, "per_input", or of all inputs, "joint"; of very
+            many rows, evenly spaced ones are used for the latter.
         sigma_scale: width of the memberships, in standard deviations. The exponent of a firing is
             the mean over the inputs; at ``1 / sqrt(M)`` it becomes their sum, the plain
             product of Gaussians.
@@ -72,7 +75,7 @@ def init_params(
     shapes = param_shapes(P, M, smf)
     sigma = _std(X) * between("sigma_scale", sigma_scale, 0, np.inf)
     if one_of("start", start, STARTS) == "joint":
-        c = kmeans(X, P, rng)
+        c = kmeans(X[:: max(len(X) // MOST_CLUSTERED, 1)], P, rng)
     else:
         c = np.stack([rng.permutation(kmeans_1d(x, P, rng)) for x in X.T], axis=1)  # (P, M)
     return {

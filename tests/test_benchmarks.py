@@ -43,7 +43,7 @@ SMALL = {
 
 
 # Scripts that start many processes or train for long at any size; `make bench` runs them.
-LONG = {"ensembles", "protocol", "step_avx2"}
+LONG = {"ensembles", "fitting", "protocol", "step_avx2"}
 
 
 def test_every_script_is_run_here_or_known_to_be_long():

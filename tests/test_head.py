@@ -22,9 +22,9 @@ from sklearn.preprocessing import StandardScaler
 import gt2lite.practice.head
 from gt2lite import GT2Regressor, IntervalHead
 from gt2lite.metrics import rmse
+from gt2lite.practice.families import GRID, FamilyScore
 from gt2lite.practice.head import cross_fit
 from gt2lite.practice.margins import Margins
-from gt2lite.practice.selection import GRID, FamilyScore
 from gt2lite.practice.splitting import SeenRowsWarning
 from gt2lite.recipe import Recipe
 

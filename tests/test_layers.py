@@ -33,7 +33,7 @@ LAYERS = [
     ["practice._sklearn", "practice.presets", "practice.columns", "practice.martingales"],
     ["practice.calibrators", "practice.margins"],
     ["practice.types"],
-    ["practice.frames", "practice.warnings", "practice.splitting"],
+    ["practice.frames", "practice.warnings", "practice.splitting", "practice.families"],
     ["practice.printing", "practice.tables"],
     ["practice.distribution", "practice.model"],
     ["practice.settings", "practice.weights"],

@@ -24,6 +24,7 @@ from gt2lite.practice.calibrating import CalibrationPlan, calibrate_model, fit_p
 from gt2lite.practice.calibrators import DEFAULT_COVERAGE, Calibration, ReportRow
 from gt2lite.practice.distribution import Distribution
 from gt2lite.practice.explanations import Explanation, explain_row
+from gt2lite.practice.families import GRID, HeldOut, best_family
 from gt2lite.practice.frames import interval_frame
 from gt2lite.practice.model import weights_of
 from gt2lite.practice.presets import HEAD
@@ -31,7 +32,6 @@ from gt2lite.practice.printing import Printed, wrap
 from gt2lite.practice.printing import Rows as PrintedRows
 from gt2lite.practice.regressor import GT2Regressor
 from gt2lite.practice.rules import Rules, Units, read_rules
-from gt2lite.practice.selection import GRID, HeldOut, best_family
 from gt2lite.practice.splitting import mark_rows, read_folds, warn_if_seen
 from gt2lite.practice.tables import (
     Features,

@@ -25,6 +25,7 @@ from gt2lite.practice.calibrators import (
     read_groups,
     read_weights,
 )
+from gt2lite.practice.families import HeldOut
 from gt2lite.practice.margins import MarginFamily, Margins
 from gt2lite.practice.tables import Features, n_rows_of
 from gt2lite.practice.types import Groups, Levels, Ratio, Settings, Table
@@ -194,6 +195,10 @@ class Ensemble:
     candidates: tuple[Candidate, ...] = ()  # of the selection, best first
     sides: str = "both"  # or "each", if each bound had better have a rank of its own
     limits: Array | None = None  # (2, M) range of training inputs, to which new ones are clipped
+    held_out: HeldOut | None = None  # training rows, predicted by systems that have not seen them
+
+    def __getstate__(self) -> dict[str, object]:
+        return vars(self) | {"held_out": None}  # large, and needed only right after training
 
     @classmethod
     def of(cls, systems: Iterable[System], **rest: Any) -> Ensemble:
@@ -204,7 +209,7 @@ class Ensemble:
     def with_systems(self, systems: Iterable[System]) -> Ensemble:
         """Return the same ensemble with other systems."""
         found = tuple(systems)
-        return replace(self, systems=found, alphas=found[0].recipe.planes.alphas)
+        return replace(self, systems=found, alphas=found[0].recipe.planes.alphas, held_out=None)
 
     def with_margins(self, power: float, X: Array) -> Ensemble:
         """Return the same systems with margins; their usual width is that at `X` (N, M)."""

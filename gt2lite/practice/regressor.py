@@ -108,10 +108,11 @@ class GT2Regressor(Regressor):
             ``recipe__weight_decay`` changes one of them.
         n_systems: number of systems, trained from different starts; planes and outputs are means
             over all of them.
-        choose: whether training rows decide on the number of rules, the initial width of sets,
-            weight decay, the schedule, the form of the inputs, the length of training and the
-            family of intervals. Candidates are scored on folds of the rows; the best one or two
-            are then trained on all rows. Settings that differ from those of `strong` stay as given.
+        choose: whether training rows decide on the number of rules, the initial width of sets, the
+            schedule, the form of the inputs, the length of training and the family of intervals.
+            The rows are split into five folds; each system is trained without one of them, and
+            scored on it. Settings that differ from those of `strong` stay as given. With less
+            than ten `n_systems`, there are less for each fold, or for some folds only.
         inputs: "scaled", or "ranks", for inputs with long tails.
         margins: None for intervals that are planes; or a power in [0, 1], for intervals
             ``y_hat -+ t * w ** margins`` with the width w of the widest plane: 0 is the same
@@ -229,10 +230,10 @@ class GT2Regressor(Regressor):
 
     @classmethod
     def strong(cls, **overrides: Any) -> Self:
-        """Return a regressor for practice: five systems, their settings chosen by the data.
+        """Return a regressor for practice: at most ten systems, their settings chosen by the data.
 
-        It starts from `practice.presets.STRONG`, clips inputs and encodes data frames.
-        `n_jobs=-1` uses all cores.
+        It starts from `practice.presets.STRONG`, clips inputs and encodes data frames. Training
+        uses one core; ``n_jobs=2`` uses two, and so on (with joblib), for the same result.
 
         Args:
             overrides: settings that differ, by name, those of a `Recipe` included; `recipe` itself
@@ -242,7 +243,7 @@ class GT2Regressor(Regressor):
 
         >>> reg = GT2Regressor.strong(random_state=3, weight_decay=0.1)
         >>> reg.objective, reg.choose, reg.n_systems, reg.recipe.weight_decay, reg.random_state
-        ('aligned', True, 5, 0.1, 3)
+        ('aligned', True, 10, 0.1, 3)
         """
         return cls(**strong_settings(overrides))
 

@@ -1,11 +1,15 @@
 """Ensembles of systems, and the selection of their settings inside the training set.
 
-`GT2Regressor.strong` trains several systems and lets the training rows decide how. Each of a few
-candidate settings is trained without one fold of the rows and scored on that fold, at several
-checkpoints of its training. The better half goes on to the next fold, the best two to the third.
-The best one, or the best two if their mean is no worse, are then trained on all rows, as long as
-was best on the folds. A score is the interval score of the best family of intervals around a
-system: its alpha-planes, or margins around its output.
+`GT2Regressor.strong` lets the training rows decide how it trains. They are split into five folds.
+A few candidate settings are trained without the first fold, and scored on it at several checkpoints
+of their training. Two of them are trained without each of the other folds, too. All these systems
+together are the ensemble: none is trained again on all rows, so that every training row is
+predicted by systems that have not seen it. Those predictions decide how long training is, and
+about the family of intervals: alpha-planes, or margins around the output.
+
+Near-ties are not decided by the last digit: another candidate than the first two needs a clear
+gain, and of lengths that score about the same, a mean is used. Only if one of both alone is clearly
+better than the mean, the other one is left out.
 
 `fit_systems` is the entry; it returns an `Ensemble`.
 """
@@ -17,17 +21,15 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import product
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gt2lite._progress import progress_bar
-from gt2lite._validation import Array, warn
-from gt2lite.calibration import rank
-from gt2lite.memberships import alpha_of
-from gt2lite.metrics import interval_score
-from gt2lite.practice.margins import POWERS, Margins
+from gt2lite._validation import Array, IntArray, warn
+from gt2lite.practice.families import GRID, FamilyScore, HeldOut, best_family
 from gt2lite.practice.model import Candidate, Ensemble, Ranks, System, input_forms
 from gt2lite.practice.presets import STRONG
 from gt2lite.practice.settings import MOST_STEPS, EnsembleSettings
@@ -47,36 +49,20 @@ R = TypeVar("R")
 BoolArray = NDArray[np.bool_]
 
 # The candidates are settings that differ from those of `practice.presets.STRONG`.
-_STEADY = {"schedule": "constant", "averaging": 0.99}  # learns less by heart if noise is large
 CANDIDATES: tuple[Settings, ...] = (
     {},
-    {"weight_decay": 0.1},
-    {"weight_decay": 0.3},
+    {"schedule": "constant", "averaging": 0.999, "inputs": "ranks"},  # learns less by heart
     {"n_rules": 100, "sigma_scale": 0.5},
-    _STEADY,
-    _STEADY | {"n_rules": 60, "sigma_scale": 0.5, "learning_rate": 0.05},
-    _STEADY | {"inputs": "ranks"},
-    _STEADY | {"inputs": "ranks", "start": "per_input", "sigma_scale": 0.5},
 )
 MOST_CENTRES = 3000  # rules times inputs; a candidate with more is not tried, except the first
-FOLDS = 5  # parts of the training rows; a candidate is scored on one and trained on the others
-FINALISTS = (1, 1 / 2, 0)  # share of the candidates trained on each fold, and never fewer than two
-TOLERATED_LOSS = 0.01  # how much worse, relatively, one more candidate may make the mean
+FOLDS = 5  # parts of the training rows; a system is trained on all but one
+FINALISTS = 2  # candidates that are trained without each fold
+NEAR = 0.02  # a length whose score is worse by this share counts 1 / e of the best one
 
 # A training run is scored at checkpoints.
-CHECKPOINT_STEPS = tuple(round(100 * 1.5**i) for i in range(11))  # 100, 150, 225, ..., 5767
-ENOUGH_STEPS, ENOUGH_EPOCHS = 1500, 40  # the first checkpoint with as many of both is the last one
+CHECKPOINT_STEPS = tuple(round(150 * 1.5**i) for i in range(8))  # 150, 225, 338, ..., 2563
 PATIENCE = 2  # checkpoints in a row without a better score, after which a training run ends
-
-# A score compares families of intervals.
-LEVELS = (0.9, 0.95)  # coverages whose interval scores decide
-GRID = np.asarray(alpha_of(np.linspace(0, 1, 9)))  # planes evaluated; others are interpolated
 MAX_SCORED = 1000  # rows of a fold that are scored; of a larger fold, evenly spaced ones
-WORTH = 0.07
-"""How much smaller, relatively, the score must be if each bound gets a rank of its own.
-
-Two ranks vary more than one, the more the fewer rows calibrate, and how many is not known here.
-"""
 
 
 # -------------------------------------------------------------------------------- training
@@ -89,6 +75,7 @@ def fit_systems(
     settings: EnsembleSettings,
     seed: Any,
     callback: Callback | None = None,
+    folds: IntArray | None = None,
 ) -> Ensemble:
     """Train one system, several, or the best of several candidates.
 
@@ -99,6 +86,7 @@ def fit_systems(
         settings: how many systems, whether to select, and so on.
         seed: a number, or what `numpy.random.default_rng` takes.
         callback: see `gt2lite.training.train`.
+        folds: of a selection, the fold (N,) of each row, from 0; None for `draw_folds`.
     """
     several_processes = settings.n_systems > 1 and settings.n_jobs not in (None, 1)
     if callback is not None and (settings.choose or several_processes):
@@ -109,7 +97,7 @@ def fit_systems(
     limits = np.stack([X.min(axis=0), X.max(axis=0)]) if settings.clip_inputs else None
     if settings.choose:
         number = seed if isinstance(seed, int) else int(np.random.default_rng(seed).integers(2**63))
-        return replace(choose_systems(X, y, recipe, settings, number), limits=limits)
+        return replace(choose_systems(X, y, recipe, settings, number, folds), limits=limits)
     ranks = Ranks.fit(X) if settings.inputs == "ranks" else None
     X_learn = X if ranks is None else ranks.transform(X)
     seeds = system_seeds(seed, settings.n_systems)
@@ -187,128 +175,26 @@ def call_all(
         yield result
 
 
-# ---------------------------------------------------------------------------------- scores
-
-
-class HeldOut(NamedTuple):
-    """Planes and outputs of rows that were not trained on, and their targets."""
-
-    ends: Array  # (2, G, n) bounds of the planes `GRID`, from alpha = 1 to alpha_0
-    output: Array  # (n,)
-    y: Array  # (n,)
-
-    @classmethod
-    def joined(cls, parts: Sequence[HeldOut]) -> HeldOut:
-        """Return the rows of several folds, one after another."""
-        ends, outputs, targets = zip(*parts, strict=True)
-        return cls(np.concatenate(ends, axis=2), np.concatenate(outputs), np.concatenate(targets))
-
-
-class FamilyScore(NamedTuple):
-    """A family of intervals and its score."""
-
-    score: float  # geometric mean of the interval scores at `LEVELS`
-    margins: Margins | None  # None for the planes themselves
-    sides: str = "both"  # or "each", for a rank of each bound
-
-
-def best_family(rows: HeldOut, power: float | None = None) -> FamilyScore:
-    """Return the family of intervals with the best score: planes, or margins of some power.
-
-    At each level the interval is the one that just covers that share of these very rows, so that
-    only shape and accuracy count, not how close training came to its coverage. If noise leans to
-    one side, so that the score is much better (`WORTH`) where half of the misses lie on either
-    side, `sides` is "each".
-
-    Args:
-        rows: rows that were not trained on.
-        power: the power of the margins; None compares planes and all of `POWERS`.
-    """
-    scores = [_plane_score(rows)] if power is None else []
-    width = rows.ends[1, -1] - rows.ends[0, -1]
-    usual = float(np.mean(width)) or 1.0  # all widths may be zero
-    for tried in POWERS if power is None else (power,):
-        scores.append(_margin_score(rows, Margins(tried, usual), width))
-    return min(scores, key=lambda one: one.score)
-
-
-def _plane_score(rows: HeldOut) -> FamilyScore:
-    below, above = rows.ends[0] - rows.y, rows.y - rows.ends[1]  # (G, n)
-    radii = [_plane_radius(miss) for miss in (np.maximum(below, above), below, above)]
-    return _score(rows.y, partial(_plane_interval, rows.ends), radii)
-
-
-def _margin_score(rows: HeldOut, margins: Margins, width: Array) -> FamilyScore:
-    half = margins.given(rows.output, width).half
-    error = (rows.y - rows.output) / half
-
-    def interval(radius: float) -> tuple[Array, Array]:
-        return rows.output - radius * half, rows.output + radius * half
-
-    found = _score(rows.y, interval, [np.abs(error), -error, error])
-    return found._replace(margins=margins)
-
-
-def _score(
-    y: Array, interval: Callable[[float], tuple[Array, Array]], radii: Sequence[Array]
-) -> FamilyScore:
-    """Return the score of a family of nested intervals.
-
-    Args:
-        y: targets (n,).
-        interval: the bounds (n,) of the intervals with some radius.
-        radii: three times (n,): the radius at which each target is first covered, at which the
-            lower bound is first below it, and at which the upper bound is first above it.
-    """
-    both, below, above = np.sort(radii, axis=1)
-    scores = {"both": 0.0, "each": 0.0}  # sums of logarithms
-    for level in LEVELS:
-        k, k_each = rank(level, y.size), rank((1 + level) / 2, y.size)
-        low, high = (interval(float(radius[k_each - 1])) for radius in (below, above))
-        bounds_of = {"both": interval(float(both[k - 1])), "each": (low[0], high[1])}
-        for sides, bounds in bounds_of.items():
-            found = interval_score(y, *bounds, level)
-            scores[sides] += math.log(max(found, np.finfo(float).tiny)) / len(LEVELS)
-    sides = "each" if scores["each"] < scores["both"] + math.log(1 - WORTH) else "both"
-    return FamilyScore(math.exp(scores[sides]), None, sides)
-
-
-def _plane_interval(ends: Array, radius: float) -> tuple[Array, Array]:
-    """Return the bounds (n,) at a radius: between planes of the grid, or beyond the last one."""
-    last = ends.shape[1] - 1
-    if radius >= last:
-        return ends[0, last] - (radius - last), ends[1, last] + (radius - last)
-    g = int(radius)
-    lower, upper = ends[:, g] + (radius - g) * (ends[:, g + 1] - ends[:, g])
-    return lower, upper
-
-
-def _plane_radius(missing: Array) -> Array:
-    """Return the radius (n,) at which each row is first covered.
-
-    It counts planes of the grid, from 0; beyond the last one it adds units of the target.
-
-    Args:
-        missing: how far the target misses the planes of the grid (G, n); falls to 0 and below.
-    """
-    last = len(missing) - 1
-    inside = missing <= 0
-    first = np.argmax(inside, axis=0)
-    before = np.maximum(first - 1, 0)
-    rows = np.arange(missing.shape[1])
-    short, over = missing[before, rows], -missing[first, rows]
-    way = np.where(short + over > 0, short + over, 1.0)
-    part = np.where(first > 0, short / way, 0.0)
-    return np.where(inside.any(axis=0), before + part, last + np.maximum(missing[last], 0))
-
-
 # ------------------------------------------------------------------------------- selection
 
 
+class Checkpoint(NamedTuple):
+    """A system in training, and what it predicts for the fold that it does not learn from."""
+
+    system: System
+    held_out: HeldOut
+
+
 def training_run(
-    X: Array, y: Array, held: BoolArray, recipe: Recipe, epochs: Sequence[int], seed: Any
-) -> list[HeldOut]:
-    """Train without one fold, and return its rows at each checkpoint.
+    X: Array,
+    y: Array,
+    held: BoolArray,
+    recipe: Recipe,
+    epochs: Sequence[int],
+    seed: Any,
+    inputs: str = "scaled",
+) -> list[Checkpoint]:
+    """Train without one fold, and return the system at each checkpoint.
 
     Training ends after `PATIENCE` checkpoints in a row that are no better. If it diverges, the
     checkpoints before that are returned.
@@ -320,63 +206,68 @@ def training_run(
         recipe: how to train.
         epochs: the checkpoints, rising.
         seed: that of the training.
+        inputs: the form of `X`.
     """
     rows = np.flatnonzero(held)
     rows = rows[:: max(len(rows) // MAX_SCORED, 1)]
-    X_score, y_score = X[rows], y[rows]
-    found: list[HeldOut] = []
+    found: list[Checkpoint] = []
     scores: list[float] = []
+    losses: list[float] = []
 
     def look(epoch: int, loss: float, params: Params) -> bool:
+        losses.append(loss)
         if epoch not in epochs:
             return False
-        planes = Planes(as_double(params), X_score)
-        found.append(HeldOut(planes.ends(GRID), planes.output(recipe.planes.alphas), y_score))
-        scores.append(best_family(found[-1]).score)
+        planes = Planes(as_double(params), X[rows])
+        output = planes.output(recipe.planes.alphas)
+        here = replace(recipe, epochs=epoch)
+        system = System(planes.params, here, np.array(losses), inputs)
+        found.append(Checkpoint(system, HeldOut(planes.ends(GRID), output, y[rows], rows)))
+        scores.append(best_family(found[-1].held_out).score)
         return len(scores) - 1 - int(np.argmin(scores)) >= PATIENCE
 
-    recipe = replace(recipe, epochs=epochs[-1])
+    longest = replace(recipe, epochs=epochs[-1])
     with contextlib.suppress(DivergenceError):
-        train(X[~held], y[~held], recipe, seed=seed, callback=look, progress=False)
+        train(X[~held], y[~held], longest, seed=seed, callback=look, progress=False)
     return found
 
 
 @dataclass(eq=False)
 class Trial:
-    """A candidate and its training runs, one for each fold so far."""
+    """A candidate and its training runs."""
 
     index: int  # among all candidates
     settings: Record
     recipe: Recipe
     inputs: str
-    runs: list[list[HeldOut]] = field(default_factory=list)  # at each checkpoint
-    checkpoint: int = 0  # the one with the best score
-    score: float = math.inf  # there
+    runs: dict[tuple[int, int], list[Checkpoint]] = field(default_factory=dict)  # by repeat, fold
+    checkpoint: int = 0  # the one that is used
+    score: float = math.inf  # of single systems there
 
-    def rows(self, checkpoint: int) -> HeldOut:
-        """Return the rows of all folds so far at a checkpoint, or at the end of a shorter run."""
-        return HeldOut.joined([run[min(checkpoint, len(run) - 1)] for run in self.runs])
+    def at(self, repeat: int, fold: int) -> Checkpoint:
+        """Return a system at the checkpoint, or at the end of a shorter run."""
+        run = self.runs[repeat, fold]
+        return run[min(self.checkpoint, len(run) - 1)]
 
-    def find_checkpoint(self, power: float | None) -> None:
-        """Set the checkpoint with the best score on the folds so far, and that score."""
-        n_checkpoints = max(len(run) for run in self.runs)
-        scores = [best_family(self.rows(i), power).score for i in range(n_checkpoints)]
-        self.checkpoint = int(np.argmin(scores))
-        self.score = scores[self.checkpoint]
-
-    def epochs(self, n_rows: int) -> int:
-        """Return the length of training with the best score, for a number of training rows."""
-        epochs = checkpoint_epochs(n_rows, self.recipe)
-        return epochs[min(self.checkpoint, len(epochs) - 1)]
-
-    def summary(self, n_rows: int, kept: bool) -> Candidate:
-        """Return what is known about the candidate at the end, for a number of training rows."""
+    def summary(self, kept: bool) -> Candidate:
+        """Return what is known about the candidate at the end."""
         settings = self.settings | {"inputs": self.inputs}
-        return Candidate(settings, len(self.runs), self.epochs(n_rows), self.score, kept)
+        epochs = self.at(0, 0).system.recipe.epochs if self.runs else 0
+        n_folds = len({fold for _, fold in self.runs})
+        return Candidate(settings, n_folds, epochs, self.score, kept)
+
+
+Member = tuple[Trial, int, int]
+"""A system of the ensemble: its candidate, the repeat and the fold that it is trained without."""
 
 
 def choose_systems(
-    X: Array, y: Array, recipe: Recipe, settings: EnsembleSettings, seed: int
+    X: Array,
+    y: Array,
+    recipe: Recipe,
+    settings: EnsembleSettings,
+    seed: int,
+    folds: IntArray | None = None,
 ) -> Ensemble:
     """Return systems with those settings that score best on training rows left out.
 
@@ -389,99 +280,169 @@ def choose_systems(
         settings: `n_systems` is the number of systems; with ``inputs="ranks"`` all candidates
             learn from ranks; `margins`, if given, is not chosen.
         seed: that of folds and trainings.
+        folds: the fold (N,) of each row, from 0; None for `draw_folds`.
     """
-    N, ranks = len(y), Ranks.fit(X)
-    inputs = input_forms(X, ranks)
+    ranks = Ranks.fit(X)
+    fold_of = draw_folds(len(y), seed) if folds is None else folds
     trials = list_trials(recipe, settings.inputs, X.shape[1])
-    sizes = [max(math.ceil(share * len(trials)), min(2, len(trials))) for share in FINALISTS]
-    total = sum(sizes) + settings.n_systems
+    n_each = math.ceil(settings.n_systems / (int(fold_of.max()) + 1))  # systems without each fold
+    size = min(FINALISTS, n_each, len(trials))
+    run = partial(_run, inputs=input_forms(X, ranks), y=y, fold_of=fold_of, seed=seed)
+    total = len(trials) + settings.n_systems - size
     with progress_bar(total, "choosing", "training", show=settings.verbose) as done:
-        finalists = _run_folds(trials, sizes, inputs, y, settings, seed, done)
-        if not finalists:
+        run([(trial, 0, 0) for trial in trials], n_jobs=settings.n_jobs, done=done)
+        sound = [trial for trial in trials if trial.runs]
+        if not sound:
             raise DivergenceError(
                 "training diverged for every candidate: set a smaller learning_rate than "
                 f"{recipe.learning_rate:g}",
                 {},
                 np.empty(0),
             )
-        kept, best = best_mean(finalists, settings.margins)
-        members = [kept[i % len(kept)] for i in range(settings.n_systems)]
-        recipes = [replace(trial.recipe, epochs=trial.epochs(N)) for trial in members]
-        finals = [
-            partial(train, inputs[trial.inputs], y, final, seed=[seed, 0, i], progress=False)
-            for i, (trial, final) in enumerate(zip(members, recipes, strict=True))
-        ]
-        trained = list(call_all(finals, settings.n_jobs, done))
-    systems = [
-        System(params, final, history, trial.inputs)
-        for trial, final, (params, history) in zip(members, recipes, trained, strict=True)
-    ]
-    candidates = [trial.summary(N, trial in kept) for trial in trials]
+        finalists = choose_finalists(sound, size, settings.margins)
+        members: list[Member] = []
+        for i in range(settings.n_systems):
+            fold, column = divmod(i, n_each)
+            repeat, finalist = divmod(column, len(finalists))
+            members.append((finalists[finalist], repeat, fold))
+        new = [member for member in members if member[1:] not in member[0].runs]
+        run(new, n_jobs=settings.n_jobs, done=done)
+    members = [member for member in members if member[1:] in member[0].runs]
+    members, best = choose_members(members, settings.margins)
+    candidates = [trial.summary(any(trial is member[0] for member in members)) for trial in trials]
     candidates.sort(key=lambda candidate: (-candidate.n_folds, candidate.score))
+    systems = [trial.at(repeat, fold).system for trial, repeat, fold in members]
     return Ensemble.of(
         systems,
         ranks=ranks if any(system.inputs == "ranks" for system in systems) else None,
         margins=best.margins,
         candidates=tuple(candidates),
         sides=best.sides,
+        held_out=mean_held_out(members),
     )
 
 
-def _run_folds(
-    trials: Sequence[Trial],
-    sizes: Sequence[int],
+def _run(
+    members: Sequence[Member],
+    *,
     inputs: Mapping[str, Array],
     y: Array,
-    settings: EnsembleSettings,
+    fold_of: IntArray,
     seed: int,
+    n_jobs: int | None,
     done: Callable[[str], object],
-) -> list[Trial]:
-    """Train candidates without one fold after another; return those that are left, best first.
+) -> None:
+    """Train some systems, each without its fold; runs that do not diverge at once are stored."""
+    calls = [
+        partial(
+            training_run,
+            inputs[trial.inputs],
+            y,
+            fold_of == fold,
+            trial.recipe,
+            epochs=checkpoint_epochs(int((fold_of != fold).sum()), trial.recipe),
+            seed=[seed, trial.index, repeat, fold],
+            inputs=trial.inputs,
+        )
+        for trial, repeat, fold in members
+    ]
+    for (trial, *key), run in zip(members, call_all(calls, n_jobs, done), strict=True):
+        if run:
+            trial.runs[key[0], key[1]] = run
 
-    `sizes` are the numbers of candidates in each fold, `inputs` the scaled inputs in each form.
+
+def draw_folds(n_rows: int, seed: int) -> IntArray:
+    """Return the fold of each row (N,), from 0, drawn at random."""
+    folds = np.empty(n_rows, dtype=int)
+    folds[np.random.default_rng([2, seed]).permutation(n_rows)] = np.arange(n_rows) % FOLDS
+    return folds
+
+
+def choose_finalists(trials: Sequence[Trial], size: int, power: float | None) -> list[Trial]:
+    """Return the first candidate, and the one with which its mean scores best on the first fold.
+
+    That is the second candidate, unless another one is better by a `clear_gain`. If only one is
+    asked for, it is the first one, unless another is as much better.
     """
-    N = len(y)
-    n_learn, fold_of = N - math.ceil(N / FOLDS), np.empty(N, dtype=int)
-    fold_of[np.random.default_rng([2, seed]).permutation(N)] = np.arange(N) % FOLDS
-    running = list(trials)
-    for fold, size in enumerate(sizes):
-        running = running[:size]
-        calls = [
-            partial(
-                training_run,
-                inputs[trial.inputs],
-                y,
-                fold_of == fold,
-                trial.recipe,
-                epochs=checkpoint_epochs(n_learn, trial.recipe),
-                seed=[seed, 1 + trial.index, fold],
-            )
-            for trial in running
-        ]
-        for trial, run in zip(running, call_all(calls, settings.n_jobs, done), strict=True):
-            trial.runs.append(run)
-        running = [trial for trial in running if trial.runs[-1]]  # those that did not diverge
-        for trial in running:
-            trial.find_checkpoint(settings.margins)
-        running.sort(key=lambda trial: trial.score)
-    return running
+    for trial in trials:
+        scores = [best_family(one.held_out, power).score for one in trial.runs[0, 0]]
+        trial.checkpoint = int(np.argmin(scores))
+        trial.score = scores[trial.checkpoint]
+    size = min(size, len(trials))
+    groups = [[*trials[: size - 1], other] for other in trials[size - 1 :]]
+    means = [HeldOut.mean([trial.at(0, 0).held_out for trial in group]) for group in groups]
+    scores = [best_family(mean, power).score for mean in means]
+    scores[0] *= 1 - clear_gain(means[0].y.size)
+    return groups[int(np.argmin(scores))]
+
+
+def clear_gain(n_rows: int) -> float:
+    """Return how much better, relatively, a score of some rows must be to replace the usual choice.
+
+    It is about two standard errors of the difference.
+    """
+    return 2 / math.sqrt(n_rows)
+
+
+def choose_members(members: list[Member], power: float | None) -> tuple[list[Member], FamilyScore]:
+    """Return all systems, or those of one candidate if it is better alone by a `clear_gain`.
+
+    Their checkpoints are set, and the best family of intervals is returned, too.
+    """
+    alone = {}
+    for trial in dict.fromkeys(member[0] for member in members):
+        own = [member for member in members if member[0] is trial]
+        trial.score = choose_lengths(own, power).score
+        alone[trial] = own
+    best = choose_lengths(members, power)
+    trial = min(alone, key=lambda one: one.score)
+    n = mean_held_out(members).y.size
+    if best.score * (1 - clear_gain(n)) <= trial.score:
+        return members, best
+    return alone[trial], choose_lengths(alone[trial], power)
+
+
+def choose_lengths(members: Sequence[Member], power: float | None) -> FamilyScore:
+    """Set the checkpoint of each candidate, and return the best family of intervals there.
+
+    It is the mean of all checkpoints, weighted by how `NEAR` their score is to the best one, so
+    that it moves little if near-ties change places.
+    """
+    trials = list(dict.fromkeys(trial for trial, _, _ in members))
+
+    def score(checkpoints: Sequence[int]) -> FamilyScore:
+        for trial, checkpoint in zip(trials, checkpoints, strict=True):
+            trial.checkpoint = checkpoint
+        return best_family(mean_held_out(members), power)
+
+    tried = list(product(*(range(max(map(len, one.runs.values()))) for one in trials)))
+    scores = np.array([score(checkpoints).score for checkpoints in tried])
+    weights = np.exp((1 - scores / scores.min()) / NEAR)
+    return score(np.rint(weights @ tried / weights.sum()).astype(int).tolist())
+
+
+def mean_held_out(members: Sequence[Member]) -> HeldOut:
+    """Return training rows with the means of those systems that were trained without them."""
+    by_fold: dict[int, list[HeldOut]] = {}
+    for trial, repeat, fold in members:
+        by_fold.setdefault(fold, []).append(trial.at(repeat, fold).held_out)
+    return HeldOut.joined([HeldOut.mean(parts) for parts in by_fold.values()])
 
 
 def checkpoint_epochs(n_rows: int, recipe: Recipe) -> tuple[int, ...]:
     """Return the epochs after which a candidate is scored, given the number of training rows.
 
     >>> checkpoint_epochs(800, replace(STRONG, epochs=1000))  # 25 steps each
-    (6, 15, 29, 49, 79, 125, 193, 296)
+    (6, 15, 29, 49, 79, 125, 192)
     >>> checkpoint_epochs(800, replace(STRONG, schedule="constant"))
-    (4, 6, 9, 14, 20, 30, 46, 68)
+    (6, 9, 14, 20, 30, 46, 68, 100)
     """
     steps = max(n_rows // recipe.batch_size, 1)  # in an epoch
     if recipe.schedule != "constant":
         longest = min(max(round(MOST_STEPS / steps), 1), recipe.epochs)
         return tuple(replace(recipe, epochs=longest).annealed(steps))
-    enough = max(ENOUGH_STEPS, ENOUGH_EPOCHS * steps)
-    used = [n for i, n in enumerate(CHECKPOINT_STEPS) if i == 0 or CHECKPOINT_STEPS[i - 1] < enough]
-    return tuple(sorted({min(max(round(n / steps), 1), recipe.epochs) for n in used}))
+    ends = {min(max(round(n / steps), 1), recipe.epochs) for n in CHECKPOINT_STEPS}
+    return tuple(sorted(ends))
 
 
 def list_trials(recipe: Recipe, inputs: str, M: int) -> list[Trial]:
@@ -500,22 +461,3 @@ def list_trials(recipe: Recipe, inputs: str, M: int) -> list[Trial]:
         if all((known.recipe, known.inputs) != (tried, form) for known in found):
             found.append(Trial(len(found), free, tried, form))
     return found
-
-
-def best_mean(finalists: Sequence[Trial], power: float | None) -> tuple[list[Trial], FamilyScore]:
-    """Return the best finalist, and the other one if it does not harm the mean.
-
-    A mean varies less than its parts, and more systems are kept than are scored here, where one
-    of each candidate predicts a row; so a small loss is tolerated.
-    """
-    kept: list[Trial] = []
-    best = FamilyScore(math.inf, None)
-    for trial in finalists:
-        rows = [one.rows(one.checkpoint) for one in (*kept, trial)]
-        ends, outputs, targets = zip(*rows, strict=True)
-        mean = HeldOut(np.mean(ends, axis=0), np.mean(outputs, axis=0), targets[0])
-        found = best_family(mean, power)
-        if found.score <= (1 + TOLERATED_LOSS) * best.score:
-            kept.append(trial)
-            best = found
-    return kept, best

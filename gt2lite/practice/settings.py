@@ -25,7 +25,7 @@ FINER = tuple(one.name for one in fields(Recipe) if one.name not in FLAT)
 EPOCHS, MIN_STEPS = 100, 3000
 """Epochs if none are set, and the fewest steps that they should make."""
 
-MOST_STEPS = 7400
+MOST_STEPS = 4800
 """Length of the longest training that a selection tries."""
 
 MAX_SYSTEMS = 1000
@@ -63,7 +63,7 @@ def read_recipe(settings: Settings, n_rows: int) -> Recipe:
 
 def strong_settings(overrides: Settings) -> Record:
     """Return the settings of `GT2Regressor.strong`, see there."""
-    others: Record = {"n_systems": 5, "choose": True, "clip_inputs": True, "columns": "auto"}
+    others: Record = {"n_systems": 10, "choose": True, "clip_inputs": True, "columns": "auto"}
     others |= overrides
     recipe = others.pop("recipe", None)
     recipe = STRONG if recipe is None else check_recipe(recipe)
