@@ -39,6 +39,7 @@ REGRESSORS = {
     "sides of groups": ({}, {"groups": True, "small_groups": "pool", "sides": "each"}),
     "leading rules": ({"n_systems": 2}, {"groups": "rules", "small_groups": "pool"}),
     "beyond the planes": ({"coverage": 0.3, "epochs": 20}, {}),
+    "type 1": ({}, {}),
 }
 
 
@@ -62,22 +63,23 @@ def cases(tmp_path_factory):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name, (settings, options) in REGRESSORS.items():
-            found[name] = regressor_case(folder / "model.json", settings, dict(options))
+            found[name] = regressor_case(folder / "model.json", name, settings, dict(options))
         found |= table_cases(folder / "model.json")
     return found
 
 
-def regressor_case(path, settings, options):
+def regressor_case(path, name, settings, options):
     X, y = draw(N_TRAIN + N_CAL, seed=0)
     if "tails" in options:
         options["sides"] = "each"
     if options.get("groups") is True:
         options["groups"] = groups_of(X[N_TRAIN:])
     reg = make(**FAST | settings).fit(X[:N_TRAIN], y[:N_TRAIN])
+    reg = reg.as_type1() if name == "type 1" else reg
     reg.calibrate(X[N_TRAIN:], y[N_TRAIN:], **options)
     rows, _ = draw(N_NEW, seed=1)
     far, _ = draw(20, seed=2, spread=1e4 if "clip_inputs" in settings else 6.0)
-    rows = np.concatenate([rows, far])
+    rows = np.concatenate([rows, far, 50 * far] if name == "type 1" else [rows, far])
     groups = groups_of(rows) if isinstance(options.get("groups"), np.ndarray) else None
     reg.save(path)
     lower, upper = reg.predict_interval(rows, LEVELS, groups=groups)
@@ -138,7 +140,7 @@ EVALUATE = """(file, rows, groups, levels) => {
   const model = gt2liteModel(file);
   const shown = (v) => (Number.isFinite(v) ? v : String(v));
   return rows.map((row, i) => {
-    const bounds = levels.map((level) => model.interval(row, level, groups?.[i]));
+    const bounds = model.interval(row, levels, groups?.[i]);
     return [model.predict(row), ...bounds.map((b) => b[0]), ...bounds.map((b) => b[1]),
       ...model.weights(row)].map(shown);
   });
@@ -196,7 +198,7 @@ REFUSED = {
     "name": ("model.predict({ x0: 1, x1: 1, x2: 1 })", "a value for each of"),
     "length": ("model.predict([1, 2, 3])", "a value for each of"),
     "calibration": ("open({ calibration: null }).interval(row, 0.9)", "not calibrated"),
-    "method": ("open({ calibration: other }).interval(row, 0.9)", '"search" needs Python'),
+    "method": ("open({ calibration: table }).interval(row, 0.9)", '"table" needs Python'),
     "weights": ("open({ calibration: weighted }).interval(row, 0.9)", '"weighted" needs Python'),
     "group": ("open({ calibration: grouped }).interval(row, 0.9, 'b')", "group must be one of a"),
 }
@@ -209,11 +211,19 @@ def test_bad_requests_are_refused_by_name(run, cases, what):
     asked = f"""((file, row) => {{
       const {{ content }} = file;
       const open = (changed) => gt2liteModel({{ ...file, content: {{ ...content, ...changed }} }});
-      const other = {{ state: {{ kind: "search", options: {{}} }}, arrays: {{}} }};
-      const {{ arrays }} = content.calibration;
-      const weighted = {{ state: {{ kind: "weighted", options: {{}} }}, arrays }};
-      const grouped = {{ state: {{ kind: "group", options: {{}}, labels: ["a"] }},
-        arrays: {{ ...arrays, group: arrays.side.map(() => 0) }} }};
+      const ones = content.calibration.arrays.side.map(() => 1);
+      const arrays = {{ critical_alpha: ones, margin: ones.map(() => 0), side: ones.map(() => 0) }};
+      const {{ alpha_min }} = content.calibration.arrays;
+      const each = {{ sides: "both", tails: [0.5, 0.5] }};
+      const options = {{ step: 0.1, interpolation: "linear" }};
+      const table = {{ state: {{ kind: "table", options }},
+        arrays: {{ ...arrays, alpha_min: [0.01], alpha: [0.01] }} }};
+      const weighted = {{ state: {{ kind: "weighted", options: each }},
+        arrays: {{ ...arrays, alpha_min, weight: ones }} }};
+      const small_groups = "raise";
+      const grouped = {{ state: {{ kind: "group", labels: ["a"],
+        options: {{ method: "exact", ...each, small_groups }} }},
+        arrays: {{ ...arrays, alpha_min, group: arrays.side }} }};
       const model = gt2liteModel(file);
       return {call};
     }})"""
@@ -221,7 +231,26 @@ def test_bad_requests_are_refused_by_name(run, cases, what):
         run(f"{EVALUATOR};{asked}", file, rows[0])
 
 
+SPELLINGS = json.loads(Path(__file__).with_name("date_spellings.json").read_text(encoding="utf-8"))
+
+
+def test_dates_are_read_as_in_python_or_refused(run):
+    asked = """(table) => table.map(([format, texts]) => texts.map((text) => {
+      const days = gt2liteModel.asDate(text, format || null);
+      const date = new Date(1000 * Math.round(86400 * days));
+      return days === null ? null : date.toISOString().slice(0, 19);
+    }))"""
+    table = [[date_format, list(spellings)] for date_format, spellings in SPELLINGS.items()]
+    found = run(f"{EVALUATOR};({asked})", table)
+    assert found == [list(spellings.values()) for spellings in SPELLINGS.values()]
+
+
 FAULTS = {  # what is replaced by what, and a model that shows it
+    "the sigmoid": (
+        "Math.round(2 ** 54 / (1 + Math.exp(-raw))) / 2 ** 54",
+        "1 / (1 + Math.exp(-raw))",
+        "type 1",
+    ),
     "the room below": ("sum(sL.map((s) => Math.log(room(s))))", "0", "aligned"),
     "the room above": ("[Math.log(room(s)), Math.log(", "[0, Math.log(", "aligned"),
     "the number of inputs": ("/ (2 * M)", "/ 2", "aligned"),
@@ -234,15 +263,23 @@ FAULTS = {  # what is replaced by what, and a model that shows it
     "the margin": ("(i ? margin : -margin)", "0", "beyond the planes"),
     "the lowest plane": ("(1 - 2 ** -26) * widest", "1", "beyond the planes"),
     "the floor of widths": ("margins.usual, FLOOR", "margins.usual, 1", "ranks and margins"),
-    "clipped inputs": ("limits ? scaled", "false ? scaled", "constant margins"),
+    "clipped inputs": ("(scaled) => (limits", "(scaled) => (false", "constant margins"),
     "the logarithm": ('target_transform === "log"', "target_transform === 0", "log target"),
     "the tails": ("-1, options.tails[0]", "-1, options.tails[1]", "log target"),
     "the pool": ('small_groups !== "pool"', 'small_groups !== ""', "groups"),
     "the leading rule": ("Math.max(...weights)", "Math.min(...weights)", "leading rules"),
+    "the categories": ("(category === found)", "(category !== found)", "table model"),
     "the last category": ("categories.slice(0, -1)", "categories.slice(1)", "table model"),
     "the weekday": ("getUTCDay() + 6", "getUTCDay() + 5", "table model"),
     "filled gaps": ("let inputs = fill", "let inputs = fill.map(() => 0)", "table model"),
     "the bounds": ("Math.max(plain, least), most", "plain, Infinity", "table model"),
+}
+
+
+REFUSING = {  # those that show when the file is opened, or a level is asked for
+    "the pool": "out of reach",
+    "the lowest plane": "alpha_min must be that of the systems",
+    "the last category": "columns must encode the features",
 }
 
 
@@ -251,8 +288,8 @@ def test_a_planted_fault_is_found(run, cases, fault):
     right, wrong, name = FAULTS[fault]
     assert EVALUATOR.count(right) == 1
     script = EVALUATOR.replace(right, wrong)
-    if fault == "the pool":
-        with pytest.raises(Exception, match="out of reach"):
+    if fault in REFUSING:
+        with pytest.raises(Exception, match=REFUSING[fault]):
             error(run, cases[name], script, last=100)
     else:
         assert error(run, cases[name], script, last=100) > 1e-9

@@ -20,7 +20,7 @@ from planted_system import make
 from gt2lite import GT2Regressor
 from gt2lite.practice import model_file
 from gt2lite.practice.cv_plus import CVPlusRegressor
-from gt2lite.practice.model_file import FileFormatError
+from gt2lite.practice.model_file import FileFormatError, read
 
 SMALL = {"n_rules": 2, "epochs": 20, "learning_rate": 0.1, "batch_size": 16}
 LEVELS = [0.6, 0.7]
@@ -61,10 +61,6 @@ def calibrated(name, **settings):
             warnings.simplefilter("ignore")  # groups are small here
             reg.calibrate(X[60:], y[60:], **options)
     return reg
-
-
-def read(path, kind):
-    return model_file.load(path, kind, lambda content: content)
 
 
 def save(model, path):
@@ -254,7 +250,7 @@ REFUSED = [  # bytes of a file, and words of the error; first JSON with the righ
     (seal(b'{"a": [-Infinity]}'), "Infinity"),
     (seal(b'{"a": 1e999}'), "64-bit"),
     (seal(b'{"a": ' + b"[" * 10**6), "RecursionError"),
-    (seal(b'{"a": ' + b"[" * 30 + b"]" * 30 + b"}"), "expected the entries"),
+    (seal(b'{"a": ' + b"[" * 30 + b"]" * 30 + b"}"), "lacks the entry"),
     (seal(b"[1, 2]"), "not an object"),
     (seal(b'{"a": ' + b"9" * 5000 + b"}"), "digits"),
     (seal(b'{"a": 1,}'), "Expecting"),
@@ -488,8 +484,6 @@ def test_every_file_fits_the_schema_which_names_every_entry_and_refuses_others(s
     report.TableModel(encoded, spec, "y", (0.9,), (0.0, math.inf)).save(table)
     for file in [*saved.values(), folds, table, save(reg, path.with_name("chosen"))]:
         schema.validate(json.loads(file.read_bytes()))
-    described = schema.schema["$defs"]["regressor"]["properties"]
-    assert list(described) == list(model_file._REGRESSOR)
     for what in ("text as numbers", "other inputs", "no systems", "an unknown entry",
                  "names that are no text", "margins of another power",
                  "input of almost no spread", "target of endless mean"):  # fmt: skip

@@ -531,9 +531,9 @@ class GroupCalibrator(RankCalibrator):
     Args:
         method, sides, tails: see `RankCalibrator`.
         small_groups: what to do about a group too small for a level: "raise" an error, or
-            "pool": take the plane of all samples together, with a warning. That plane keeps
-            its level on average over new samples of all groups; for a group that takes it,
-            nothing is guaranteed.
+            "pool": take the planes of all samples together, with a warning, for all levels
+            that are asked for at once. These planes keep their levels on average over new
+            samples of all groups; for a group that takes them, nothing is guaranteed.
 
     >>> y = np.append(np.linspace(-1, 1, 201), np.linspace(-0.5, 0.5, 101))
     >>> groups = ["wild"] * 201 + ["calm"] * 101
@@ -584,13 +584,17 @@ class GroupCalibrator(RankCalibrator):
         groups: ArrayLike | None = None,
         weights: ArrayLike | None = None,
     ) -> tuple[Array, Array]:
-        """Return lower and upper bounds (N,) of new samples, or (N, L), by their groups (N,)."""
+        """Return lower and upper bounds (N,) of new samples, or (N, L), by their groups (N,).
+
+        With ``small_groups="pool"`` a group that does not reach all levels takes the planes of the
+        pool at all of them: intervals of one call are nested.
+        """
         _refuse_weights(weights)
         levels, single = read_levels(coverage)
         labels, place = self._places(groups)
         pairs = []
-        for level in levels:
-            table = np.array(self._cuts(level, labels))[place]  # (N, 2, 2): bound, alpha or margin
+        for cuts in zip(*self._cuts(levels, labels), strict=True):
+            table = np.array(cuts)[place]  # (N, 2, 2): bound, alpha or margin
             pairs.append((Cut(*table[:, 0].T), Cut(*table[:, 1].T)))
         lower, upper = cut_ends(interval, pairs)  # (L, N) each
         return (lower[0], upper[0]) if single else (lower.T, upper.T)
@@ -617,7 +621,7 @@ class GroupCalibrator(RankCalibrator):
         rows = []
         for label, n in self.sizes.items():
             try:
-                cuts, source = self._find(coverage, label)
+                (cuts,), source = self._find([coverage], label)
             except CoverageError:
                 rows.append(ReportRow(label, n, "nothing", np.nan, np.nan, np.nan))
                 continue
@@ -652,27 +656,27 @@ class GroupCalibrator(RankCalibrator):
             )
         return list(place), np.array([place[label] for label in labels])
 
-    def _find(self, coverage: float, label: Label) -> tuple[Cuts, str]:
+    def _find(self, levels: Sequence[float], label: Label) -> tuple[list[Cuts], str]:
         """Return where both bounds of a group are cut, and on what that is `calibrated_on`."""
-        scores = self.scores.take(self._rows[label])
+        scores, how = self.scores.take(self._rows[label]), (self.method, self.sides, self.tails)
         try:
-            return find_cuts(scores, coverage, self.method, self.sides, self.tails), "group"
+            return [find_cuts(scores, level, *how) for level in levels], "group"
         except CoverageError as error:
             if self.small_groups == "raise":
                 raise CoverageError(
                     f'group {label!r} is too small: {error}, or set small_groups="pool"'
                 ) from None
-        return self.cuts(coverage), "pool"
+        return [self.cuts(level) for level in levels], "pool"
 
-    def _cuts(self, coverage: float, labels: Sequence[Label]) -> list[Cuts]:
-        """Return the cuts of groups at a level, and warn if some are those of all samples."""
-        found = [self._find(coverage, label) for label in labels]
+    def _cuts(self, levels: Sequence[float], labels: Sequence[Label]) -> list[list[Cuts]]:
+        """Return the cuts of groups at levels, and warn if some are those of all samples."""
+        found = [self._find(levels, label) for label in labels]
         pooled = [g for g, (_, source) in zip(labels, found, strict=True) if source == "pool"]
         if pooled:
             warn(
-                f"too small for coverage {coverage}: {self._named(pooled)}. They take the plane of "
-                f"all {self.n_samples} calibration samples, which keeps its level on average over "
-                "all groups and guarantees nothing for these",
+                f"too small for coverage {max(levels)}: {self._named(pooled)}. They take the "
+                f"planes of all {self.n_samples} calibration samples, which keep their level on "
+                "average over all groups and guarantee nothing for these",
                 SmallCalibrationWarning,
             )
         return [cuts for cuts, _ in found]
@@ -681,7 +685,7 @@ class GroupCalibrator(RankCalibrator):
         """Return plane (0) or margin (1) of a group for levels."""
         levels, single = read_levels(coverage)
         labels, _ = self._places(None if group is None else [group])
-        found = [self._joined(*self._cuts(level, labels))[which] for level in levels]
+        found = [self._joined(cuts)[which] for cuts in self._cuts(levels, labels)[0]]
         return found[0] if single else np.array(found).T
 
     def _named(self, labels: Sequence[Label]) -> str:
@@ -925,7 +929,7 @@ def restore(meta: Meta, arrays: Arrays) -> Calibration:
         if not allowed or meta != known | {"options": meta["options"]}:
             raise ValueError("unknown entries, or labels that do not rise or have no samples")
         if not all(np.array_equal(values, same[name]) for name, values in arrays.items()):
-            raise ValueError("group must hold the places of groups in labels")
+            raise ValueError("its arrays are not those of its options and labels")
     except (IndexError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"not the state of a {kind} calibrator: {error}") from error
     return found

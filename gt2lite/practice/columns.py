@@ -3,8 +3,9 @@
 Everything that is learned, such as fill values, ranges and categories, is learned from training
 rows alone: by `specify` for a report, which also leaves out identifiers, or by `learn` for an
 estimator. A `Columns` object encodes any frame in the same way; as JSON it is part of the model
-file. Text is read in one way only: decimal points, no thousands marks. Files of other dialects
-are translated when they are read (`gt2lite.practice.report.reading`).
+file. Text is read in one way only: decimal points, no thousands marks, and the one unit of a
+column. Files of other dialects are translated when they are read
+(`gt2lite.practice.report.reading`).
 
 **Unknown is its own value.** A value that is missing, unreadable or was never seen in training
 must not look like any known value, least of all like the reference of a category (all zeros). Its
@@ -18,7 +19,6 @@ as one of them then.
 from __future__ import annotations
 
 import re
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -29,6 +29,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gt2lite._validation import Array, IntArray, warn
+from gt2lite.practice.dates import read_dates
 
 Frame = Any  # pandas has no types here
 Series = Any
@@ -38,10 +39,14 @@ DATE_PARTS = ("day", "month", "weekday", "hour")
 _DAYS = (
     *("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y"),
     *("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%y", "%m-%d-%y"),
+    *("%d %b %Y", "%b %d %Y", "%d-%b-%Y", "%d/%b/%Y", "%d %b %y", "%d-%b-%y", "%Y-%b-%d"),
 )
-_TIMES = ("", " %H:%M", " %H:%M:%S", "T%H:%M", "T%H:%M:%S")
-DATE_FORMATS = ("%Y-%m", *(day + time for day in _DAYS for time in _TIMES))
-_SHOWN = {"%d": "DD", "%m": "MM", "%Y": "YYYY", "%y": "YY", "%H": "hh", "%M": "mm", "%S": "ss"}
+_TIMES = ("", " %H:%M", " %H:%M:%S", "T%H:%M", "T%H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
+DATE_FORMATS = ("%Y-%m", "%b %Y", "%Y%m%d", *(day + time for day in _DAYS for time in _TIMES))
+"""Formats of dates in text, see `gt2lite.practice.dates`; of two that fit the first is taken."""
+_SHOWN = {"%d": "DD", "%m": "MM", "%b": "MMM", "%Y": "YYYY", "%y": "YY"}
+_SHOWN |= {"%H": "hh", "%I": "hh", "%M": "mm", "%S": "ss", "%p": "AM/PM"}
+_COMPACT = "%Y%m%d"  # the only format of dates that look like numbers
 
 MOSTLY = 0.95  # share of the values present that must read as numbers, or as dates
 MOST_MISSING = 0.6  # share of missing values above which a column is dropped
@@ -64,9 +69,20 @@ _NAMES_ROWS = re.compile(
     r"(?i:(?:^|[\W_])(?:ids?|uuid|guid)(?:$|[\W_])|(?:^|[\W_])nr\W*$|^unnamed\b)|[a-z](?:Id|ID|Nr)$"
 )
 _MAY_NAME_ROWS = re.compile(r"(?i:(?:^|[\W_])(?:no|num|number|index|key|row|rownames?|code)$)")
-_DECORATION = re.compile(r"^[€$£]\s*|\s*[%€$£]$")
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
-CODE = re.compile(r"0\d+", re.ASCII)  # digits with leading zeros
+_AMOUNT = re.compile(  # a number of any dialect, with its unit before or after it
+    r"(?P<before>[€$£¥₹]|(?:USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|CZK|BRL)\b)?\s*"
+    r"(?P<number>\(?[-+\u2212]?[.,]?[0-9](?:[0-9.,'\u2019 \u00a0\u202f]*[0-9])?"
+    r"(?:[.,]$)?(?:[eE][-+]?[0-9]+)?\)?)\s*(?P<after>(?:[^\W\d_]|[%‰°€$£¥₹])[^\d,;:]{0,19}[23]?)?"
+)
+CODE = re.compile(r"0\d+|\d{16,}", re.ASCII)  # leading zeros, or more digits than a float holds
+_ZONE = r"(?i):\d\d(?:[:.,]\d+)*[ \t]*(z|[a-z]{3,5}|[-+]\d\d:?(?:\d\d)?)$"
+_DATED = re.compile(  # text that holds a date or a time of day
+    r"(?i:(?<![\d.])(?:\d{4}([-./ ])\d{1,2}\1\d{1,2}|\d{1,2}([-./ ])\d{1,2}\2(?:\d{4}|\d\d))"
+    r"(?![\d.])|^\d{1,2}\.\d{1,2}\.$|^\d{4}-\d\d$|\b\d{1,2}:\d\d\b|\b\d{4}-?[WQ]\d|\bQ[1-4]\W\d{4}\b|^(?=.*\d)"
+    r".*\b(?:jan|feb|mar|mär|mrz|apr|may|mai|jun|jul|aug|sep|o[ck]t|nov|de[cz])[a-zä]*\b)"
+)
+FEW_TEXTS = 12  # different texts up to which numbers with text may as well be categories
 
 
 class TableError(ValueError):
@@ -128,23 +144,73 @@ def as_labels(values: Series) -> NDArray[np.object_]:
     return as_text(values).fillna("(missing)").to_numpy()
 
 
-def read_as(kind: str, values: Series, date_format: str | None = None) -> Series:
-    """Return a column as its kind: floats, dates or text; what cannot be read is missing."""
+def split_unit(text: str) -> tuple[str, str] | None:
+    """Return a number of any dialect as it is written, and its unit; None for other text.
+
+    >>> split_unit("3,000 sqft"), split_unit("€ 12.5"), split_unit("-7"), split_unit("A 12")
+    (('3,000', 'sqft'), ('12.5', '€'), ('-7', ''), None)
+    """
+    found = _AMOUNT.fullmatch(text)
+    if found is None or (found["before"] and found["after"]):
+        return None
+    return found["number"], found["before"] or (found["after"] or "").strip()
+
+
+def without_unit(text: str, unit: str | None) -> str:
+    """Return a number without its unit, with nothing left of a bare number among percentages."""
+    if not unit:
+        return text
+    if text.startswith(unit):
+        return text.removeprefix(unit).strip()
+    if text.endswith(unit):
+        return text.removesuffix(unit).strip()
+    return "" if unit == "%" else text
+
+
+def find_unit(texts: Sequence[str]) -> str | None:
+    """Return the unit that nearly all numbers have; None if they have none or different ones.
+
+    A bare number among numbers with a unit has the same one, except among percentages, where 0.5
+    may be 50%.
+
+    >>> find_unit(["12 kg", "15 kg", "9"]), find_unit(["12 kg", "9 lb"]), find_unit(["50%", "0.5"])
+    ('kg', None, None)
+    """
+    counts = Counter(found[1] for text in texts if (found := split_unit(text)))
+    bare = counts.pop("", 0)
+    unit, n = max(counts.items(), key=lambda item: item[1], default=("", 0))
+    n += bare if unit != "%" else 0
+    return unit if counts and bare < MOSTLY * len(texts) <= n else None
+
+
+def hard_texts(values: Series) -> Series:
+    """Return the text of the values that are neither missing nor words for it."""
+    texts = as_text(values).dropna()
+    return texts[~texts.str.lower().isin(SOFT_MARKS)]
+
+
+def read_as(kind: str, values: Series, form: str | None = None) -> Series:
+    """Return a column as its kind: floats, dates or text; what cannot be read is missing.
+
+    `form` is the format of dates, or the unit of numbers, as `find_kind` returns it.
+    """
     if kind == "date":
-        return as_dates(values, date_format)
-    return {"number": as_numbers, "yes/no": as_truth}.get(kind, as_text)(values)
+        return as_dates(values, form)
+    if kind == "number":
+        return as_numbers(values, form)
+    return as_truth(values) if kind == "yes/no" else as_text(values)
 
 
-def as_numbers(values: Series) -> Series:
+def as_numbers(values: Series, unit: str | None = None) -> Series:
     """Return a column as floats; what does not read as a finite number becomes NaN.
 
     >>> import pandas as pd
-    >>> as_numbers(pd.Series(["1200", "7.5", "12 %", "1,5"])).tolist()
+    >>> as_numbers(pd.Series(["1200", "7.5", "12 kg", "1,5"]), "kg").tolist()
     [1200.0, 7.5, 12.0, nan]
     """
 
     def number(text: str | None) -> float:
-        plain = "" if text is None else _DECORATION.sub("", text)
+        plain = "" if text is None else without_unit(text, unit)
         return float(plain) if _NUMBER.fullmatch(plain) else np.nan
 
     if is_textual(values):
@@ -171,16 +237,25 @@ def as_dates(values: Series, date_format: str | None) -> Series:
     Text is read by the format alone, or as ISO 8601 (2024-01-31) if there is none: a day is never
     taken for a month because it would fit better.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        if is_textual(values):
-            written = date_format or "ISO8601"
-            dates = pd.to_datetime(as_text(values), format=written, errors="coerce", utc=True)
-        elif pd.api.types.is_datetime64_any_dtype(values):
-            dates = pd.to_datetime(values, utc=True)
-        else:
-            dates = pd.Series(pd.NaT, index=values.index, dtype="datetime64[s, UTC]")
-    return dates.dt.tz_localize(None).astype("datetime64[s]")
+    if pd.api.types.is_datetime64_any_dtype(values):
+        return values.dt.tz_localize(None).astype("datetime64[s]")
+    is_text = is_textual(values) or date_format == _COMPACT
+    found = read_dates(as_text(values) if is_text else [None] * len(values), date_format)
+    return pd.Series(found, index=values.index)
+
+
+def find_zones(values: Series) -> list[str]:
+    """Return the time zones of dates as they are written, the most frequent first.
+
+    >>> import pandas as pd
+    >>> find_zones(pd.Series(["2024-04-09 00:30+02:00", "2024-04-10 08:00Z"]))
+    ['+02:00', 'Z']
+    """
+    if not is_textual(values):
+        zone = getattr(values.dtype, "tz", None)
+        return [] if zone is None else [str(zone)]
+    found = as_text(values).dropna().str.extract(_ZONE, expand=False)
+    return list(found.value_counts(sort=True).index)
 
 
 def date_part(dates: Series, part: str) -> Array:
@@ -195,13 +270,16 @@ def date_part(dates: Series, part: str) -> Array:
 
 
 def find_kind(values: Series) -> tuple[str, str | None]:
-    """Return the kind of a column, and for dates in text their format.
+    """Return the kind of a column, and the format of dates, or the unit of numbers, in text.
 
-    Digits with leading zeros are codes, and the category type of pandas is a category.
+    Digits with leading zeros are codes, and the category type of pandas is a category. Whole
+    numbers are dates if all of them read as days such as 20240131.
 
     >>> import pandas as pd
     >>> find_kind(pd.Series(["03.01.2024", "24.12.2023"]))
     ('date', '%d.%m.%Y')
+    >>> find_kind(pd.Series(["12 kg", "7.5 kg"])), find_kind(pd.Series(["12 kg", "7.5"]))
+    (('number', 'kg'), ('number', 'kg'))
     >>> find_kind(pd.Series(["red", "blue", "red"]))[0], find_kind(pd.Series(["01", "12"]))[0]
     ('category', 'category')
     """
@@ -209,22 +287,35 @@ def find_kind(values: Series) -> tuple[str, str | None]:
         return "date", None
     if pd.api.types.is_bool_dtype(values):
         return "yes/no", None
-    present = as_text(values).dropna() if is_textual(values) else values.iloc[:0]
+    if not is_textual(values):
+        return ("date", _COMPACT) if _are_compact_dates(values) else ("number", None)
+    present = as_text(values).dropna()
     if present.empty:
         return "number", None
     if not isinstance(values.dtype, pd.CategoricalDtype):
         if {str(v).lower() for v in present.unique()[:50]} <= _YES | _NO:
             return "yes/no", None
-        hard = present[~present.str.lower().isin(SOFT_MARKS)]
-        coded = hard.map(lambda v: CODE.fullmatch(v) is not None).any()
-        if len(hard) and not coded and as_numbers(hard).notna().mean() >= MOSTLY:
-            return "number", None
+        hard = hard_texts(present)
         if len(hard) and (date_format := _find_date_format(hard)):
             return "date", date_format
+        if len(hard) and not hard.map(lambda v: CODE.fullmatch(v) is not None).any():
+            for unit in (None, find_unit(hard.unique())):
+                if as_numbers(hard, unit).notna().mean() >= MOSTLY:
+                    return "number", unit
     counts = present.value_counts()
     hardly_repeats = counts.iloc[:MOST_CATEGORIES].sum() < 0.5 * len(present)
     free_text = len(counts) > MOST_CATEGORIES and hardly_repeats
     return ("text" if free_text else "category"), None
+
+
+def _are_compact_dates(numbers: Series) -> bool:
+    """Return whether all of at least three different numbers are days such as 20240131."""
+    days = numbers.dropna().drop_duplicates()
+    return (
+        len(days) > 2
+        and bool(days.between(1900_01_01, 2099_12_31).all())
+        and bool(as_dates(days, _COMPACT).notna().all())
+    )
 
 
 def _find_date_format(present: Series) -> str | None:
@@ -233,16 +324,20 @@ def _find_date_format(present: Series) -> str | None:
     These are day and month in both orders. Dates that rise or fall from row to row, or that are
     all the first of a month, are taken as more likely; else the day comes first.
     """
-    few = present.iloc[:500]
-    if not few.map(lambda v: bool(re.match(r"\d{1,4}[-./]\d", v))).mean() >= MOSTLY:
+    formats = [f for f in DATE_FORMATS if f != _COMPACT or present.nunique() > 2]
+    some = present.iloc[:10]
+    if 2 * sum(bool(_DATED.search(v) or re.fullmatch(r"\d{8}", v)) for v in some) < len(some):
         return None
+    for n in (10, 500):  # few formats fit more than some values
+        few = present.iloc[:n]
+        enough = 0.5 if n < 500 else MOSTLY
+        formats = [f for f in formats if as_dates(few, f).notna().mean() >= enough]
     fits = {}
-    for date_format in DATE_FORMATS:
-        if as_dates(few, date_format).notna().mean() >= MOSTLY:
-            dates = as_dates(present, date_format)
-            known = dates.dropna()
-            ordered = known.is_monotonic_increasing or known.is_monotonic_decreasing
-            fits[date_format] = (dates.notna().mean(), ordered, bool((known.dt.day == 1).all()))
+    for date_format in formats:
+        dates = as_dates(present, date_format)
+        known = dates.dropna()
+        ordered = known.is_monotonic_increasing or known.is_monotonic_decreasing
+        fits[date_format] = (dates.notna().mean(), ordered, bool((known.dt.day == 1).all()))
     best = max(fits, key=lambda f: fits[f], default=None)
     return best if best is not None and fits[best][0] >= MOSTLY else None
 
@@ -322,12 +417,13 @@ class Column:
     rare: list[str] = field(default_factory=list)  #: other values of training rows: all zeros
     parts: list[str] = field(default_factory=list)  #: of a date, some of `DATE_PARTS`
     date_format: str | None = None  #: of dates that are text
+    unit: str = ""  #: of numbers that are text
     rises: bool = False  #: whether a number never falls in the order of time
 
     def __post_init__(self) -> None:
         """Check the values: they may come from a file."""
         lists = (self.fill, self.categories, self.rare, self.parts)
-        texts = (self.name, self.treatment, *self.categories, *self.rare)
+        texts = (self.name, self.treatment, self.unit, *self.categories, *self.rare)
         numbers = (*self.fill, self.low, self.high)
         valid = (
             self.kind in KINDS
@@ -340,6 +436,7 @@ class Column:
             and isinstance(self.rises, bool)
             and set(self.parts) <= set(DATE_PARTS)
             and self.date_format in (None, *DATE_FORMATS)
+            and (not self.unit or self.kind == "number")
         )
         if valid and self.used:
             n_inputs = len(self.input_names())
@@ -369,9 +466,13 @@ class Column:
             result = [self.name]
         return [*result, f"{self.name} is missing"] if self.flag else result
 
+    def read(self, values: Series) -> Series:
+        """Return values as this kind of column, in its format or unit: floats, dates or text."""
+        return read_as(self.kind, values, self.date_format if self.kind == "date" else self.unit)
+
     def encode(self, values: Series) -> tuple[Array, list[str], list[str]]:
         """Return the inputs (N, K) that values of this column become, notes, and N flags."""
-        read = read_as(self.kind, values, self.date_format)
+        read = self.read(values)
         missing = read.isna().to_numpy()
         unseen, measured = self._find_unseen(read), self._measure(read)
         inputs = self._compute_inputs(read)
@@ -386,6 +487,10 @@ class Column:
         if not self.runs_on:  # otherwise one note says so
             flags[measured > self.high] = "above the training range"
         notes = self._sum_up(flags, measured)
+        if self.unit and not is_textual(values):
+            notes.append(
+                f"column {self.name!r}: its numbers have no unit, and {self.unit!r} is taken"
+            )
         return inputs, notes, [f"{self.name}: {flag}" if flag else "" for flag in flags]
 
     def _compute_inputs(self, read: Series) -> Array:
@@ -525,7 +630,7 @@ class Columns:
         if not isinstance(content, list):
             raise ValueError("invalid column specification")
         names = {f.name for f in fields(Column)}
-        needed = names - {"rises"}  # which files of version 0.1 lack
+        needed = names - {"rises", "unit"}  # which files of version 0.1 lack
         if any(
             not isinstance(item, dict) or not needed <= item.keys() <= names for item in content
         ):
@@ -568,17 +673,21 @@ def specify(
     }
     columns, order = [], _time_order(frame, time)
     for name, values in frame.items():
-        kind, date_format = find_kind(values)
+        kind, form = find_kind(values)
         if name == time and kind != "date":
             roles[name] = "the order in time: not an input, because new rows lie beyond it"
         words, identifier = roles.get(name, ""), ""
         if name not in roles and name not in keep:
-            words, identifier = _find_useless(name, values, kind)
+            words, identifier = _find_useless(name, values, kind, form)
         if words:
-            columns.append(Column(name, kind, False, words, identifier, date_format=date_format))
+            columns.append(Column(name, kind, False, words, identifier, **_spelling(kind, form)))
         else:
-            column = _learn_column(values, train, kind, date_format, name == time)
-            rises = kind == "number" and order is not None and _rises(values, order)
+            column = _learn_column(values, train, kind, form, name == time)
+            rises = (
+                kind == "number"
+                and order is not None
+                and _rises(read_as(kind, values, form), order)
+            )
             columns.append(replace(column, rises=column.used and rises))
     return Columns(columns)
 
@@ -586,17 +695,22 @@ def specify(
 def _time_order(frame: Frame, time: str | None) -> IntArray | None:
     """Return positions of the rows in the order of a column or of the first dates, if any."""
     for name in frame.columns if time is None else [time]:
-        kind, date_format = find_kind(frame[name])
+        kind, form = find_kind(frame[name])
         if kind == "date" or time is not None:
-            read = read_as(kind, frame[name], date_format)
+            read = read_as(kind, frame[name], form)
             return np.argsort(read.to_numpy(), kind="stable")
     return None
 
 
-def _rises(values: Series, order: IntArray) -> bool:
+def _rises(numbers: Series, order: IntArray) -> bool:
     """Return whether numbers never fall in an order of the rows, and take more than two values."""
-    ordered = as_numbers(values).iloc[order].dropna()
+    ordered = numbers.iloc[order].dropna()
     return ordered.nunique() > 2 and bool(ordered.is_monotonic_increasing)
+
+
+def _spelling(kind: str, form: str | None) -> dict[str, Any]:
+    """Return what `find_kind` found beside the kind as fields of a `Column`."""
+    return {"date_format": form} if kind == "date" else {"unit": form or ""}
 
 
 def _check_choice(
@@ -629,7 +743,7 @@ def learn(frame: Frame) -> Columns:
     return found
 
 
-def _find_useless(name: str, values: Series, kind: str) -> tuple[str, str]:
+def _find_useless(name: str, values: Series, kind: str, form: str | None) -> tuple[str, str]:
     """Return why all rows show that a column is of no use, and the sort of identifier it is."""
     share = values.isna().mean()
     if share > MOST_MISSING:
@@ -637,7 +751,35 @@ def _find_useless(name: str, values: Series, kind: str) -> tuple[str, str]:
     if as_text(values).nunique() < 2:
         return "dropped: the same value in every row", ""
     identifier, reason = find_identifier(name, values, kind) or ("", "")
+    if kind == "number" and form:  # what has a unit is an amount
+        return "", ""
+    if (reason or kind == "text") and (odd := describe_odd(values, kind)):
+        return f"dropped: {odd}", ""
     return reason and f"dropped: an identifier ({reason})", identifier
+
+
+def describe_odd(values: Series, kind: str) -> str:
+    """Return what a column seems to hold that was not read, and the way out; "" for mere text."""
+    if kind not in ("text", "category") or not is_textual(values):
+        return ""
+    texts = hard_texts(values).unique()
+    if len(texts) <= FEW_TEXTS or any(CODE.fullmatch(text) for text in texts):
+        return ""
+    shown = " and ".join(map(repr, texts[:2]))
+    if 2 * sum(_DATED.search(text) is not None for text in texts) >= len(texts):
+        how = "write days as 2024-01-31, and times of day as hours, 14.5"
+        return f"dates or times that could not be read, such as {shown}: {how}"
+    alike: dict[tuple[str, bool], list[str]] = {}  # texts by unit, and by whether they read
+    for text in texts:
+        bare = text.strip("~<>≤≥≈*+-\u2212 ")
+        if (found := split_unit(bare)) and found[0].count(".") < 2:  # 10.2.1 is a version
+            reads = bare == text and _NUMBER.fullmatch(found[0]) is not None
+            alike.setdefault((found[1], reads), []).append(text)
+    sorts = sorted(alike.values(), key=len, reverse=True)[:4]
+    if sum(map(len, sorts)) >= MOSTLY * len(texts):
+        shown = " and ".join(repr(some[0]) for some in sorts[:2])
+        return f"numbers with text, such as {shown}: write plain numbers in one unit"
+    return ""
 
 
 class Learned(NamedTuple):
@@ -649,29 +791,34 @@ class Learned(NamedTuple):
 
 
 def _learn_column(
-    values: Series, train: IntArray, kind: str, date_format: str | None, is_time: bool
+    values: Series, train: IntArray, kind: str, form: str | None, is_time: bool
 ) -> Column:
     """Return the treatment of a column that is an input if its training rows allow it."""
-    read = read_as(kind, values.iloc[train], date_format)
+    read = read_as(kind, values.iloc[train], form)
     flag = bool(read.isna().mean() >= FLAG_FROM)
     if kind == "category":
         found = _learn_categories(read, flag)
+        if found.fields and (odd := describe_odd(values, kind)):
+            found = found._replace(words=f"{found.words}. It holds {odd}")
     elif kind == "date":
-        found = _learn_dates(read, date_format, is_time, _is_ambiguous(values, date_format))
+        found = _learn_dates(read, form, is_time, _is_ambiguous(values, form))
+        if zones := find_zones(values):
+            found = found._replace(words=f"{found.words}. Hours as written, in {', '.join(zones)}")
     elif kind == "text":
         n_texts = read.nunique()
         words = f"dropped: text with {n_texts:,} different values, too many for categories"
         found = Learned({}, words)
     else:
-        found = _learn_numbers(read, kind, is_textual(values))
+        called = "text that reads as numbers" if is_textual(values) else "number, used as it is"
+        found = _learn_numbers(read, kind, f"numbers with text: {form!r}" if form else called)
     used, words = bool(found.fields), found.words
     if used and read.isna().any():
         words += f"; missing values become {found.fill}" + ", and a column marks them" * flag
-    learned = {"date_format": date_format, "flag": used and flag, **found.fields}
+    learned = {"flag": used and flag, **_spelling(kind, form), **found.fields}
     return Column(values.name, kind, used, words, **learned)
 
 
-def _learn_numbers(numbers: Series, kind: str, is_text: bool) -> Learned:
+def _learn_numbers(numbers: Series, kind: str, called: str) -> Learned:
     low, high = float(numbers.min()), float(numbers.max())
     if numbers.nunique() < 2:
         return Learned({}, "dropped: the same value in every training row")
@@ -681,8 +828,7 @@ def _learn_numbers(numbers: Series, kind: str, is_text: bool) -> Learned:
     if kind == "yes/no":
         fill, words = float(numbers.mean()), "yes is 1, no is 0"
     else:
-        fill = float(numbers.median())
-        words = "text that reads as numbers" if is_text else "number, used as it is"
+        fill, words = float(numbers.median()), called
         present = numbers.dropna()
         if len(present) > 20 and present.is_unique and (present % 1 == 0).all():
             words += " (every value differs: drop it if it names rows)"

@@ -13,7 +13,6 @@ import numpy as np
 
 from gt2lite._progress import progress_bar
 from gt2lite._validation import (
-    LARGEST_SEED,
     Array,
     IntArray,
     between,
@@ -244,14 +243,16 @@ class CVPlusRegressor(Regressor):
     @classmethod
     def _unpack(cls, content: model_file.Content) -> Self:
         """Return the regressor that the content of a model file describes."""
-        seed, fold, folds = model_file.pick(content, "random_state", "fold", "folds")
-        seed = None if seed is None else whole("random_state", seed, 0, LARGEST_SEED)
-        fold, n_folds = vector("fold", fold), whole("n_folds", len(folds), 2)
-        parts = [model_file.pick(one, "regressor", "scores") for one in folds]
-        systems = [model_file.unpack_regressor(GT2Regressor, regressor) for regressor, _ in parts]
+        seed, fold, folds = (
+            content["random_state"],
+            vector("fold", content["fold"]),
+            content["folds"],
+        )
+        n_folds = len(folds)
+        systems = [model_file.unpack_regressor(GT2Regressor, one["regressor"]) for one in folds]
         scores = [
-            model_file.unpack_scores(arrays, system.model_.ensemble)
-            for system, (_, arrays) in zip(systems, parts, strict=True)
+            model_file.unpack_scores(one["scores"], system.model_.ensemble)
+            for system, one in zip(systems, folds, strict=True)
         ]
         sizes = [np.sum(fold == k) for k in range(-1, n_folds)]
         if sum(sizes) != len(fold) or sizes[1:] != list(map(len, scores)):

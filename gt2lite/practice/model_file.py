@@ -46,7 +46,7 @@ import signal
 import stat
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
@@ -54,15 +54,15 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gt2lite._validation import LARGEST_SEED, Array, between, matrix, numbers, one_of, vector, whole
+from gt2lite._validation import Array, matrix, numbers, one_of, vector
 from gt2lite._version import __version__
 from gt2lite.calibration import Scores
-from gt2lite.datasets import FARTHEST, LARGEST, LEAST_SPREAD, Scaler
+from gt2lite.datasets import Scaler
 from gt2lite.memberships import ALPHA_0, kappa_of
+from gt2lite.practice import schema
 from gt2lite.practice.calibrators import RANKED, Calibration, GroupCalibrator, restore
 from gt2lite.practice.margins import Margins
 from gt2lite.practice.model import (
-    INPUTS,
     CalibrationResult,
     Candidate,
     Ensemble,
@@ -72,7 +72,7 @@ from gt2lite.practice.model import (
     System,
 )
 from gt2lite.practice.settings import EnsembleSettings, read_recipe
-from gt2lite.practice.tables import Features, Names
+from gt2lite.practice.tables import Features
 from gt2lite.practice.weights import RuleGroups
 from gt2lite.recipe import Recipe
 from gt2lite.system import param_shapes
@@ -150,20 +150,29 @@ def for_evaluator(kind: str, content: Content) -> Content:
         unused = {"marks", "candidates", "sides", "seen", "reference"}
         content = {name: part for name, part in content.items() if name not in unused}
         transform = content["settings"]["target_transform"]
-        systems = [{name: one[name] for name in ("params", "inputs")} for one in content["systems"]]
+        used = "params", "inputs", "leads"
+        systems = [{name: one[name] for name in used} for one in content["systems"]]
         content |= {"settings": {"target_transform": transform}, "systems": systems}
     return {"version": VERSION, "kind": kind, "content": content}
 
 
-def load(path: Location, kind: str, unpack: Callable[[Content], T]) -> T:
-    """Return what `unpack` makes of the content of a model file; arrays are nested lists.
+def read(path: Location, kind: str) -> Content:
+    """Return the content of a model file; arrays are nested lists. Errors are those of `load`."""
+    return load(path, kind, lambda content: content, check=False)
+
+
+def load(path: Location, kind: str, unpack: Callable[[Content], T], *, check: bool = True) -> T:
+    """Return what `unpack` makes of the content of a model file that fits the schema.
 
     Raises:
         FileFormatError: something goes wrong in reading or unpacking; it names the path.
         FileNotFoundError, PermissionError: the file cannot be opened.
     """
     try:
-        return unpack(_parse(_read_bytes(path), kind))
+        content = _parse(_read_bytes(path), kind)
+        if check:
+            schema.check(content, kind.replace(" ", "_"))
+        return unpack(content)
     except (FileNotFoundError, PermissionError):
         raise
     except Exception as error:  # a crafted file can provoke any of them
@@ -287,25 +296,8 @@ def _number(text: str) -> float:
     return value
 
 
-def pick(content: object, *names: str) -> list[Any]:
-    """Return the values of an object that has exactly these keys.
-
-    >>> pick({"power": 0.5, "usual": 2.0}, "usual", "power")
-    [2.0, 0.5]
-    """
-    if not isinstance(content, dict) or content.keys() != set(names):
-        has = ", ".join(map(repr, content)) if isinstance(content, dict) else repr(content)[:40]
-        raise ValueError(f"expected the entries {', '.join(names)}, got {has or 'none'}")
-    return [content[name] for name in names]
-
-
 # -------------------------------------------------------------------------- regressor
 
-_REGRESSOR = (
-    *("settings", "features", "columns", "scaler", "marks", "planes", "systems", "ranks"),
-    *("margins", "candidates", "sides", "limits", "calibration", "seen", "rule_groups"),
-    "reference",
-)
 _SCALER = ("x_mean", "x_std", "y_mean", "y_std")
 
 
@@ -374,72 +366,57 @@ def _pack_calibrator(calibrator: Calibration) -> Content:
     return {"state": state, "arrays": arrays}
 
 
-def unpack_regressor(cls: Callable[..., E], content: object) -> E:
-    """Return the estimator of class `cls` that `pack_regressor` described, or raise an error."""
-    parts = dict(zip(_REGRESSOR, pick(content, *_REGRESSOR), strict=True))
-    reg = cls(**_unpack_settings(parts["settings"]))
+def unpack_regressor(cls: Callable[..., E], content: Content) -> E:
+    """Return the estimator of class `cls` that `pack_regressor` described, or raise an error.
+
+    The content must fit the schema, which states all that concerns single values. Here they are
+    compared with each other.
+    """
+    reg = cls(**_unpack_settings(content["settings"]))
     settings = reg.get_params(deep=False)
     read_recipe(settings, n_rows=1)  # these two check the settings
     EnsembleSettings.of(settings)
-    scaler = _unpack_scaler(parts["scaler"], settings["target_transform"])
+    scaler = _unpack_scaler(content["scaler"], settings["target_transform"])
     M = len(scaler.x_mean)
-    ensemble, columns = _unpack_ensemble(parts, M), None
-    if parts["columns"] is not None:
-        columns = unpack_columns(parts["columns"], M)
+    ensemble, columns, names = _unpack_ensemble(content, M), None, content["features"]
+    if settings["clip_inputs"] != (ensemble.limits is not None):
+        raise ValueError("limits must be null exactly if clip_inputs is false")
+    if content["columns"] is not None:
+        columns = unpack_columns(content["columns"], M)
     n = M if columns is None else len(columns.columns)
-    names = None if parts["features"] is None else unpack_names(parts["features"], n)
-    encoded = None if columns is None else [column.name for column in columns.columns]
-    if encoded is not None and names is not None and encoded != list(names):
+    if names is not None and len(names) != n:
+        raise ValueError(f"features must be null or the names of {n} inputs")
+    encoded = names if columns is None else [column.name for column in columns.columns]
+    if names is not None and names != encoded:
         raise ValueError("columns and features must name the same columns")
     _check_finite(ensemble, scaler)
+    names = None if names is None else np.asarray(names, dtype=object)
     features = Features(n, names, columns, type(reg).__name__)
-    seen = None if parts["seen"] is None else _rising("seen", parts["seen"], M, n_rows=2)
-    marks, inputs = vector("marks", parts["marks"]), features.input_names()
-    calibration = _unpack_calibration(parts["calibration"], parts["rule_groups"], ensemble)
-    if parts["reference"] is not None:
+    seen = None if content["seen"] is None else _rising("seen", content["seen"], M)
+    marks, inputs = vector("marks", content["marks"]), features.input_names()
+    calibration = _unpack_calibration(content["calibration"], content["rule_groups"], ensemble)
+    if content["reference"] is not None:
         if calibration is None:
             raise ValueError("reference must be null without a calibration")
-        known = _unpack_reference(parts["reference"], ensemble, calibration.calibrator.n_samples)
+        known = _unpack_reference(content["reference"], ensemble, calibration.calibrator.n_samples)
         calibration = replace(calibration, reference=known)
     model = Model(ensemble, scaler, features, inputs, marks, settings, seen, None, calibration)
     return reg.with_model(model)
 
 
-def _unpack_settings(content: object) -> Content:
-    if not isinstance(content, dict):
-        raise ValueError("settings must be an object")
-    settings: Content = dict(content)
-    if settings["recipe"] is not None:
-        settings["recipe"] = _unpack_recipe(settings["recipe"])
-    if settings["random_state"] is not None:
-        whole("random_state", settings["random_state"], low=0, high=LARGEST_SEED)
-    return settings
+def _unpack_settings(content: Content) -> Content:
+    recipe = content["recipe"]
+    return content | {"recipe": None if recipe is None else _unpack_recipe(recipe)}
 
 
-def _unpack_recipe(content: object) -> Recipe:
-    names = [field.name for field in fields(Recipe)]
-    found = dict(zip(names, pick(content, *names), strict=True))
-    if isinstance(found["alphas"], list):
-        found["alphas"] = tuple(found["alphas"])
-    return Recipe(**found)
+def _unpack_recipe(content: Content) -> Recipe:
+    alphas = content["alphas"]
+    return Recipe(**content | {"alphas": None if alphas is None else tuple(alphas)})
 
 
-def _unpack_scaler(content: object, target_transform: str | None) -> Scaler:
-    x_mean, x_std, y_mean, y_std = pick(content, *_SCALER)
-    scaler = Scaler(
-        vector("x_mean", x_mean),
-        vector("x_std", x_std, len(x_mean)),
-        between("y_mean", y_mean, -np.inf, np.inf),
-        between("y_std", y_std, 0, np.inf),
-        target_transform,
-    )
-    means, stds = np.append(x_mean, y_mean), np.append(x_std, y_std)
-    if not ((np.abs(means) <= LARGEST) & (stds >= LEAST_SPREAD) & (stds <= LARGEST)).all():
-        raise ValueError(
-            f"means must be at most {LARGEST:g} and standard deviations from {LEAST_SPREAD:g} to "
-            f"{LARGEST:g}, as in training"
-        )
-    return scaler
+def _unpack_scaler(content: Content, target_transform: str | None) -> Scaler:
+    x_mean, x_std = (vector(name, content[name], len(content["x_mean"])) for name in _SCALER[:2])
+    return Scaler(x_mean, x_std, content["y_mean"], content["y_std"], target_transform)
 
 
 def _check_finite(ensemble: Ensemble, scaler: Scaler) -> None:
@@ -450,43 +427,38 @@ def _check_finite(ensemble: Ensemble, scaler: Scaler) -> None:
 
 
 def _unpack_calibration(
-    content: object, groups: object, ensemble: Ensemble
+    content: Content | None, groups: Content | None, ensemble: Ensemble
 ) -> CalibrationResult | None:
     calibrator, by_rule = None, None
     if content is not None:
-        state, arrays = pick(content, "state", "arrays")
-        calibrator = restore(state, {name: numbers(name, v) for name, v in arrays.items()})
+        arrays = {name: numbers(name, values) for name, values in content["arrays"].items()}
+        calibrator = restore(content["state"], arrays)
         _check_lowest(calibrator.scores, ensemble, calibrator.method)
     if groups is not None:
         if not isinstance(calibrator, GroupCalibrator):
             raise ValueError("rule_groups must be null without a calibration by groups")
-        system, own = pick(groups, *RuleGroups._fields)
-        system = whole("system", system, 0, len(ensemble.systems) - 1)
-        leads = ensemble.systems[system].leads
-        if leads is None or not isinstance(own, list):
+        leads = ensemble.pick(groups["system"]).leads
+        if leads is None:
             raise ValueError("rule_groups must be null unless rules have leads")
         rarest_first = np.argsort(leads, kind="stable") + 1  # see `RuleGroups.choose`
-        if own != sorted(rarest_first[len(leads) - len(own) :].tolist()):
+        by_rule = RuleGroups(groups["system"], tuple(groups["own"]))
+        if groups["own"] != sorted(rarest_first[len(leads) - len(by_rule.own) :].tolist()):
             raise ValueError("own must be the numbers of the rules that lead most often, rising")
-        by_rule = RuleGroups(system, tuple(map(int, own)))
         if not calibrator.sizes.keys() <= {by_rule.label(rule) for rule in rarest_first.tolist()}:
             raise ValueError("labels must be those of rule_groups")
     return None if calibrator is None else CalibrationResult(calibrator, by_rule)
 
 
-def _unpack_reference(content: object, ensemble: Ensemble, n: int) -> Reference:
-    leaders, distances = (vector("reference", v, n) for v in pick(content, *Reference._fields))
-    if not np.isin(leaders, np.arange(len(ensemble.first.params["c"]))).all():
+def _unpack_reference(content: Content, ensemble: Ensemble, n: int) -> Reference:
+    leaders, distances = (vector("reference", content[name], n) for name in Reference._fields)
+    if not leaders.max() < len(ensemble.first.params["c"]):
         raise ValueError("leaders must hold the indices of rules of the first system")
-    if not (distances >= 0).all():
-        raise ValueError("distances must not be negative")
     return Reference(leaders.astype(np.intp), distances)
 
 
-def unpack_scores(content: object, ensemble: Ensemble) -> Scores:
+def unpack_scores(content: Content, ensemble: Ensemble) -> Scores:
     """Return the scores of rows in the family of an ensemble, checked."""
-    names = "critical_alpha", "margin", "side", "alpha_min"
-    scores = Scores.from_arrays(dict(zip(names, pick(content, *names), strict=True)))
+    scores = Scores.from_arrays(content)
     _check_lowest(scores, ensemble, "conformal")
     return scores
 
@@ -517,14 +489,6 @@ def unpack_columns(content: object, M: int) -> Columns:
     return columns
 
 
-def unpack_names(names: object, M: int) -> Names:
-    """Return the names of M inputs, checked."""
-    found = names if isinstance(names, list) else []
-    if len(found) != M or not all(isinstance(name, str) for name in found):
-        raise ValueError(f"features must be null or the names of {M} inputs")
-    return np.asarray(found, dtype=object)
-
-
 def _unpack_ensemble(parts: Content, M: int) -> Ensemble:
     """Return the result of training for M inputs."""
     systems = tuple(_unpack_system(one, M) for one in parts["systems"])
@@ -533,52 +497,38 @@ def _unpack_ensemble(parts: Content, M: int) -> Ensemble:
     ranks, margins, limits = parts["ranks"], parts["margins"], parts["limits"]
     if (ranks is not None) != any(system.inputs == "ranks" for system in systems):
         raise ValueError('ranks belong to systems with inputs "ranks"')
-    if margins is not None:
-        power, usual = pick(margins, "power", "usual")
-        power = between("power", power, 0, 1, closed=True)
-        margins = Margins(power, between("usual", usual, 0, FARTHEST))
     return Ensemble.of(
         systems,
         ranks=None if ranks is None else Ranks(_rising("ranks", ranks, M)),
-        margins=margins,
+        margins=None if margins is None else Margins(**margins),
         candidates=tuple(_unpack_candidate(one) for one in parts["candidates"]),
-        sides=one_of("sides", parts["sides"], ("both", "each")),
-        limits=None if limits is None else _rising("limits", limits, M, n_rows=2),
+        sides=parts["sides"],
+        limits=None if limits is None else _rising("limits", limits, M),
     )
 
 
-def _unpack_candidate(content: object) -> Candidate:
-    settings, n_folds, epochs, score, kept = pick(content, *Candidate._fields)
-    if not isinstance(settings, dict) or not isinstance(kept, bool):
-        raise ValueError("a candidate must have settings, and be kept or not")
-    score = between("score", math.inf if score == "inf" else score, 0, math.inf, closed=True)
-    return Candidate(settings, whole("n_folds", n_folds), whole("epochs", epochs), score, kept)
+def _unpack_candidate(content: Content) -> Candidate:
+    return Candidate(**content | {"score": float(content["score"])})  # it may be "inf"
 
 
-def _unpack_system(content: object, M: int) -> System:
-    params, recipe, history, inputs, leads = pick(content, *System._fields)
-    recipe = _unpack_recipe(recipe)
-    params = {name: numbers(name, value) for name, value in params.items()}
+def _unpack_system(content: Content, M: int) -> System:
+    recipe, leads = _unpack_recipe(content["recipe"]), content["leads"]
+    params = {name: numbers(name, value) for name, value in content["params"].items()}
     if {n: v.shape for n, v in params.items()} != param_shapes(recipe.n_rules, M, recipe.smf):
-        raise ValueError("params do not have the names and shapes of the recipe")
+        raise ValueError("params do not have the shapes of the recipe")
     if not (np.abs(params["raw_sigma"]) > np.finfo(float).tiny).all():
         raise ValueError("raw_sigma must not be 0")
-    if not all((np.abs(values) <= FARTHEST).all() for values in params.values()):
-        raise ValueError(f"params must be at most {FARTHEST:g}")
     if leads is not None:
-        leads = vector("leads", leads, recipe.n_rules)
-        if not ((leads >= 0) & (leads % 1 == 0)).all() or not leads.any():
+        leads = vector("leads", leads, recipe.n_rules).astype(int)
+        if not leads.any():
             raise ValueError("leads must count the training rows of each rule")
-        leads = leads.astype(int)
-    return System(
-        params, recipe, vector("history", history), one_of("inputs", inputs, INPUTS), leads
-    )
+    history = vector("history", content["history"])
+    return System(params, recipe, history, content["inputs"], leads)
 
 
-def _rising(name: str, content: ArrayLike, M: int, n_rows: int | None = None) -> Array:
+def _rising(name: str, content: ArrayLike, M: int) -> Array:
     """Return values of M inputs, in rows that rise."""
     found = matrix(name, content)
-    is_right = found.shape[1] == M and len(found) >= 2 and n_rows in (None, len(found))
-    if not is_right or not (np.diff(found, axis=0) >= 0).all():
+    if found.shape[1] != M or not (np.diff(found, axis=0) >= 0).all():
         raise ValueError(f"{name} must be rising values of {M} inputs")
     return found

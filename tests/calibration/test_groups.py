@@ -10,7 +10,12 @@ from families import cone
 from numpy.testing import assert_array_equal
 
 from gt2lite.calibration import CoverageError, SmallCalibrationWarning
-from gt2lite.practice.calibrators import GroupCalibrator, make_calibrator, read_groups
+from gt2lite.practice.calibrators import (
+    GroupCalibrator,
+    RankCalibrator,
+    make_calibrator,
+    read_groups,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::gt2lite.calibration.SmallCalibrationWarning")
 
@@ -96,6 +101,26 @@ def test_a_small_group_can_take_the_plane_of_all_with_a_warning(sides):
     assert tiny.reached == ((ends[0] <= y) & (y <= ends[1]))[195:].mean()
     with pytest.raises(CoverageError, match="200 calibration samples"):
         pooled.intervals(family, 0.999, groups)
+
+
+@pytest.mark.parametrize("sides", ["both", "each", "upper"])
+@pytest.mark.parametrize("method", ["exact", "conformal"])
+def test_intervals_of_a_row_are_nested_although_a_group_reaches_some_levels_only(method, sides):
+    levels = [0.5, 0.8, 0.9, 0.95, 0.99]
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        groups = np.repeat(["big", "mid", "wild"], [300, *rng.choice([5, 12, 30, 60], 2)])
+        family, y = cone(groups.size, seed)
+        y = y * np.where(groups == "wild", 9.0, 0.3)
+        options = {"small_groups": "pool"}
+        pooled = make_calibrator(method, sides, True, options).fit(family, y, groups)
+        lower, upper = pooled.intervals(family, levels, groups)
+        assert (lower[:, 1:] <= lower[:, :-1]).all() and (upper[:, 1:] >= upper[:, :-1]).all()
+        if method == "conformal" and sides == "both":  # all from the pool, though 0.5 is in reach
+            wild, alone = groups == "wild", RankCalibrator().fit(family, y)
+            assert_array_equal(lower[wild], alone.intervals(family, levels)[0][wild])
+            assert_array_equal(pooled.alpha(levels, "wild"), alone.alpha(levels))
+            assert pooled.alpha(0.5, "wild") != alone.alpha(0.5)
 
 
 @pytest.mark.filterwarnings("error")

@@ -28,7 +28,7 @@ TREATMENTS = {
 
 @pytest.fixture(scope="module")
 def messy():
-    return read_csv(messy_csv())[0]
+    return read_csv(messy_csv()).frame
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,12 @@ def test_each_column_of_a_messy_table_has_its_treatment(columns):
         (["1,5", "2,5"], "category"),
         (["01067", "10115"], "category"),
         (pd.Categorical([1, 2, 1]), "category"),
-        (["€ 12", "13 %"], "number"),
+        (["€ 12", "€ 13", "14"], "number"),
+        (["12 kg", "13.5 kg", "9e2 kg"], "number"),
+        (["€ 12", "13 %"], "category"),
+        (["50%", "0.5"], "category"),
+        ([20230101, 20230405, 20231231], "date"),
+        ([20230101, 20230405, 20231331], "number"),
         (["yes", "No", None], "yes/no"),
         ([True, False], "yes/no"),
         (["2024-01-02 03:04", "2024-05-06 07:08"], "date"),
@@ -232,13 +237,17 @@ def test_columns_of_odd_types_become_the_same_numbers_in_a_frame_and_in_a_file(n
     assert column.kind == kind
     X, *_ = columns.encode(frame)
     assert np.isfinite(X.to_numpy()).all()
-    again, *_ = columns.encode(read_csv(frame.to_csv(index=False).encode())[0])
+    again, *_ = columns.encode(read_csv(frame.to_csv(index=False).encode()).frame)
     np.testing.assert_array_equal(again.to_numpy(), X.to_numpy())
 
 
 def test_text_is_not_guessed_to_be_a_number():
     found = as_numbers(pd.Series(["1.5", "1,5", "1,234", "1_0", "٣", "€ 2"]))
-    np.testing.assert_array_equal(found, [1.5, np.nan, np.nan, np.nan, np.nan, 2])
+    np.testing.assert_array_equal(found, [1.5, *[np.nan] * 5])
+    found = as_numbers(pd.Series(["€ 2", "2€", "2", "$2", "2 € net"]), "€")
+    np.testing.assert_array_equal(found, [2, 2, 2, np.nan, np.nan])
+    assert as_numbers(pd.Series(["5 %", "0.05"]), "%").tolist()[0] == 5
+    assert as_numbers(pd.Series(["5 %", "0.05"]), "%").isna().tolist() == [False, True]
 
 
 def test_the_time_gives_only_parts_that_come_back_in_later_rows():
@@ -253,8 +262,16 @@ def test_the_time_gives_only_parts_that_come_back_in_later_rows():
 def test_an_invalid_specification_is_refused():
     (sound,) = Columns([Column("a", "number", True, "used", fill=[0.0])]).to_json()
     assert Columns.from_json([sound]).names == ["a"]
+    older = {name: value for name, value in sound.items() if name != "unit"}
+    assert Columns.from_json([older]).columns == Columns.from_json([sound]).columns
     changes = {"parts": ["year"], "date_format": "%x", "used": 1, "categories": [1]}
-    wrong = [*changes.items(), ("identifier", "maybe"), ("fill", [np.nan]), ("fill", [1.0, 2.0])]
+    wrong = [
+        *changes.items(),
+        ("identifier", "maybe"),
+        ("fill", [np.nan]),
+        ("fill", [1.0, 2.0]),
+        ("unit", 5),
+    ]
     for name, value in [*wrong, ("kind", "magic"), ("kind", "text"), ("kind", "category")]:
         with pytest.raises(ValueError, match="'a'"):
             Columns.from_json([sound | {name: value}])

@@ -21,7 +21,7 @@ EXPECTED = pd.DataFrame({"größe": [1.5, 2.5], "art": ["ä", "b"]})
 def test_any_dialect_gives_the_same_table(encoding, separator, decimal):
     rows = [["größe", "art"], [f"1{decimal}5", "ä"], [f"2{decimal}5", "b"]]
     text = "\n".join(separator.join(row) for row in rows)
-    frame, notes = read_csv(text.encode(encoding))
+    frame, _, notes, _ = read_csv(text.encode(encoding))
     pd.testing.assert_frame_equal(frame, EXPECTED, check_dtype=False)
     assert ("decimal comma" in notes[1]) == (decimal == ",")
 
@@ -40,7 +40,7 @@ def test_any_dialect_gives_the_same_table(encoding, separator, decimal):
     ],
 )
 def test_headers_other_lines_quotes_and_gaps_are_recognised(content, expected, note):
-    frame, notes = read_csv(content)
+    frame, _, notes, _ = read_csv(content)
     pd.testing.assert_frame_equal(frame, pd.DataFrame(expected), check_dtype=False)
     assert any(note in line for line in notes)
 
@@ -86,17 +86,17 @@ def test_what_cannot_be_read_is_refused(tmp_path, name, content, match):
         ("x;y\n0,12;a\n1,125;b\n2,12;c\n", "x", [0.12, 1.125, 2.12], "decimal comma"),
         ("x;y\n0,12;a\n1,125;b\nn/k;c\n", "x", ["0.12", "1.125", "n/k"], "decimal comma"),
         ("x;y\n0,5;a\n1.234;b\n1.234.567,5;c\n", "x", [0.5, 1234, 1234567.5], "decimal comma"),
-        ("x;y\n0,5;a\n1,5;b\n12.5;c\n", "x", ["0.5", "1.5", None], "'12.5' do not fit"),
+        ("x;y\n0,5;a\n1,5;b\n12.5;c\n", "x", [0.5, 1.5, 12.5], "Separator"),
         ('x,y\n"1,234",a\n"2,345.5",b\n', "x", [1234, 2345.5], "decimal point"),
         ("x\ty\n1 234,5\ta\n12'345,25\tb\n", "x", [1234.5, 12345.25], "decimal comma"),
-        ("x;y\n1,125;a\n2,250;b\n", "x", [1.125, 2.25], "no cell of the table decides"),
+        ("x;y\n1,125;a\n2,250;b\n", "x", [1.125, 2.25], "none of its cells decides"),
         ("x;y\n01067;a\n10115;b\n", "x", ["01067", "10115"], "Separator"),
         ("x,y\nNone,\nBrick,NA\nStone,?\n", "x", ["None", "Brick", "Stone"], "Separator"),
         ("x,y\nNone,a\n1,b\n2,c\n", "x", [None, 1, 2], "Separator"),
     ],
 )
-def test_a_file_has_one_dialect_in_every_cell(content, column, expected, note):
-    frame, notes = read_csv(content.encode())
+def test_numbers_of_any_dialect_are_read(content, column, expected, note):
+    frame, _, notes, _ = read_csv(content.encode())
     assert [None if pd.isna(value) else value for value in frame[column]] == expected
     assert any(note in line for line in notes)
 
@@ -115,7 +115,7 @@ SHIFTED = {"a": [1, 4, 7], "b": [2, 5, 8], "c": [3, 6, 9]}
     ],
 )
 def test_no_cell_moves_to_another_column(content, note):
-    frame, notes = read_csv(content.encode())
+    frame, _, notes, _ = read_csv(content.encode())
     pd.testing.assert_frame_equal(frame[["a", "b", "c"]], pd.DataFrame(SHIFTED))
     assert any(note in line for line in notes)
 
@@ -162,6 +162,104 @@ def test_the_sheet_with_the_target_is_read(tmp_path):
     assert list(read(path, "y", sheet="Notes").frame) == ["x"]
     with pytest.raises(TableError, match="'Notes', 'Data'"):
         read(path, sheet="other")
+
+
+SHEETS = {
+    "plain": [["a", "b"], [1, "x"], [2, None], [3, "z"]],
+    "title": [["Report of May", None], [None, None], ["a", "b"], [1, "x"], [2, None], [3, "z"]],
+    "notes": [
+        ["By", "me", None],
+        [None, None, None],
+        ["a", "b", "c"],
+        [1, "x", 7],
+        [2, None, 8],
+        [3, "z", 9],
+    ],
+    "margin": [
+        [None, "Title", None],
+        [None, "a", "b"],
+        [None, 1, "x"],
+        [None, 2, None],
+        [None, 3, "z"],
+    ],
+    "unnamed": [["Title", None, None], [None, "a", "b"], [7, 1, "x"], [8, 2, "y"], [9, 3, "z"]],
+    "blank lines": [["a", "b"], [1, "x"], [None, None], [2, None], [3, "z"]],
+}
+
+
+@pytest.mark.parametrize("name", SHEETS)
+def test_a_sheet_is_read_below_its_title(name, tmp_path):
+    pd.DataFrame(SHEETS[name]).to_excel(tmp_path / "t.xlsx", header=False, index=False)
+    table = read(tmp_path / "t.xlsx", "a")
+    assert {"a", "b"} <= set(table.frame) and len(table.frame) == 3
+    assert table.frame["a"].tolist() == [1, 2, 3] and table.frame["b"].iloc[2] == "z"
+    assert any("above the table" in note for note in table.notes) == (
+        name in ("title", "notes", "margin", "unnamed")
+    )
+
+
+def test_a_sheet_without_names_counts_its_columns(tmp_path):
+    pd.DataFrame([[1, 2.5], [3, 4.5], [5, 6]]).to_excel(
+        tmp_path / "t.xlsx", header=False, index=False
+    )
+    table = read(tmp_path / "t.xlsx")
+    assert table.frame["column 2"].tolist() == [2.5, 4.5, 6] and "no names" in table.notes[-1]
+
+
+@pytest.mark.parametrize("gap", ["", "None", "?"])
+def test_long_digits_stay_different(gap, tmp_path):
+    cells = [gap, *(str(10**17 + i) for i in range(30))]
+    frame = pd.DataFrame({"id": cells, "y": range(31)})
+    frame.to_excel(tmp_path / "t.xlsx", index=False)
+    text = frame.to_csv(index=False).encode()
+    for found in (read_csv(text).frame, read(frame).frame, read(tmp_path / "t.xlsx").frame):
+        assert found["id"].iloc[1:].tolist() == cells[1:]
+
+
+@pytest.mark.parametrize(
+    ("values", "known", "expected"),
+    [
+        ("1.234 28.801", (1, 40), [1.234, 28.801]),
+        ("1.234 28.801", (900, 40_000), [1234, 28801]),
+        ("1,234 28,801", (1, 40), [1.234, 28.801]),
+        ("1,234 28,801", (900, 40_000), [1234, 28801]),
+        ("1.234 28.801", (1, 40_000), [1234, 28801]),  # both lie there: as the other columns
+    ],
+)
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_the_range_of_training_decides_what_cells_leave_open(values, known, expected, separator):
+    lines = [
+        separator.join(row) for row in zip(["a", *values.split()], ["b", "0,5", "1,5"], strict=True)
+    ]
+    table = read_csv("\n".join(lines).encode(), ranges={"a": known})
+    assert table.frame["a"].tolist() == expected and table.frame["b"].tolist() == [0.5, 1.5]
+    assert any("none of its cells decides" in note for note in table.notes) == (
+        known == (1, 40_000)
+    )
+
+
+def test_columns_that_contradict_themselves_are_left_as_they_are():
+    table = read_csv(b"x;y\n1,25;a\n2.5;b\n3.125;c\n4,75;d\n")
+    assert table.frame["x"].tolist() == ["1,25", "2.5", "3.125", "4,75"]
+    assert "which may mean both, were not read" in table.notes[-1]
+    cells = [*(f"{i},5" for i in range(40)), "2.5", "3.125"]  # one cell of 41 contradicts
+    table = read(pd.DataFrame({"x": cells}))
+    assert table.frame["x"].tolist() == [*(i + 0.5 for i in range(40)), 2.5, 3125]
+    assert "decimal commas" in table.alerts[0]
+
+
+def test_text_stays_as_it_is_written():
+    cells = [
+        "1,5 l am Tag",
+        "12, Main Street",
+        "3,5 oder 4",
+        "\u22125 Grad",
+        "rot",
+        "ab 7.5",
+        "5 %",
+    ]
+    table = read_csv(("x;y\n" + "\n".join(f"{cell};0,5" for cell in cells)).encode())
+    assert table.frame["x"].tolist() == cells and table.alerts == []
 
 
 def test_columns_of_a_frame_are_read_like_those_of_a_file():

@@ -443,6 +443,63 @@ def test_a_cell_of_several_lines_stays_one_cell_in_which_no_line_is_a_formula(en
     assert frame_to_csv(frame).endswith(b"plain,4\n")
 
 
+FORMULAS = [
+    *(
+        "=1+1",
+        " =1+1",
+        "\t=1+1",
+        "\t",
+        "\r=1",
+        "\n=1",
+        "\u00a0=1",
+        "\ufeff=1+1",
+        "+1+1",
+        "-1+1",
+        "--1",
+    ),
+    *(
+        "+49 30 123",
+        "@x",
+        "x\v=1",
+        "x\f@1",
+        "x\x85=1",
+        "x\u2028=1",
+        "\x00=1",
+        "\uff1d1+1",
+        "\uff0d1+1",
+    ),
+    *("x;=1+1", "x\t=1+1", "x;  @a", "-1e5", "- 5", "\uff20x", " \ufeff=1", "a;b\n +c", "x\r\n=1"),
+]
+HARMLESS = [
+    "-1",
+    "+7",
+    "-1,5",
+    " -3.5",
+    "-",
+    "a=b",
+    "x - y",
+    "a@b",
+    "'=1",
+    "a;b",
+    "a;-1",
+    "",
+    "1\t2",
+]
+
+
+@pytest.mark.parametrize("dtype", [object, "string", "category"])
+def test_text_that_a_spreadsheet_would_compute_is_made_harmless_and_other_text_is_kept(dtype):
+    frame = pd.DataFrame({1: pd.Series(FORMULAS + HARMLESS, dtype=dtype), "y": 1.5})
+    text = frame_to_csv(frame).decode()
+    cells = [row[1] for row in csv.reader(io.StringIO(text, newline=""))][1:]
+    assert cells[len(FORMULAS) :] == HARMLESS
+    for cell, written in zip(FORMULAS, cells, strict=False):
+        assert written != cell and written.replace("'", "") == cell
+        parts = re.split("[\r\n\v\f\x85\u2028;\t]", written)
+        assert not any(re.match("[ \\xa0\ufeff\0]*[=@\uff1d\uff20]", part) for part in parts)
+    assert pd.read_csv(io.StringIO(text), keep_default_na=False).shape == (len(frame), 3)
+
+
 def test_bounds_logarithms_and_a_quick_look(small, tmp_path):
     target, x = HOSTILE["y"], HOSTILE["x"]
     assert any("--bounds 0 none" in alert for alert in small.findings.alerts)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 pd = pytest.importorskip("pandas")
 pytest.importorskip("sklearn")
 
-from gt2lite.practice.columns import TableError, specify  # noqa: E402
+from gt2lite.practice.columns import TableError, as_numbers, find_kind, specify  # noqa: E402
 from gt2lite.practice.report.reading import read_csv  # noqa: E402
 
 SEPARATED = [(",", "."), (";", ","), (";", "."), ("\t", ","), ("|", ".")]
@@ -26,38 +26,45 @@ TEXTS = st.text(alphabet="abcxyzäß ,;'", min_size=1, max_size=8).map(lambda t:
 ROWS = st.lists(st.tuples(NUMBERS, TEXTS, NUMBERS), min_size=4, max_size=12)
 
 
-def write(rows, separator, decimal, thousands=False):
-    """Return a CSV file; numbers have two decimals, so that no cell is ambiguous."""
-    group = {".": ",", ",": "."}[decimal] if thousands else ""
+def write(rows, separator, decimal, thousands=False, other=None, unit=""):
+    """Return a CSV file; numbers have two decimals, so that no cell is ambiguous.
 
-    def cell(value):
-        if isinstance(value, str):
-            return value
+    The last column has decimal marks and a unit of its own.
+    """
+
+    def cell(value, decimal):
+        group = {".": ",", ",": "."}[decimal] if thousands else ""
         text = f"{value:,.2f}" if thousands else f"{value:.2f}"
         return text.replace(",", "\0").replace(".", decimal).replace("\0", group)
 
     file = io.StringIO()
     writer = csv.writer(file, delimiter=separator, lineterminator="\n")
-    writer.writerows([["x", "name", "z"], *([cell(value) for value in row] for row in rows)])
+    writer.writerow(["x", "name", "z"])
+    for x, name, z in rows:
+        writer.writerow([cell(x, decimal), name, cell(z, other or decimal) + unit])
     return file.getvalue()
 
 
 TITLES = st.sampled_from(["", "Report of May, 2024\n", "Stand: Mai; vorläufig\n\n"])
 ENCODINGS = st.sampled_from(["utf-8", "latin-1", "utf-16"])
+FORMS = st.tuples(
+    st.booleans(), st.sampled_from([None, ".", ","]), st.sampled_from(["", " kg", "%"])
+)
 
 
-@given(ROWS, DIALECTS, st.booleans(), TITLES, st.booleans(), ENCODINGS)
-def test_what_is_read_is_what_was_written(rows, dialect, thousands, title, names, encoding):
-    text = write(rows, *dialect, thousands)
+@given(ROWS, DIALECTS, FORMS, TITLES, st.booleans(), ENCODINGS)
+def test_what_is_read_is_what_was_written(rows, dialect, form, title, names, encoding):
+    text = write(rows, *dialect, *form)
     if not names:
         text = text.partition("\n")[2]
-    frame, _ = read_csv((title + text).encode(encoding))
+    frame = read_csv((title + text).encode(encoding)).frame
     assert list(frame.columns) == (
         ["x", "name", "z"] if names else [f"column {i}" for i in (1, 2, 3)]
     )
     x, name, z = zip(*rows, strict=True)
     np.testing.assert_allclose(frame.iloc[:, 0], x, rtol=1e-15)
-    np.testing.assert_allclose(frame.iloc[:, 2], z, rtol=1e-15)
+    assert find_kind(frame.iloc[:, 2]) == ("number", form[2].strip() or None)
+    np.testing.assert_allclose(as_numbers(frame.iloc[:, 2], form[2].strip()), z, rtol=1e-15)
     assert frame.iloc[:, 1].tolist() == list(name)
 
 
@@ -75,7 +82,7 @@ def test_a_defect_in_a_line_is_refused_or_repaired_and_never_shifts_a_cell(rows,
     else:
         lines[i] += separator + ("1" if defect == "extra" else "")
     try:
-        frame, notes = read_csv("\n".join(lines).encode())
+        frame, _, notes, _ = read_csv("\n".join(lines).encode())
     except TableError:
         assert defect in ("cut", "extra")
         return

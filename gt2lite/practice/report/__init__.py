@@ -4,8 +4,9 @@
 page that needs no network, predictions for the test rows, and the model. `load` reads the model
 again, for new tables; `read` reads a table of any dialect.
 
-The steps are modules: `reading` files, `analysis` (split, fit, measure), `alerts`, the `model` that
-goes to a file, and the `page` with its template; `gt2lite.practice.columns` encodes columns.
+The steps are modules: `reading` files, `checks` of what their cells say, `analysis` (split, fit,
+measure), `alerts`, the `model` that goes to a file, and the `page` with its template;
+`gt2lite.practice.columns` encodes columns.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import os
 import sys
 import time as clock
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 try:
@@ -136,6 +137,7 @@ def report(
         say("reading the table ...")
         source = read(table, target, sheet)
         found = analyse(source.frame, request, say, progress)
+        found = replace(found, alerts=[*source.alerts, *found.alerts])
         say("writing the page ...")
         contents: dict[str | os.PathLike[str], bytes] = {
             page: render(found, source).encode(),

@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from gt2lite._validation import Array, IntArray
 from gt2lite.calibration import rank
-from gt2lite.practice.columns import Columns, Frame, as_labels, read_as
+from gt2lite.practice.columns import Columns, Frame, as_labels
 from gt2lite.practice.frames import percent
 from gt2lite.practice.printing import number
 
@@ -222,8 +222,8 @@ def _search(
 
 def _numbers(frame: Frame, columns: Columns) -> Frame:
     """Return the inputs that are numbers, as numbers."""
-    names = [column.name for column in columns.used if column.kind == "number"]
-    return pd.DataFrame({name: read_as("number", frame[name]) for name in names}, frame.index)
+    used = [column for column in columns.used if column.kind == "number"]
+    return pd.DataFrame({c.name: c.read(frame[c.name]) for c in used}, frame.index)
 
 
 # ------------------------------------------------------------------- groups and order in time
@@ -239,7 +239,7 @@ def find_dependence(
     """
     found = []
     for column in (column for column in columns.columns if column.kind == "date"):
-        days = read_as("date", frame[column.name], column.date_format).to_numpy()
+        days = column.read(frame[column.name]).to_numpy()
         loss = measure_loss(X, y, *later_rows(np.argsort(days, kind="stable")), level, seed)
         found.append(
             f"Column {column.name!r} holds dates. If new rows come later than these, coverage "
@@ -372,7 +372,7 @@ def find_groups(frame: Frame, columns: Columns, seed: int = 0) -> dict[str, list
         if 0 < code.max() < len(frame) // 2:
             codes[column.name] = values[column.name] = code
             if column.kind == "number":
-                values[column.name] = read_as("number", frame[column.name]).to_numpy()
+                values[column.name] = column.read(frame[column.name]).to_numpy()
     for name, code in codes.items():
         if code.max() + 1 < ENOUGH_GROUPS:
             continue

@@ -40,6 +40,7 @@ from gt2lite.practice.report.alerts import (
     find_few_groups,
     find_negative_bounds,
 )
+from gt2lite.practice.report.checks import check_target, find_doubts
 from gt2lite.practice.report.model import (
     TableModel,
     main_level,
@@ -272,6 +273,7 @@ def _find_alerts(data: Data, request: Request, level: float) -> list[str]:
     """Return what may be wrong with the table, and what may void the guarantee."""
     (X, y), columns, seed = data.parts["training"], data.columns, request.seed
     found = find_alerts(data.frame, data.y, columns, X, y, seed)
+    found += find_doubts(data.frame, columns)
     if request.time is not None:
         return found
     if request.groups is not None:
@@ -320,14 +322,9 @@ def prepare(table: Frame, request: Request) -> Data:
 def _rows_with_target(frame: Frame, request: Request) -> tuple[Frame, Array, list[str]]:
     """Return the rows that have a target, their targets, and notes."""
     target, values = request.target, frame[request.target]
-    kind, _ = find_kind(values)
-    if kind not in ("number", "yes/no"):
-        example = str(values.dropna().iloc[0]) if values.notna().any() else ""
-        raise TableError(
-            f"target: column {target!r} holds {kind} (such as {example!r}), and only numbers can "
-            "be predicted: choose another column with --target"
-        )
-    numbers = read_as(kind, values)
+    kind, unit = find_kind(values)
+    check_target(target, values, kind, unit)
+    numbers = read_as(kind, values, unit)
     present = numbers.notna().to_numpy()
     y = numbers.to_numpy(float)[present]
     n_values = len(np.unique(y))

@@ -27,8 +27,12 @@ from gt2lite.practice.warnings import ClippedInputsWarning
 
 MOST_RULES = 3  # that are named if they changed
 CHUNK = 1_000  # rows that are predicted at a time
-# Before what spreadsheets would compute: at the start of a cell, or of a line in it.
-_FORMULA = re.compile(r"(?:\A|(?<=[\r\n]))(?=[=@\t]|[-+](?![\d.,]*$))|\A(?=\r)")
+# Before what spreadsheets would compute: at the start of a cell, of a line in it, or of what would
+# be a cell if a semicolon or tab separated them; after space, too, and in wide letters.
+_FORMULA = re.compile(
+    r"(?:\A|(?<=[\r\n\v\f\x85\u2028\u2029;\t]))"
+    r"(?=[^\S\r\n\t]*[\0\ufeff]*(?:[=@\uff1d\uff20]|[-+\uff0b\uff0d](?![\d.,]*$)))|\A(?=[\r\t])"
+)
 _ROW_END = re.compile(r'("[^"]*")|\r\n')  # outside of quotes
 
 Bounds = tuple[float, float]  # of the target; infinite if unknown
@@ -84,16 +88,18 @@ def frame_to_csv(frame: Frame) -> bytes:
     """Return a frame with its index, the column "row", as a CSV file.
 
     Text that a spreadsheet would compute, such as "=1+1", begins with an apostrophe, also in a
-    later line of a cell.
+    later line of a cell, after space and after a semicolon.
     """
 
     def harmless(value: object) -> object:
         return _FORMULA.sub("'", value) if isinstance(value, str) else value
 
     frame = frame.rename(columns=harmless, index=harmless)
-    texts = {name: frame[name].map(harmless) for name in frame if frame[name].dtype.kind == "O"}
+    for i, dtype in enumerate(frame.dtypes):
+        if dtype.kind == "O":  # text, also of categories
+            frame.isetitem(i, frame.iloc[:, i].map(harmless))
     # Python 3.11 quotes cells with characters of the line terminator only, so it is both of them.
-    text: str = frame.assign(**texts).to_csv(index_label="row", lineterminator="\r\n")
+    text: str = frame.to_csv(index_label="row", lineterminator="\r\n")
     return _ROW_END.sub(lambda found: found[1] or "\n", text).encode()
 
 
@@ -132,13 +138,15 @@ class TableModel:
             what is unusual about a row: unknown categories, values outside the training range,
             filled cells; it is empty for most rows.
         """
-        frame, _, how = read(table, self.columns.used[0].name, sheet)
+        used = self.columns.used
+        ranges = {c.name: (c.low, c.high) for c in used if c.kind == "number"}
+        frame, _, how, doubts = read(table, used[0].name, sheet, ranges)
         encoded = self.columns.encode(frame)
         found, warned = self.predict_encoded(encoded.inputs, levels)
         flagged = self.flag_notes(frame.index, encoded.flags)
         asked = self.levels if levels is None else read_levels(levels)
         tested = self.test_notes(frame, encoded.inputs, found, main_level(asked))
-        self.notes = [*how[1:], *encoded.notes, *warned, *tested, *flagged]
+        self.notes = [*how[1:], *doubts, *encoded.notes, *warned, *tested, *flagged]
         found["flags"] = encoded.flags
         return put_before(frame, found) if with_inputs else found
 
@@ -195,8 +203,11 @@ class TableModel:
         """
         if self.target not in frame.columns:
             return []
-        kind, _ = find_kind(frame[self.target])
-        numbers = read_as(kind, frame[self.target])
+        kind, unit = find_kind(frame[self.target])
+        for column in self.columns.columns:
+            if column.name == self.target:  # as in training
+                kind, unit = column.kind, column.unit
+        numbers = read_as(kind, frame[self.target], unit)
         if kind not in ("number", "yes/no") or not numbers.notna().any():
             return [f"column {self.target!r} is not read: it holds no numbers"]
         y = numbers.to_numpy(float)
@@ -252,13 +263,11 @@ def load(path: str | os.PathLike[str]) -> TableModel:
 
 
 def _unpack(content: dict[str, Any]) -> TableModel:
-    target, levels, bounds, columns, regressor = model_file.pick(
-        content, "target", "levels", "bounds", "columns", "regressor"
-    )
-    found = Columns.from_json(columns)
-    reg = model_file.unpack_regressor(GT2Regressor, regressor)
-    if reg.n_features_in_ != len(found.names):
-        raise ValueError(f"columns must encode {reg.n_features_in_} inputs")
-    if not isinstance(target, str):
-        raise ValueError("target must be a name")
-    return TableModel(reg, found, target, read_levels(levels), read_bounds(bounds))
+    columns = Columns.from_json(content["columns"])
+    reg = model_file.unpack_regressor(GT2Regressor, content["regressor"])
+    if content["regressor"]["features"] != columns.names or content["regressor"]["columns"]:
+        raise ValueError("columns must encode the features of the regressor")
+    if reg.model_.calibration is None:
+        raise ValueError("the regressor of a table model must be calibrated")
+    levels, bounds = read_levels(content["levels"]), read_bounds(content["bounds"])
+    return TableModel(reg, columns, content["target"], levels, bounds)

@@ -1,10 +1,10 @@
 """Readers of tables: CSV of any dialect, Excel, Parquet, and data frames.
 
 Encoding, separator, decimal mark and header of a file are found from the file itself, and reported
-in notes. There is one dialect for a file: its decimal mark, and thousands marks, are those of every
-cell of every column; in the frame that is returned every number has a decimal point. A row with too
-few or too many cells is refused with its line number, so that no cell moves to another column. What
-a column means is not decided here: see `gt2lite.practice.columns`.
+in notes. Decimal and thousands marks are found for each column from its own cells; if none of them
+decides, the marks of the other columns count. In the frame that is returned every number has a
+decimal point. A row with too few or too many cells is refused with its line number, so that no cell
+moves to another column. What a column means is not decided here: see `gt2lite.practice.columns`.
 """
 
 from __future__ import annotations
@@ -18,23 +18,28 @@ import os
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from gt2lite.practice.columns import (
     CODE,
-    SOFT_MARKS,
+    MOSTLY,
     Frame,
     Series,
     TableError,
     as_numbers,
     as_text,
+    find_unit,
+    hard_texts,
     is_textual,
+    split_unit,
     unique,
+    without_unit,
 )
 
 SEPARATORS = ("\t", "|", ";", ",")  # the rarest in text first
@@ -53,14 +58,17 @@ MISSING = [
 _EXPONENT = r"(?:[eE][-+]?\d+)?"
 _CELL = {  # numbers by decimal mark, also with a mark between groups of three digits
     decimal: re.compile(
-        r"(?P<before>[€$£]?\s*)(?P<number>[-+]?(?:\d+|[1-9]\d{0,2}"
+        r"(?P<number>[-+]?(?:\d+|[1-9]\d{0,2}"
         rf"(?P<mark>[{group}'\u2019 \u00a0\u202f])\d{{3}}(?:(?P=mark)\d{{3}})*)"
-        rf"(?:[{decimal}]\d*)?{_EXPONENT}|[-+]?[{decimal}]\d+{_EXPONENT})(?P<after>\s*[%€$£]?)",
+        rf"(?:[{decimal}]\d*)?{_EXPONENT}|[-+]?[{decimal}]\d+{_EXPONENT})",
         re.ASCII,
     )
     for decimal, group in ((".", ","), (",", "."))
 }
 _NAMES_OF_MARKS = {".": "point", ",": "comma"}
+
+
+Ranges = Mapping[str, tuple[float, float]]  # of numbers, by column
 
 
 class Table(NamedTuple):
@@ -69,10 +77,14 @@ class Table(NamedTuple):
     frame: Frame
     name: str
     notes: list[str]
+    alerts: list[str]  #: doubts about how numbers were read
 
 
 def read(
-    table: str | os.PathLike[str] | Frame, column: str | None = None, sheet: str | None = None
+    table: str | os.PathLike[str] | Frame,
+    column: str | None = None,
+    sheet: str | None = None,
+    ranges: Ranges | None = None,
 ) -> Table:
     """Return a file or a data frame as a `Table`; rows of a file are counted from 1.
 
@@ -81,16 +93,19 @@ def read(
             into one), whose index is kept.
         column: of an Excel file the first sheet that has this column is read.
         sheet: the name of the sheet of an Excel file, instead of that.
+        ranges: the range of numbers that are known, by column: "1.234" is read as the one of 1234
+            and 1.234 that lies in the range, if the cells of the table do not decide it.
 
     >>> import pandas as pd
     >>> read(pd.DataFrame({"size": [1, 2]})).notes
     ['A data frame of 2 rows and 1 columns.']
     """
     is_csv = False
+    alerts: list[str] = []
     if isinstance(table, (str, os.PathLike)):
         name = Path(table).name
         is_csv = Path(table).suffix.lower() not in (*_EXCEL, *_PARQUET)
-        frame, notes = _read_file(Path(table), column, sheet)
+        frame, _, notes, alerts = _read_file(Path(table), column, sheet, ranges or {})
         frame.index = pd.RangeIndex(1, len(frame) + 1)
     else:
         if not isinstance(table, pd.DataFrame) and hasattr(table, "to_pandas"):
@@ -110,26 +125,27 @@ def read(
         frame.index = pd.RangeIndex(1, len(frame) + 1)
         notes.append("Its index has duplicates, so rows are counted from 1.")
     if not is_csv:
-        frame, unfit = _translate(frame)
-        notes += unfit
-    return Table(frame, name, notes)
+        texts = [name for name in frame if is_textual(frame[name])]
+        some = frame[texts].iloc[:_LOOKED_AT].map(str).to_numpy().tolist()
+        frame, doubts, alerts = _translate(frame, _find_usual(some, ""), ranges or {})
+        notes += doubts
+    return Table(frame, name, notes, alerts)
 
 
-def _read_file(path: Path, column: str | None, sheet: str | None) -> tuple[Frame, list[str]]:
-    """Return the table in a file, and notes, of which `read` completes the first."""
+def _read_file(path: Path, column: str | None, sheet: str | None, ranges: Ranges) -> Table:
+    """Return the table in a file; `read` completes the first note."""
     if not path.is_file():
         raise TableError(f"there is no file {str(path)!r}: check name and folder")
     suffixes = [suffix.lower() for suffix in path.suffixes]
     last = suffixes[-1] if suffixes else ""
     if last in _PARQUET:
         with _table_errors(path, "pyarrow"):
-            return pd.read_parquet(path), ["A Parquet file"]
+            return Table(pd.read_parquet(path), path.name, ["A Parquet file"], [])
     if last in _EXCEL:
         with _table_errors(path, "openpyxl"):
             # cells as they are: pandas would turn the text "01067" into a number
             cells = {"dtype": object, "keep_default_na": False, "na_values": MISSING}
-            sheets = pd.read_excel(path, sheet_name=None, **cells)
-            sheets = {name: frame.infer_objects() for name, frame in sheets.items()}
+            sheets = pd.read_excel(path, sheet_name=None, header=None, **cells)
         return _choose_sheet(sheets, path, column, sheet)
     is_gzip = last == ".gz"
     if is_gzip:
@@ -139,7 +155,7 @@ def _read_file(path: Path, column: str | None, sheet: str | None) -> tuple[Frame
             f"{path.name}: files that end in {last or 'nothing'} are not read; save the table as "
             "CSV (.csv), Excel (.xlsx) or Parquet (.parquet)"
         )
-    return read_csv(_read_bytes(path, is_gzip), path.name)
+    return read_csv(_read_bytes(path, is_gzip), path.name, ranges)
 
 
 @contextlib.contextmanager
@@ -172,27 +188,51 @@ def _read_bytes(path: Path, is_gzip: bool) -> bytes:
 
 def _choose_sheet(
     sheets: dict[str, Frame], path: Path, column: str | None, sheet: str | None
-) -> tuple[Frame, list[str]]:
+) -> Table:
     """Return the sheet of that name, else the first one with the column, else the first one."""
     if sheet is not None and sheet not in sheets:
         raise TableError(f"sheet: {path.name} has no {sheet!r}, but {', '.join(map(repr, sheets))}")
-    having = [name for name in sheets if column in [str(c).strip() for c in sheets[name]]]
-    chosen = sheet or (having or list(sheets))[0]
-    others = [repr(name) for name in sheets if name != chosen]
+    tables = {name: _crop_sheet(cells) for name, cells in sheets.items()}
+    having = [name for name, (frame, _) in tables.items() if column in frame]
+    chosen = sheet or (having or list(tables))[0]
+    others = [repr(name) for name in tables if name != chosen]
+    frame, repairs = tables[chosen]
     notes = ["An Excel file"]
     if others:
         notes.append(f"Sheet {chosen!r} was read, not {', '.join(others)}.")
-    return sheets[chosen], notes
+    return Table(frame, path.name, [*notes, *repairs], [])
+
+
+def _crop_sheet(cells: Frame) -> tuple[Frame, list[str]]:
+    """Return the table in the cells of a sheet, which may begin below other lines, and repairs."""
+    cells = cells.dropna(how="all").dropna(how="all", axis=1)
+    if cells.empty:
+        return cells, []
+    counts = cells.notna().sum(axis=1).to_numpy()
+    top = int(np.argmax(counts >= np.median(counts[:_LOOKED_AT])))
+    some = cells.iloc[: top + 200].map(lambda cell: "" if pd.isna(cell) else str(cell).strip())
+    lines = some.to_numpy().tolist()
+    has_names = _has_header(lines[top:])
+    if not has_names and top:
+        short = cells.index[top - 1], [*filter(None, lines[top - 1])]
+        has_names = _is_short_header(short, cells.index[top], counts[top])
+        top -= has_names
+    repairs = [f"{top} line(s) above the table were left out."] if top else []
+    names = [name or f"Unnamed: {j}" for j, name in enumerate(lines[top])]
+    if not has_names:
+        names = [f"column {j}" for j in range(1, len(names) + 1)]
+        repairs.append("It has no names: columns are counted from 1.")
+    return cells.iloc[top + has_names :].infer_objects().set_axis(unique(names), axis=1), repairs
 
 
 # ------------------------------------------------------------------- CSV
 
 
-def read_csv(content: bytes, name: str = "the file") -> tuple[Frame, list[str]]:
-    r"""Return the table in the bytes of a CSV file of unknown dialect, and how it was read.
+def read_csv(content: bytes, name: str = "the file", ranges: Ranges | None = None) -> Table:
+    r"""Return the table in the bytes of a CSV file of unknown dialect.
 
-    >>> frame, notes = read_csv("größe;preis\n1,5;10\n2,5;20\n".encode("latin-1"))
-    >>> frame["größe"].tolist()
+    >>> table = read_csv("größe;preis\n1,5;10\n2,5;20\n".encode("latin-1"))
+    >>> table.frame["größe"].tolist()
     [1.5, 2.5]
     """
     text, encoding = _decode(content)
@@ -207,17 +247,17 @@ def read_csv(content: bytes, name: str = "the file") -> tuple[Frame, list[str]]:
     if width > MOST_COLUMNS:
         raise TableError(f"{name} has {width:,} columns, more than {MOST_COLUMNS:,}: select some")
     try:
-        decimal, doubt = _decimal(_parse(sample, separator), separator)
+        usual = _find_usual(_parse(sample, separator), separator)
         quoted = all(line.startswith('"') for line in sample)
         layout = _lay_out(text, separator, width, quoted, name)
         frame = pd.read_csv(
             layout.rows,
             sep=separator,
-            decimal=decimal,
+            decimal=usual.decimal,
             header=None,
             names=range(width),
             index_col=False,
-            dtype=dict.fromkeys(layout.codes, str),
+            dtype=dict.fromkeys([*layout.codes, *usual.open], str),
             keep_default_na=False,
             na_values=MISSING,
             low_memory=False,
@@ -229,14 +269,14 @@ def read_csv(content: bytes, name: str = "the file") -> tuple[Frame, list[str]]:
     if len(frame) != layout.n_rows:
         raise TableError(f"{name} has {layout.n_rows:,} rows, and {len(frame):,} were read")
     frame.columns = unique(layout.names or [f"column {i}" for i in range(1, width + 1)])
-    frame, unfit = _translate(frame, decimal)
+    frame, doubts, alerts = _translate(frame, usual, ranges or {})
     notes = [
         "A CSV file",
-        f"Separator: {_NAMES_OF_SEPARATORS[separator]}; decimal {_NAMES_OF_MARKS[decimal]}; "
-        f"encoding {encoding}; "
+        f"Separator: {_NAMES_OF_SEPARATORS[separator]}; decimal {_NAMES_OF_MARKS[usual.decimal]}"
+        f"{', in some columns the other mark' * usual.is_mixed}; encoding {encoding}; "
         + ("names in the first line." if layout.names else "no names: columns are counted from 1."),
     ]
-    return frame, [*notes, *layout.repairs, *doubt, *unfit]
+    return Table(frame, name, [*notes, *layout.repairs, *doubts], alerts)
 
 
 def _decode(content: bytes) -> tuple[str, str]:
@@ -404,14 +444,15 @@ def _copy_rows(rows: Iterable[_Line], separator: str, width: int, name: str) -> 
             )
         n_rows, n_long = n_rows + 1, n_long + (len(row) > width)
         last_is_empty = last_is_empty and not row[width - 1]
-        codes.update(j for j, c in enumerate(row[:width]) if c[:1] == "0" and CODE.fullmatch(c))
+        codes.update(j for j, c in enumerate(row[:width]) if c[:1].isdigit() and CODE.fullmatch(c))
         writer.writerow(row[:width])
     file.seek(0)
     return _Body(file, n_rows, n_long, last_is_empty, sorted(codes))
 
 
 def _is_number(cell: str) -> bool:
-    return any(pattern.fullmatch(cell.strip()) for pattern in _CELL.values())
+    number, unit = split_unit(cell.strip()) or ("", "")
+    return unit in ("", *"%€$£¥₹") and bool(_fitting_marks(number))
 
 
 def _has_header(rows: list[list[str]]) -> bool:
@@ -433,18 +474,47 @@ def _has_header(rows: list[list[str]]) -> bool:
 # ------------------------------------------------------------------- decimal and thousands marks
 
 
-def _decimal(rows: list[list[str]], separator: str) -> tuple[str, list[str]]:
-    """Return the decimal mark of all cells, and a note if none of them decides it.
+class _Usual(NamedTuple):
+    """The marks of most columns of a table."""
+
+    decimal: str
+    is_sure: bool  # whether a cell decides it
+    is_mixed: bool  # whether columns differ
+    open: list[int]  # columns with marks of which no cell decides
+
+
+def _find_usual(rows: list[list[str]], separator: str) -> _Usual:
+    """Return the decimal mark of most cells in the columns of some rows."""
+    columns = [
+        _count_marks({(split_unit(cell.strip()) or ("",))[0] for cell in cells})
+        for cells in itertools.zip_longest(*rows, fillvalue="")
+    ]
+    votes: Counter[str] = Counter()
+    for decided, _ in columns:
+        votes.update(dict(decided.most_common(1)))
+    undecided = [j for j, (decided, either) in enumerate(columns) if either and not decided]
+    if votes:
+        decimal = max(_CELL, key=lambda mark: (votes[mark], (mark == ",") == (separator == ";")))
+        return _Usual(decimal, True, len(votes) > 1, undecided)
+    with_comma = any("," in cell for _, either in columns for cell in either)
+    decimal = "," if with_comma and separator == ";" else "."
+    return _Usual(decimal, separator == "," and not with_comma, False, undecided)
+
+
+def _count_marks(cells: Iterable[str]) -> tuple[Counter[str], list[str]]:
+    """Return how many cells decide for a decimal mark, and the cells that read with both.
 
     "0,12", "1.234,5" and "1.234.567" decide, "1,234" does not: it may be 1234.
     """
-    cells = [cell.strip() for row in rows for cell in row if "," in cell or "." in cell]
-    marks = {cell: _fitting_marks(cell) for cell in set(cells)}
-    decided = Counter(marks[cell][0] for cell in cells if len(marks[cell]) == 1)
-    if decided:
-        return max(_CELL, key=lambda mark: decided[mark]), []
-    either = sorted(cell for cell in marks if marks[cell])
-    return _guess_decimal(either, separator)
+    decided: Counter[str] = Counter()
+    either = []
+    for cell in cells:
+        marks = _fitting_marks(cell) if "," in cell or "." in cell else []
+        if len(marks) == 1:
+            decided[marks[0]] += 1
+        elif marks:
+            either.append(cell)
+    return decided, sorted(either)
 
 
 def _fitting_marks(cell: str) -> list[str]:
@@ -452,67 +522,79 @@ def _fitting_marks(cell: str) -> list[str]:
     return [mark for mark, pattern in _CELL.items() if pattern.fullmatch(cell)]
 
 
-def _guess_decimal(either: list[str], separator: str) -> tuple[str, list[str]]:
-    """Return the more likely decimal mark of cells that read with both, and a note."""
-    with_comma = [cell for cell in either if "," in cell]
-    decimal = "," if with_comma and separator == ";" else "."
-    if not either or (separator == "," and not with_comma):
-        return decimal, []
-    shown = (with_comma or either)[0]
-    meaning = "as decimals" if decimal in shown else "as thousands"
-    return decimal, [f"Marks as in {shown!r} were read {meaning}: no cell of the table decides it."]
-
-
-def _translate(frame: Frame, decimal: str | None = None) -> tuple[Frame, list[str]]:
-    """Return a frame whose text columns have numbers with decimal points, and notes.
-
-    Without a decimal mark it is found from the text columns.
-    """
-    names = [name for name in frame if is_textual(frame[name])]
-    names = [name for name in names if not isinstance(frame[name].dtype, pd.CategoricalDtype)]
+def _translate(frame: Frame, usual: _Usual, ranges: Ranges) -> tuple[Frame, list[str], list[str]]:
+    """Return a frame whose text columns have numbers with decimal points, notes and alerts."""
     notes: list[str] = []
-    if decimal is None:
-        some = frame[names].iloc[:_LOOKED_AT].map(str).to_numpy().tolist()
-        decimal, notes = _decimal(some, "")
+    alerts: list[str] = []
     result = frame.copy()
-    for name in names:
-        result[name], unfit = _translate_column(frame[name], decimal)
-        notes += unfit
-    return result, notes
+    for name in frame:
+        if is_textual(frame[name]) and not isinstance(frame[name].dtype, pd.CategoricalDtype):
+            result[name], doubts, wrong = _translate_column(frame[name], usual, ranges.get(name))
+            notes += [f"Column {name!r}: {doubt}" for doubt in doubts]
+            alerts += [f"Column {name!r} {words}" for words in wrong]
+    return result, notes, alerts
 
 
-def _translate_column(values: Series, decimal: str) -> tuple[Series, list[str]]:
-    """Return a text column whose numbers have decimal points, and a note on those that do not fit.
+def _translate_column(
+    values: Series, usual: _Usual, known: tuple[float, float] | None
+) -> tuple[Series, list[str], list[str]]:
+    """Return a text column whose numbers have decimal points, notes, and alerts.
 
     A column of nothing but numbers becomes numeric. Digits with leading zeros are codes and stay
-    text. Among numbers, those of the other dialect are missing: nothing is guessed.
+    text. A cell that reads with one mark only is read so, and any other cell with the mark of most
+    such cells. If these disagree, the column is left as it is.
     """
     cells = as_text(values)
     cells = cells.where(~cells.isin(MISSING), None)
-    numbers = cells.map(lambda cell: _with_point(cell, decimal)).astype(object)
-    numbers = numbers.where(numbers.notna(), None)
-    hard = cells[cells.notna() & ~cells.str.lower().isin(SOFT_MARKS)]
-    share = numbers[hard.index].notna().mean() if len(hard) else 0.0
-    coded = hard.map(lambda cell: CODE.fullmatch(cell) is not None).any()
-    if share == 1 and not coded:
-        return as_numbers(numbers), []
-    cells = cells.where(numbers.isna(), numbers)
-    other = _CELL["," if decimal == "." else "."]
-    foreign = hard[numbers[hard.index].isna()]
-    foreign = foreign[foreign.map(lambda cell: other.fullmatch(cell) is not None)]
-    if not (len(foreign) and 2 * (share * len(hard) + len(foreign)) > len(hard)):
-        return cells, []
-    cells[foreign.index] = None
-    return cells, [
-        f"Column {values.name!r}: {len(foreign):,} value(s) such as {foreign.iloc[0]!r} do not "
-        f"fit a decimal {_NAMES_OF_MARKS[decimal]} and count as missing."
-    ]
+    texts = hard_texts(cells).unique()
+    if not len(texts) or any(CODE.fullmatch(text) for text in texts):
+        return cells, [], []
+    unit = find_unit(texts)
+    written = {text: without_unit(text.replace("\u2212", "-"), unit) for text in texts}
+    fits = {text: marks for text, number in written.items() if (marks := _fitting_marks(number))}
+    decided, either = _count_marks(set(written.values()))
+    notes, alerts = [], []
+    decimal = max(_CELL, key=lambda mark: (decided[mark], mark == usual.decimal))
+    if either and not decided:
+        decimal, is_sure = _match_range(either, usual.decimal, known)
+        is_thousands = decimal not in either[0]
+        if not is_sure and (is_thousands or usual.is_mixed or not usual.is_sure):
+            meaning = "thousands" if is_thousands else "decimals"
+            notes = [
+                f"marks as in {either[0]!r} were read as {meaning}: none of its cells decides."
+            ]
+    elif len(decided) > 1 and 2 * len(fits) > len(texts):
+        some = {marks[0]: text for text, marks in fits.items() if len(marks) == 1}
+        shown = f"decimal commas ({some[',']!r}) and decimal points ({some['.']!r})"
+        if either and min(decided.values()) > (1 - MOSTLY) * decided.total():
+            return cells, [f"{shown}, and {either[0]!r}, which may mean both, were not read."], []
+        alerts = [f"has {shown}: check that they are what they look like."]
+    numbers = {
+        text: text.replace("\u2212", "-").replace(
+            written[text], _with_point(written[text], decimal if decimal in marks else marks[0]), 1
+        )
+        for text, marks in fits.items()
+    }
+    if len(numbers) == len(texts) and not unit:
+        return as_numbers(cells.map(numbers)), notes, alerts
+    return cells.map(lambda cell: numbers.get(cell, cell)).astype(object), notes, alerts
 
 
-def _with_point(cell: str | None, decimal: str) -> str | None:
-    """Return a number with a decimal point and without thousands marks; None for other text."""
-    found = None if cell is None else _CELL[decimal].fullmatch(cell)
-    if found is None:
-        return None
-    number = found["number"].replace(found["mark"] or "\0", "").replace(decimal, ".")
-    return found["before"] + number + found["after"]
+def _match_range(
+    either: list[str], usual: str, known: tuple[float, float] | None
+) -> tuple[str, bool]:
+    """Return the decimal mark that puts numbers into a range, and whether only one does."""
+    inside = []
+    low, high = known or (np.inf, -np.inf)
+    for mark in _CELL:
+        numbers = [float(_with_point(cell, mark)) for cell in either]
+        if low <= min(numbers) and max(numbers) <= high:
+            inside.append(mark)
+    return (inside[0], True) if len(inside) == 1 else (usual, False)
+
+
+def _with_point(number: str, decimal: str) -> str:
+    """Return a number of a dialect with a decimal point and without thousands marks."""
+    found = _CELL[decimal].fullmatch(number)
+    mark = found and found["mark"]
+    return number.replace(mark or "\0", "").replace(decimal, ".")

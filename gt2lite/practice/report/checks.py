@@ -1,0 +1,105 @@
+"""Checks of cells: numbers, units, dates and sums that others may have meant otherwise."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gt2lite.practice.columns import (
+    Column,
+    Columns,
+    Frame,
+    Series,
+    TableError,
+    as_text,
+    describe_odd,
+    find_zones,
+    hard_texts,
+    read_as,
+    split_unit,
+)
+
+UNREADABLE = 0.01  # share of the targets that are present, above which a run stops
+FEWEST_ADDENDS, ROUNDING = 5, 1e-3  # of a row of sums
+_SUMS = {"total", "totals", "grand total", "subtotal", "sub-total", "sum", "sums"}
+_SUMS |= {"summe", "summen", "gesamt", "gesamtsumme", "insgesamt", "zwischensumme"}
+
+
+def check_target(target: str, values: Series, kind: str, unit: str | None) -> None:
+    """Raise an error if the values of the target, or too many of them, are not numbers."""
+    is_numeric = kind in ("number", "yes/no")
+    texts = hard_texts(values)
+    numbers = read_as(kind if is_numeric else "number", values, unit)[texts.index]
+    wrong = texts[numbers.isna()]
+    are_amounts = sum(map(bool, map(split_unit, texts))) > len(texts) / 2
+    if (is_numeric or are_amounts) and len(wrong) > UNREADABLE * len(texts):
+        shown = ", ".join(map(repr, wrong.unique()[:3]))
+        readable = texts[numbers.notna()]
+        others = f", unlike {readable.iloc[0]!r}" if len(readable) else ""
+        raise TableError(
+            f"target: {len(wrong):,} of {len(texts):,} values of column {target!r} do not read as "
+            f"numbers, such as {shown}{others}: write all with one decimal mark and one unit, and "
+            "empty the cells of rows to leave out"
+        )
+    if not is_numeric:
+        example = "" if texts.empty else texts.iloc[0]
+        raise TableError(
+            f"target: column {target!r} holds {kind} (such as {example!r}), and only numbers can "
+            "be predicted: choose another column with --target"
+        )
+
+
+def find_doubts(frame: Frame, columns: Columns) -> list[str]:
+    """Return alerts on units, zones and unreadable cells of columns, and on rows of sums."""
+    found = []
+    for column in columns.columns:
+        if not column.treatment.startswith("dropped: as asked"):
+            found += [f"Column {column.name!r} {words}." for words in _doubt(column, frame)]
+    return [*found, *find_sums(frame, columns)]
+
+
+def _doubt(column: Column, frame: Frame) -> list[str]:
+    """Return what is doubtful about the cells of a column."""
+    values = frame[column.name]
+    if odd := describe_odd(values, column.kind):
+        return [f"holds {odd}"]
+    if column.kind == "date" and len(zones := find_zones(values)) > 1:
+        shown = ", ".join(zones[:4])
+        return [f"has several time zones ({shown}). Hours are read as written: write all in one"]
+    if column.kind != "number":
+        return []
+    result = []
+    texts = hard_texts(values)
+    is_read = column.read(values)[texts.index].notna()
+    units = texts.map(lambda text: (split_unit(text) or (None, None))[1])
+    if len(bare := texts[is_read & (units == "")]) and column.unit:
+        result.append(
+            f"has {len(bare):,} number(s) without unit, such as {bare.iloc[0]!r}, which were read "
+            f"as if in {column.unit!r}"
+        )
+    if len(other := texts[~is_read & units.notna()]):
+        result.append(
+            f"has {len(other):,} number(s) of another unit or spelling, such as "
+            f"{other.iloc[0]!r}, which count as missing"
+        )
+    return result
+
+
+def find_sums(frame: Frame, columns: Columns) -> list[str]:
+    """Return an alert on rows that look like sums of others, by a word or by their numbers."""
+    is_sum = np.zeros(len(frame), dtype=bool)
+    for column in columns.columns:
+        values = frame[column.name]
+        if column.kind == "number":
+            numbers = column.read(values).to_numpy()
+            total, positive = np.nansum(numbers), numbers > 0
+            if positive.sum() > FEWEST_ADDENDS and np.nanmin(numbers) >= 0:
+                is_sum |= np.isclose(2 * numbers, total, rtol=ROUNDING, atol=0)
+        if values.dtype.kind not in "biufM":
+            is_sum |= as_text(values).str.lower().str.strip(" :").isin(_SUMS).to_numpy()
+    if not (n := int(is_sum.sum())):
+        return []
+    rows = ", ".join(map(str, frame.index[is_sum][:3])) + ", ..." * (n > 3)
+    return [
+        f"{n:,} row(s) look like sums of other rows ({rows}). Remove them: they are "
+        "not rows like the others."
+    ]
