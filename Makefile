@@ -14,7 +14,7 @@ SOLUTIONS ?= 1
 VENV := .venv
 PY := $(VENV)/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check --no-input -qq
-EXTRAS := plot sklearn parallel report study book dev
+EXTRAS := plot sklearn parallel report study book
 
 # One BLAS thread in each process: the processes are what runs in parallel.
 export OMP_NUM_THREADS := 1
@@ -90,10 +90,11 @@ check: lint ## Check style and types, run the quick tests (about a minute)
 test: $(VENV)/.stamp ## Run all tests; those of pages need `make book` (ARGS="-k reduction" for some)
 	@$(PY) tools/args.py $(PY) -m pytest -n auto --dist worksteal
 
-lint: $(VENV)/.stamp ## Check style, formatting, notebooks without outputs, workflows
+lint: $(VENV)/.stamp ## Check style, formatting, spelling, notebooks without outputs, workflows
 	@$(PY) -m ruff check --quiet .
 	@$(PY) -m ruff format --check --quiet . || \
 	  { echo 'Some files need formatting: $(PY) -m ruff format .' >&2; exit 1; }
+	@$(VENV)/bin/codespell
 	@$(PY) -m nbstripout --verify --keep-id chapters/*.ipynb chapters/*/*.ipynb || \
 	  { echo 'Some notebooks carry outputs: $(PY) -m nbstripout --keep-id chapters/*.ipynb chapters/*/*.ipynb' >&2; exit 1; }
 	@$(VENV)/bin/zizmor --offline --quiet --no-progress .github/workflows
@@ -123,7 +124,7 @@ setup: $(VENV)/.stamp ## Create the virtual environment (other commands do so wh
 
 lock: ## Solve requirements.lock again (ARGS=--upgrade for newer versions; needs uv)
 	@command -v $(UV) >/dev/null || { echo 'make lock needs uv: python3 -m pip install uv' >&2; exit 1; }
-	@$(PYTHON) tools/args.py $(UV) pip compile pyproject.toml $(EXTRAS:%=--extra %) --output-file requirements.lock --quiet \
+	@$(PYTHON) tools/args.py $(UV) pip compile pyproject.toml $(EXTRAS:%=--extra %) --group dev --output-file requirements.lock --quiet \
 	  --universal --python-version 3.11 --fork-strategy fewest --generate-hashes \
 	  --no-emit-index-url --custom-compile-command 'make lock'
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -418,6 +418,7 @@ class Column:
     parts: list[str] = field(default_factory=list)  #: of a date, some of `DATE_PARTS`
     date_format: str | None = None  #: of dates that are text
     unit: str = ""  #: of numbers that are text
+    rises: bool = False  #: whether a number never falls in the order of time
 
     def __post_init__(self) -> None:
         """Check the values: they may come from a file."""
@@ -432,6 +433,7 @@ class Column:
             and all(isinstance(n, (int, float)) and np.isfinite(n) for n in numbers)
             and isinstance(self.used, bool)
             and isinstance(self.flag, bool)
+            and isinstance(self.rises, bool)
             and set(self.parts) <= set(DATE_PARTS)
             and self.date_format in (None, *DATE_FORMATS)
             and (not self.unit or self.kind == "number")
@@ -441,6 +443,11 @@ class Column:
             valid = self.kind != "text" and 0 < n_inputs == len(self.fill) + self.flag
         if not valid:
             raise ValueError(f"invalid specification of column {self.name!r}")
+
+    @property
+    def runs_on(self) -> bool:
+        """Whether new values lie beyond those of training rows as a matter of course."""
+        return self.rises or self.kind == "date"
 
     @property
     def coded(self) -> list[str]:
@@ -477,7 +484,8 @@ class Column:
         flags[missing] = [f"{w!r} unreadable, filled" if w else "filled" for w in words]
         flags[unseen] = [f"{value!r} unknown" for value in read[unseen]]
         flags[measured < self.low] = "below the training range"
-        flags[measured > self.high] = "above the training range"
+        if not self.runs_on:  # otherwise one note says so
+            flags[measured > self.high] = "above the training range"
         notes = self._sum_up(flags, measured)
         if self.unit and not is_textual(values):
             notes.append(
@@ -516,7 +524,10 @@ class Column:
         expected = {"", "filled"} if self.flag else {""}
         notes = [f"{flag} in {n:,} row(s)" for flag, n in counts.items() if flag not in expected]
         notes[3:] = ["..."] if len(notes) > 3 else []
-        room = BEYOND * (self.high - self.low) if self.kind == "number" else np.inf
+        if self.runs_on and (later := int((measured > self.high).sum())):
+            end = np.datetime64(int(self.high), "D") if self.kind == "date" else f"{self.high:g}"
+            notes.append(f"beyond {end}, where training ends, in {later:,} row(s)")
+        room = np.inf if self.runs_on else BEYOND * (self.high - self.low)
         far = int(((measured < self.low - room) | (measured > self.high + room)).sum())
         if far:
             notes.append(
@@ -619,7 +630,7 @@ class Columns:
         if not isinstance(content, list):
             raise ValueError("invalid column specification")
         names = {f.name for f in fields(Column)}
-        needed = names - {"unit"}  # which files of version 0.1 lack
+        needed = names - {"rises", "unit"}  # which files of version 0.1 lack
         if any(
             not isinstance(item, dict) or not needed <= item.keys() <= names for item in content
         ):
@@ -660,7 +671,7 @@ def specify(
         target: "the target",
         groups: "the groups: not an input, because new rows may come from new groups",
     }
-    columns = []
+    columns, order = [], _time_order(frame, time)
     for name, values in frame.items():
         kind, form = find_kind(values)
         if name == time and kind != "date":
@@ -671,8 +682,30 @@ def specify(
         if words:
             columns.append(Column(name, kind, False, words, identifier, **_spelling(kind, form)))
         else:
-            columns.append(_learn_column(values, train, kind, form, name == time))
+            column = _learn_column(values, train, kind, form, name == time)
+            rises = (
+                kind == "number"
+                and order is not None
+                and _rises(read_as(kind, values, form), order)
+            )
+            columns.append(replace(column, rises=column.used and rises))
     return Columns(columns)
+
+
+def _time_order(frame: Frame, time: str | None) -> IntArray | None:
+    """Return positions of the rows in the order of a column or of the first dates, if any."""
+    for name in frame.columns if time is None else [time]:
+        kind, form = find_kind(frame[name])
+        if kind == "date" or time is not None:
+            read = read_as(kind, frame[name], form)
+            return np.argsort(read.to_numpy(), kind="stable")
+    return None
+
+
+def _rises(numbers: Series, order: IntArray) -> bool:
+    """Return whether numbers never fall in an order of the rows, and take more than two values."""
+    ordered = numbers.iloc[order].dropna()
+    return ordered.nunique() > 2 and bool(ordered.is_monotonic_increasing)
 
 
 def _spelling(kind: str, form: str | None) -> dict[str, Any]:

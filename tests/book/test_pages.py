@@ -14,7 +14,7 @@ import pytest
 from tinybook import ROOT, source
 
 if any(find_spec(name) is None for name in ("axe_playwright_python", "playwright")):
-    pytest.skip("needs the extra `dev`: pip install 'gt2lite[dev]'", allow_module_level=True)
+    pytest.skip("needs axe-playwright-python: pip install --group dev", allow_module_level=True)
 
 from visits import visit
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import json
 import re
+import shutil
 import zipfile
 from types import SimpleNamespace
 
@@ -24,6 +26,7 @@ source = importlib.import_module("builder.source")
 @pytest.fixture
 def project(tmp_path, monkeypatch):
     """A project whose book, PDF, wheel and bundles are small files, made in an instant."""
+    shutil.copy(ROOT / "CITATION.cff", tmp_path)
 
     def try_out(root, dist):
         dist.mkdir()
@@ -45,6 +48,22 @@ def project(tmp_path, monkeypatch):
     monkeypatch.setattr(book, "build_book", build_book)
     monkeypatch.setattr(release.browser, "find_chromium", lambda: None)
     return tmp_path
+
+
+def test_metadata_for_archives_are_those_of_the_citation(project):
+    assert release.main(project) == 0
+    for name in ("codemeta.json", ".zenodo.json"):
+        assert (project / name).read_text("utf-8") == (ROOT / name).read_text("utf-8"), (
+            f"{name} is older than CITATION.cff: make release writes it"
+        )
+    made = json.loads((project / ".zenodo.json").read_text("utf-8"))
+    assert made["creators"] == [{"name": "The gt2lite developers"}]
+    assert "Güven, Yusuf and Kumbasar, Tufan: Adapting GT2-FLS" in made["references"][0]
+    changed = (project / "CITATION.cff").read_text("utf-8").replace("version: 0", "version: 9")
+    (project / "CITATION.cff").write_text(changed, "utf-8")
+    release.write_metadata(project)
+    made = json.loads((project / "codemeta.json").read_text("utf-8"))
+    assert made["version"] == "9.1.0"
 
 
 def test_a_release_holds_its_files_with_checksums(project, capsys):

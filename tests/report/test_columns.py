@@ -277,3 +277,24 @@ def test_an_invalid_specification_is_refused():
             Columns.from_json([sound | {name: value}])
     with pytest.raises(ValueError, match="entries"):
         Columns.from_json([{"name": "a"}])
+
+
+def test_dates_and_numbers_that_rise_with_them_run_on_without_flags():
+    days = pd.date_range("2021-01-01", periods=400)
+    frame = pd.DataFrame({"day": days, "month": days.month, "z": np.arange(400) % 7})
+    frame["period"] = (days.year - 2021) * 12 + days.month
+    columns = specify(frame, np.arange(300), time="day")
+    later = frame.assign(day=days + pd.Timedelta(days=400), period=frame["period"] + 13)
+    later.loc[5, "z"] = 99
+    found = columns.encode(later.assign(month=1))
+    assert [flag for flag in found.flags if flag] == ["z: above the training range"]
+    assert "column 'period': beyond 10, where training ends, in 400 row(s)" in found.notes
+    assert "column 'day': beyond 2021-10-27, where training ends, in 400 row(s)" in found.notes
+    early = columns.encode(frame.assign(period=-5))
+    assert early.flags[0] == "period: below the training range"
+    shuffled = columns.encode(frame).flags  # a month of the year falls back: it does not run on
+    assert shuffled[-1] == "" and shuffled[320] == "month: above the training range"
+    again = Columns.from_json(columns.to_json())
+    assert [c.rises for c in again.columns] == [False, False, False, True]
+    old = [{k: v for k, v in c.items() if k != "rises"} for c in columns.to_json()]
+    assert not any(c.rises for c in Columns.from_json(old).columns)

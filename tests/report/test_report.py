@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import dataclasses
 import importlib
 import io
 import os
@@ -125,47 +126,18 @@ def test_regions_are_thirds_of_numbers_and_values_of_text():
     assert found[-1][2].width == 5
 
 
-@pytest.mark.parametrize(
-    ("frame", "roles", "words"),
-    [
-        (easy(), {}, ["--groups 'person_id'", "--time 'day'"]),
-        (easy(), {"time": "day", "groups": "person_id"}, []),
-        (easy(99).assign(g=np.repeat(np.arange(11), 9)), {"groups": "g"}, ["Of 11", "--time"]),
-        (easy(1080).assign(g=np.repeat(np.arange(120), 9)), {"groups": "g"}, ["--time"]),
-    ],
-)
-def test_time_and_groups_are_warned_about(frame, roles, words):
-    sets = split(frame, **roles)
-    columns = specify(frame, sets["training"], "y", **roles)
-    found = analysis.find_warnings(frame, columns, sets, Request("y", (0.9,), **roles))
-    assert len(found) == len(words) and all(map(str.__contains__, found, words))
-
-
-def amounts(n=300, **values):
-    """A table about which there is nothing to say, with `values` that spoil it."""
-    rng = np.random.default_rng(0)
-    x, z = rng.normal(size=(2, n))
-    return pd.DataFrame({"x": x, "z": z, "y": np.exp(x + 0.3 * rng.normal(size=n))}).assign(
-        **values
-    )
-
-
-@pytest.mark.parametrize(
-    ("frame", "words"),
-    [
-        (amounts(), None),
-        (amounts(leak=lambda f: 100 / f["y"]), "--drop 'leak'"),
-        (amounts(leak=lambda f: pd.qcut(f["y"], 20).astype(str)), "--drop 'leak'"),
-        (amounts(y=lambda f: f["y"].where(f.index != 7, 99_999)), "99,999 in row 7"),
-        (amounts(y=lambda f: f["y"].where(f.index % 5 > 0, 0.0)), "20% .* are 0"),
-        (pd.concat([amounts(), amounts().head(9)], ignore_index=True), "9 of 309 rows repeat"),
-    ],
-)
-def test_leaks_outliers_zeros_and_copies_are_alerts(frame, words):
-    columns, y = specify(frame, np.arange(len(frame)), "y"), frame["y"].to_numpy(float)
-    found = analysis.find_alerts(frame, y, columns, columns.encode(frame).inputs, y, seed=0)
-    assert len(found) == (words is not None)
-    assert words is None or re.search(words, found[0])
+def test_ranges_count_groups_where_rows_of_a_group_are_alike():
+    """Intervals miss whole groups: their coverage varies as that of one row for each group."""
+    y, groups = np.zeros(200), np.repeat(np.arange(20), 10)
+    lower = np.where(groups < 5, 1.0, -1.0)  # 75% are covered
+    by_row = analysis.measure_coverage(y, lower, lower + 2, 0.9, 200)
+    by_group = analysis.measure_coverage(y, lower, lower + 2, 0.9, 20, groups)
+    assert by_row.share == by_group.share == 0.75 and by_group.n_rows == 200
+    assert (by_row.verdict, by_group.verdict) == ("too low", "within sampling variation")
+    assert (by_group.low, by_group.high) == analysis.sampling_range(0.9, 20, 20)
+    by = {"g": np.array(["a"] * 100 + ["b"] * 100)}
+    regions = analysis.measure_regions(by, y, lower, lower + 2, 0.9, 20, groups)
+    assert [r.low for _, _, r in regions] == [analysis.sampling_range(0.9, 20, 10)[0]] * 2
 
 
 # ------------------------------------------------------------------ a report on a messy file
@@ -211,10 +183,11 @@ def test_the_page_is_complete_and_loads_nothing(made):
     assert not re.search(r"https?:|<link|url\(|@import|<script[^>]* src", page)
     assert set(re.findall(r'src="([^"]{0,22})', page)) == {"data:image/png;base64,"}
     sections = re.findall(r'<h2 id="s(\d+)">', page)
-    assert len(sections) > 9 and sections == re.findall(r'href="#s(\d+)"', page)
+    contents = page[page.index("<nav>") : page.index("</nav>")]
+    assert len(sections) > 9 and sections == re.findall(r'href="#s(\d+)"', contents)
     assert all(re.findall(r'<img src="[^"]*" alt="([^"]*)"', page))
     assert "{{" not in page and "None" not in page
-    for words in ("decimal comma", "88% of its", "--time &#39;verkauft am", "then  Preis = "):
+    for words in ("decimal comma", "88% of its", "--time &#39;verkauft am", "</em> Preis = "):
         assert words in page
 
 
@@ -323,6 +296,50 @@ def test_names_in_a_table_are_neither_html_nor_formulas(small):
     assert "<b onclick" not in text and "This was a quick look" in text
     assert [row.level for row in small.coverages] == [0.3, 0.8]
     assert small.predictions.read_text(encoding="utf-8").startswith("row,'=p $ q $,prediction,")
+
+
+def test_the_page_begins_with_a_verdict_in_units_alerts_and_dropped_columns(made, small):
+    text = (made[0] / "out" / "report.html").read_text(encoding="utf-8")
+    first, rest = text.split("<nav>")
+    assert "Read the alert below before you use them" in first
+    assert "Predictions of Preis are typically within" in first and "half of the\ntargets" in first
+    assert "holds dates" in first and "Nr (an identifier" in first
+    assert "interval score" not in first and "interval score" in rest
+    assert "Crosses are" in rest and "quares" not in rest
+    shown = re.findall(r"<em>(if|then)</em> (.*?)</div>", rest)
+    assert len(shown) > 5 and all(len(re.findall(r" [-+] ", text)) <= 4 for _, text in shown)
+    assert all(text.count(",") <= 4 for word, text in shown if word == "if")
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"verdict": "too low"}, "Not ready for use"),
+        ({"rmse": 1e9}, "no better than the mean"),
+        ({"alerts": ["one", "two"]}, "Read the alerts below"),
+        ({"mark": "changed"}, "rows change with their order"),
+        ({}, "keep their promise on the test rows. No alert"),
+        ({"share": 0.75}, "as promised, up to sampling variation. No alert"),
+    ],
+)
+def test_the_verdict_says_what_speaks_against_the_model(small, changes, words):
+    found = small.findings
+    at = found.model.levels.index(found.main)
+    coverages, accuracies = list(found.coverages), list(found.accuracies)
+    share = changes.get("share", 0.99)
+    coverages[at] = coverages[at]._replace(verdict=changes.get("verdict", "within"), share=share)
+    accuracies[0] = accuracies[0]._replace(rmse=changes.get("rmse", 0.0))
+    order = found.order._replace(mark=changes.get("mark", "no change found"))
+    alerts = changes.get("alerts", [])
+    made = {"coverages": coverages, "accuracies": accuracies, "order": order, "alerts": alerts}
+    assert words in page_module.judge(dataclasses.replace(found, **made))
+
+
+def test_negative_bounds_are_an_alert_from_one_percent_on():
+    y = np.arange(1.0, 1001)
+    assert analysis.find_negative_bounds(y, np.where(y > 9, 0.5, -1.0), 0.9) == []  # "0%"
+    (found,) = analysis.find_negative_bounds(y, np.where(y > 10, 0.5, -1.0), 0.9)
+    assert "1% of the 90% intervals begin below 0" in found
 
 
 def test_the_same_seed_gives_the_same_page(small, tmp_path):
@@ -489,7 +506,8 @@ def test_bounds_logarithms_and_a_quick_look(small, tmp_path):
     made = report(hostile(), target, out=tmp_path / "b", bounds=(0, None), **QUICK)
     assert made.findings.predictions.min().min() == 0 and load(made.saved).bounds == (0, np.inf)
     made = report(hostile(), target, out=tmp_path / "c", log=True, **QUICK)
-    assert made.findings.predictions.min().min() > 0 and made.findings.alerts == []
+    assert made.findings.predictions.min().min() > 0
+    assert not any("--bounds" in alert for alert in made.findings.alerts)
     assert "never negative" not in made.page.read_text(encoding="utf-8")
     far = hostile(3).assign(**{x: [0.0, 1e3, 0.0]})  # a far row takes no other with it
     alone = made.model.predict(far.iloc[[0, 2]])
@@ -505,7 +523,7 @@ def test_bounds_logarithms_and_a_quick_look(small, tmp_path):
         (easy(), {"target": "Y"}, "target.*did you mean"),
         (easy().assign(y="a"), {}, "target.*category"),
         (easy().assign(y=1.0), {}, "target.*same value"),
-        (easy(30), {}, "fewer than 60"),
+        (easy(30), {}, "fewer than 60.*CVPlusRegressor"),
         (easy(0), {}, "0 rows"),
         (easy()[["y"]], {}, "no column is left"),
         (easy(), {"levels": []}, "levels"),

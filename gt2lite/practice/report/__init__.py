@@ -5,7 +5,7 @@ page that needs no network, predictions for the test rows, and the model. `load`
 again, for new tables; `read` reads a table of any dialect.
 
 The steps are modules: `reading` files, `checks` of what their cells say, `analysis` (split, fit,
-measure), the `model` that goes to a file, and the `page` with its template;
+measure), `alerts`, the `model` that goes to a file, and the `page` with its template;
 `gt2lite.practice.columns` encodes columns.
 """
 
@@ -70,7 +70,7 @@ class Report:
             pd.DataFrame(columns).to_string(index=False),
             f"RMSE: {errors}",
             f"exchangeable: {self.findings.order.words}",
-            *(f"alert: {alert}" for alert in [*self.findings.alerts, *self.findings.warnings]),
+            *(f"alert: {alert}" for alert in self.findings.alerts),
             *(f"file: {path}" for path in (self.page, self.predictions, self.saved)),
         ]
         return "\n".join(lines)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import betabinom, chatterjeexi
+from scipy.stats import betabinom
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from gt2lite._progress import progress_bar
@@ -34,6 +34,12 @@ from gt2lite.practice.columns import (
 from gt2lite.practice.exchangeability import ExchangeabilityTest, RuleRow
 from gt2lite.practice.frames import bound_names, percent
 from gt2lite.practice.regressor import GT2Regressor
+from gt2lite.practice.report.alerts import (
+    find_alerts,
+    find_dependence,
+    find_few_groups,
+    find_negative_bounds,
+)
 from gt2lite.practice.report.checks import check_target, find_doubts
 from gt2lite.practice.report.model import (
     TableModel,
@@ -51,7 +57,6 @@ CURVE_LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 FEWEST_ROWS, FEWEST_GROUPS = 60, 6
 SIZES = {"training": 0.6, "calibration": 0.2}  # shares of the rows; the rest tests
 MOST_ROWS = {"training": 5_000, "calibration": 5_000, "test": 20_000}
-ENOUGH_GROUPS = 20  # fewer groups that calibrate or test are warned about
 RANGE = 0.95  # probability of a range of sampling variation
 IMPORTANCE_ROWS, IMPORTANCE_REPEATS = 500, 3
 IMPORTANCE_WORK = 10_000  # rows predicted at most, for all columns and repeats
@@ -59,9 +64,6 @@ MOST_TESTED = 2_000  # rows of each set in the test of exchangeability
 MOST_REGIONS = 15  # values of a category
 QUICK = {"choose": False, "n_systems": 1}  # settings of a quick report
 LARGE = 200_000  # training rows times inputs, beyond which settings are not chosen, to save time
-LEAK = 0.9  # dependence of the target on one column from which it is suspicious
-FAR = 10  # times the distance that 95% of the targets keep from their median: an outlier
-MANY_ZEROS, MANY_COPIES = 0.1, 0.01  # shares of rows
 
 Sets = dict[str, IntArray]  # positions of the rows of each set; the keys are those of MOST_ROWS
 Parts = dict[str, tuple[Frame, Array]]  # encoded inputs and targets of each set
@@ -179,9 +181,9 @@ class Findings:
     accuracies: list[Accuracy]  #: of the model, boosted trees, the mean, the model with one width
     importance: list[tuple[str, float]]  #: of each column, the most important first
     order: Order  #: whether test rows look exchangeable with the calibration rows
+    n_independent: tuple[int, int]  #: rows, or groups if they stay together, to calibrate and test
     regions: list[tuple[str, str, Coverage]]  #: name of values, region, coverage of its test rows
-    alerts: list[str]  #: what may be wrong with the table
-    warnings: list[str]  #: what may void the guarantee
+    alerts: list[str]  #: what may be wrong with the table, or void the guarantee
     readable: GT2Regressor | None  #: a small system that imitates the model
     fidelity: str  #: how well it does
     rules: Rules  #: its rules; if there is none, the heaviest ones of the model's first system
@@ -205,7 +207,9 @@ def analyse(table: Frame, request: Request, log: Callable[[str], None], verbose:
         TableError: the table cannot be used as asked; the message says what to do.
     """
     data = prepare(table, request)
-    columns, seed, n_cal = data.columns, request.seed, len(data.sets["calibration"])
+    columns, seed = data.columns, request.seed
+    units = {name: _independent(data.frame.iloc[rows], request) for name, rows in data.sets.items()}
+    n_cal = len(set(units["calibration"]))
     (X_train, y_train), (X_test, y) = data.parts["training"], data.parts["test"]
     log(f"training on {len(y_train):,} rows with {data.X.shape[1]} inputs ...")
     regressor, warned = _fit(data.parts, request, verbose)
@@ -217,27 +221,25 @@ def analyse(table: Frame, request: Request, log: Callable[[str], None], verbose:
     predictions, _ = model.predict_encoded(X_test, levels, verbose=verbose)
     lower, upper = _pick_bounds(predictions, main)
     curve = [
-        measure_coverage(y, *_pick_bounds(predictions, level), level, n_cal) for level in levels
+        measure_coverage(y, *_pick_bounds(predictions, level), level, n_cal, units["test"])
+        for level in levels
     ]
     coverages = {row.level: row for row in curve if row.level in model.levels}
-    # Trees are fast, and learn from training rows that were not drawn, too.
-    trees = HistGradientBoostingRegressor(random_state=seed)
-    trees.fit(data.X.to_numpy()[data.full["training"]], data.y[data.full["training"]])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is unusual about rows is in `flags`
-        accuracies = _compare(model, predictions, trees, data.parts)
+        accuracies = _compare(model, predictions, data, seed)
         log(f"computing the importance of {len(columns.used)} columns ...")
         importance = measure_importance(regressor.predict, X_test, y, columns, seed, verbose)
         drifts = request.time is not None and coverages[main].verdict == "too low"
         drift = [_describe_drift(regressor, X_test, y, main)] if drifts else []
     by = _choose_regions(data, predictions, importance, request.groups)
-    alerts = find_alerts(data.frame, data.y, columns, X_train, y_train, seed)
     # The rules to read are those of a small system that imitates the model. Of fewer than 100
     # rows, the heaviest rules of the model's first system take their place.
     readable = regressor.readable(X_train, y_train) if len(y_train) >= 100 else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         order = compare_order(regressor, readable, data, request, main)
+        alerts = _find_alerts(data, request, main)
 
     return Findings(
         request=request,
@@ -258,19 +260,39 @@ def analyse(table: Frame, request: Request, log: Callable[[str], None], verbose:
         accuracies=accuracies,
         importance=importance,
         order=order,
-        regions=measure_regions(by, y, lower, upper, main, n_cal),
-        alerts=[*alerts, *_find_negative_bounds(data.y, lower, main)],
-        warnings=[*find_warnings(data.frame, columns, data.sets, request), *drift],
+        n_independent=(n_cal, len(set(units["test"]))),
+        regions=measure_regions(by, y, lower, upper, main, n_cal, units["test"]),
+        alerts=[*alerts, *drift, *find_negative_bounds(data.y, lower, main)],
         readable=readable,
         fidelity="" if readable is None else str(readable.fidelity_),
         rules=(readable or regressor).rules(X_train, target=request.target),
     )
 
 
+def _find_alerts(data: Data, request: Request, level: float) -> list[str]:
+    """Return what may be wrong with the table, and what may void the guarantee."""
+    (X, y), columns, seed = data.parts["training"], data.columns, request.seed
+    found = find_alerts(data.frame, data.y, columns, X, y, seed)
+    found += find_doubts(data.frame, columns)
+    if request.time is not None:
+        return found
+    if request.groups is not None:
+        labels = as_labels(data.frame[request.groups])
+        return [*found, *find_few_groups(labels, data.sets.values())]
+    inputs = data.frame.drop(columns=request.target)
+    return [*found, *find_dependence(inputs, data.y, data.X, columns, level, seed)]
+
+
 def _pick_bounds(predictions: Frame, level: float) -> tuple[Array, Array]:
     """Return the lower and upper bounds (N,) at a level from a table of predictions."""
     lower, upper = (predictions[name].to_numpy() for name in bound_names(level))
     return lower, upper
+
+
+def _independent(rows: Frame, request: Request) -> NDArray[Any]:
+    """Return labels (N,) of what counts in ranges of sampling variation: rows, or their groups."""
+    by_group = request.groups is not None and request.time is None
+    return as_labels(rows[request.groups]) if by_group else np.arange(len(rows))
 
 
 # ------------------------------------------------------------------- prepare
@@ -336,7 +358,8 @@ def split_rows(frame: Frame, request: Request) -> tuple[Sets, list[str]]:
     if n < FEWEST_ROWS:
         raise TableError(
             f"the table has {n} rows with a target, fewer than {FEWEST_ROWS}: too few to train, "
-            "calibrate and test; collect more rows"
+            "calibrate and test. CV+ sets no rows aside, in Python: "
+            "gt2lite.practice.cv_plus.CVPlusRegressor"
         )
     _check_levels(request.levels, int(0.4 * n))
     n_calibration = max(fewest_samples(max(request.levels)), round(SIZES["calibration"] * n))
@@ -426,16 +449,17 @@ def _fit(parts: Parts, request: Request, verbose: bool) -> tuple[GT2Regressor, l
     return regressor, notes
 
 
-def _compare(
-    model: TableModel, predictions: Frame, trees: HistGradientBoostingRegressor, parts: Parts
-) -> list[Accuracy]:
+def _compare(model: TableModel, predictions: Frame, data: Data, seed: int) -> list[Accuracy]:
     """Return the accuracy of the model, boosted trees, the mean, and the model with one width.
 
     The last three have conformal intervals of one width: the prediction -+ a quantile of the
-    absolute errors on calibration rows.
+    absolute errors on calibration rows. Trees are fast, and learn from training rows that were not
+    drawn, too.
     """
-    levels, (_, y_train) = model.levels, parts["training"]
-    (X_cal, y_cal), (X_test, y) = parts["calibration"], parts["test"]
+    levels, (_, y_train) = model.levels, data.parts["training"]
+    (X_cal, y_cal), (X_test, y) = data.parts["calibration"], data.parts["test"]
+    trees = HistGradientBoostingRegressor(random_state=seed)
+    trees.fit(data.X.to_numpy()[data.full["training"]], data.y[data.full["training"]])
     competitors: dict[str, Callable[[Frame], Array]] = {
         "boosted trees": lambda rows: trees.predict(rows.to_numpy()),
         "the mean": lambda rows: np.full(len(rows), y_train.mean()),
@@ -493,11 +517,22 @@ def sampling_range(level: float, n_cal: int, n_test: int) -> tuple[float, float]
     return float(low), float(high)
 
 
-def measure_coverage(y: Array, lower: Array, upper: Array, level: float, n_cal: int) -> Coverage:
-    """Return the coverage of targets (N,) by intervals with bounds (N,) at a level."""
+def measure_coverage(
+    y: Array,
+    lower: Array,
+    upper: Array,
+    level: float,
+    n_cal: int,
+    units: NDArray[Any] | None = None,
+) -> Coverage:
+    """Return the coverage of targets (N,) by intervals with bounds (N,) at a level.
+
+    Its range counts `n_cal` independent units of calibration rows, and the different `units` (N,)
+    of these rows, such as groups of rows that are alike; without units every row is one.
+    """
     n_covered = int(covers(y, lower, upper).sum())
     share = n_covered / len(y)
-    low, high = sampling_range(level, n_cal, len(y))
+    low, high = sampling_range(level, n_cal, len(y) if units is None else len(set(units)))
     verdict = "within sampling variation"
     if share < low:
         verdict = "too low"
@@ -561,13 +596,19 @@ def _choose_regions(
 
 
 def measure_regions(
-    by: Mapping[str, NDArray[Any]], y: Array, lower: Array, upper: Array, level: float, n_cal: int
+    by: Mapping[str, NDArray[Any]],
+    y: Array,
+    lower: Array,
+    upper: Array,
+    level: float,
+    n_cal: int,
+    units: NDArray[Any] | None = None,
 ) -> list[tuple[str, str, Coverage]]:
     """Return coverage by thirds of numbers, and by the most frequent values of everything else.
 
-    `by` names values for each row (N,), such as those of a column.
+    `by` names values for each row (N,), such as those of a column; see `measure_coverage`.
     """
-    result = []
+    result, units = [], np.arange(len(y)) if units is None else units
     for what, values in by.items():
         if len(np.unique(values)) > 3 and np.asarray(values).dtype.kind == "f":
             limits = np.quantile(values, [1 / 3, 2 / 3])
@@ -579,91 +620,13 @@ def measure_regions(
             names = pd.Series(labels).value_counts().index[:MOST_REGIONS].tolist()
         for where in names:
             if (mask := labels == where).any():
-                found = measure_coverage(y[mask], lower[mask], upper[mask], level, n_cal)
+                rows = y[mask], lower[mask], upper[mask]
+                found = measure_coverage(*rows, level, n_cal, units[mask])
                 result.append((what, where, found))
     return result
 
 
-# ------------------------------------------------------------------- alerts and warnings
-
-
-def find_alerts(
-    frame: Frame, y: Array, columns: Columns, X_train: Frame, y_train: Array, seed: int
-) -> list[str]:
-    """Return alerts: leaks, outliers and zeros of the target, duplicated rows."""
-    found = []
-    # Chatterjee's correlation is 1 if y is a function of x; ties of x in the order of the table,
-    # which may be that of y, would look like one
-    order = np.random.default_rng(seed).permutation(len(y_train))
-    for name, places in columns.places().items():
-        _, code = np.unique(X_train.to_numpy()[:, places], axis=0, return_inverse=True)
-        if chatterjeexi(code.ravel()[order], y_train[order]).statistic > LEAK:
-            found.append(
-                f"Column {name!r} alone nearly determines the target. If it is computed from the "
-                f"target, or known only afterwards, leave it out: --drop {name!r}."
-            )
-    distance = np.abs(y - np.median(y))
-    far = np.flatnonzero(distance > FAR * (usual := np.quantile(distance, 0.95)))
-    if usual > 0 and len(far):
-        first = far[np.argmax(distance[far])]
-        found.append(
-            f"{len(far):,} target value(s) lie far from all others, such as {y[first]:,.10g} in "
-            f"row {frame.index[first]}. If they are codes or mistakes, correct or remove them: "
-            "they widen every interval."
-        )
-    if (zeros := float(np.mean(y == 0))) >= MANY_ZEROS and len(np.unique(y)) > 10:
-        found.append(
-            f"{zeros:.0%} of the targets are 0. If they are missing amounts, remove these rows; if "
-            "most rows have no amount, predict first which ones do."
-        )
-    names = [column.name for column in columns.used]
-    copies = int(pd.concat([frame[names], pd.Series(y, frame.index)], axis=1).duplicated().sum())
-    if copies > MANY_COPIES * len(frame):
-        found.append(
-            f"{copies:,} of {len(frame):,} rows repeat another one in the target and all inputs. "
-            "Copies of training rows among test rows make errors and widths look too small: "
-            "remove them if they are mistakes."
-        )
-    return [*found, *find_doubts(frame, columns)]
-
-
-def _find_negative_bounds(y: Array, lower: Array, level: float) -> list[str]:
-    """Return an alert if intervals begin below 0, and no target lies there."""
-    if y.min() < 0 or not (n_below := int((lower < 0).sum())):
-        return []
-    return [
-        f"The target is never negative, and {n_below / len(lower):.0%} of the {percent(level)}% "
-        "intervals begin below 0: try --bounds 0 none" + (", or --log." if y.min() > 0 else ".")
-    ]
-
-
-def find_warnings(frame: Frame, columns: Columns, sets: Sets, request: Request) -> list[str]:
-    """Return warnings of what may void the guarantee: an order in time, groups, few groups."""
-    result, groups, time = [], request.groups, request.time
-    if groups is not None and time is None:
-        labels = as_labels(frame[groups])
-        train, calibrate, test = (len(set(labels[rows])) for rows in sets.values())
-        if min(calibrate, test) < ENOUGH_GROUPS:
-            result.append(
-                f"Of {train + calibrate + test} groups {train} train, {calibrate} calibrate and "
-                f"{test} test. Rows of a group are alike, so the number of groups counts: nothing "
-                "is guaranteed for a new group, and other groups would give another coverage. "
-                "More groups help; more rows of the same groups do not."
-            )
-    for column in columns.columns:
-        name = column.name
-        if column.kind == "date" and time is None:
-            result.append(
-                f"Column {name!r} holds dates. If new rows come later than these, coverage "
-                f"measured on rows drawn at random is too optimistic: try --time {name!r}."
-            )
-        elif groups is None and name != time and column.identifier == "repeats":
-            result.append(
-                f"Column {name!r} looks like an identifier that repeats ({frame[name].nunique():,} "
-                f"values in {len(frame):,} rows). If rows with the same value are alike, and new "
-                f"rows have new values: try --groups {name!r}."
-            )
-    return result
+# ------------------------------------------------------------------- order
 
 
 def compare_order(

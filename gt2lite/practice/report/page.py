@@ -32,12 +32,13 @@ from gt2lite.practice.plots import plot_wealth
 from gt2lite.practice.presets import STRONG
 from gt2lite.practice.report.analysis import Coverage, Findings
 from gt2lite.practice.report.reading import Table
-from gt2lite.practice.rules import SHOWN
 
 MOST_POINTS = 150  # test rows in a figure
 MOST_BARS = 15
 MOST_ROWS = 10  # of the widest intervals, and of the misses
 MOST_COLUMNS = 5  # columns shown beside them
+MOST_DROPPED = 6  # columns in the summary
+MOST_TERMS = 4  # inputs shown of a rule
 MOST_BYTES = 3_000_000  # of a model that a page contains
 SCRIPTS = ("plots/controls.js", "practice/evaluator.js", "practice/report/whatif.js")
 
@@ -48,7 +49,9 @@ def render(found: Findings, source: Table) -> str:
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters |= {"number": number, "percent": percent, "share": "{:.1%}".format}
+    environment.filters["brief"] = lambda value: number(float(f"{value:.3g}"))
     environment.filters["bound"] = lambda value: number(value) if math.isfinite(value) else "any"
+    environment.tests["dropped"] = lambda column: column.treatment.startswith("dropped")
     template = _package_text("practice/report/page.html.j2")
     at = found.model.levels.index(found.main)
     widest, misses = _extremes(found)
@@ -59,6 +62,11 @@ def render(found: Findings, source: Table) -> str:
         strong=STRONG,
         at=at,
         infinite=math.inf,
+        verdict=judge(found),
+        typical=float(np.median(np.abs(found.y - found.predictions["prediction"]))),
+        middle=np.quantile(found.y, [0.25, 0.75]).tolist(),
+        most_terms=MOST_TERMS,
+        most_dropped=MOST_DROPPED,
         widest=widest,
         misses=misses,
         figures=_figures(found, fixed=found.accuracies[1].widths[at]),
@@ -66,6 +74,28 @@ def render(found: Findings, source: Table) -> str:
         live_style=_package_text("plots/interactive.css"),
         live_script="".join(map(_package_text, SCRIPTS)),
     )
+
+
+def judge(found: Findings) -> str:
+    """Return the verdict that the page begins with."""
+    main = next(row for row in found.coverages if row.level == found.main)
+    ours, _, mean, _ = found.accuracies
+    if main.verdict == "too low":
+        return "Not ready for use: the intervals cover fewer test rows than promised."
+    if ours.rmse >= mean.rmse:
+        return (
+            "Of little use: predictions are no better than the mean. Either the columns say little "
+            "about the target, or there are too few rows."
+        )
+    kept = "The intervals keep their promise on the test rows"
+    if main.share < main.level:
+        kept = "On the test rows coverage is as promised, up to sampling variation"
+    if found.alerts:
+        n = len(found.alerts)
+        return f"{kept}. Read the alert{'s' if n > 1 else ''} below before you use them."
+    if found.order.mark == "changed":
+        return f"{kept}. But rows change with their order, see below."
+    return f"{kept}. No alert was raised."
 
 
 def _package_text(name: str) -> str:
@@ -86,7 +116,11 @@ def live_data(found: Findings) -> str | None:
         "readable": readable
         and model_file.for_evaluator("regressor", model_file.pack_regressor(readable)),
         "rules": [
-            {"number": r.number, "condition": r.condition(SHOWN), "formula": r.formula(SHOWN)}
+            {
+                "number": r.number,
+                "condition": r.condition(MOST_TERMS),
+                "formula": r.formula(MOST_TERMS),
+            }
             for r in found.rules
         ],
         "about": "The rules below are those of the section Rules, with their present share: "
