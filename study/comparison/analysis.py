@@ -58,8 +58,8 @@ def ratios(
 
     Returns:
         Columns `dataset, level, method, competitor`, `ratio` of the means over the common seeds,
-        `low` and `high` of its 95% interval, `p` and `verdict` ("better", "worse" or "undecided")
-        of the test, and `n` seeds.
+        `low` and `high` of its 95% interval, `p` (1 with one seed) and `verdict` ("better", "worse"
+        or "undecided") of the test, and `n` seeds.
     """
     names = [method, *(name for name in competitors if name != method)]
     used = rows[(rows.split == "random") & rows.method.isin(names)]
@@ -76,7 +76,7 @@ def ratios(
             continue
         ratio, best = means.loc[place].max(), means.loc[place].idxmax()
         pair = scores.loc[place, [method, best]].dropna().to_numpy().T  # (2, seeds)
-        p = low = high = np.nan  # one seed decides nothing
+        p, low, high = 1.0, np.nan, np.nan  # one seed decides nothing
         if pair.shape[1] > 1:
             p = corrected_t(pair[0] - pair[1], share[place[0]]).p
             logs = corrected_t(np.log(pair[0] / pair[1]), share[place[0]])

@@ -53,6 +53,11 @@ def test_a_ratio_has_the_corrected_test_and_a_positive_interval():
     assert 0 < one.low < one.ratio < 1 < one.high and one.verdict == "undecided"
 
 
+def test_one_seed_decides_nothing():
+    one = ratios(rows_of({"strong": 1.0, "forest": 9.0}, seeds=[0]), "strong").iloc[0]
+    assert one.p == 1 and one.verdict == "undecided" and np.isnan(one.low) and one.n == 1
+
+
 def test_methods_are_compared_on_the_seeds_and_data_sets_that_both_have():
     slow = rows_of({"ngboost": 1.0}, seeds=range(2), sets=["plastic", "airfoil"])
     rows = pd.concat([rows_of({"strong": lambda d, v, seed: 1.0 + (seed > 1)}), slow])
