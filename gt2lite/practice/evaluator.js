@@ -391,8 +391,8 @@ var gt2liteModel = (() => { // var: a page may hold several figures, each with t
     name: text, kind: oneOf("number", "yes/no", "category", "date", "text"), used: oneOf(true, false), treatment: text,
     identifier: oneOf("", "unique", "repeats"), fill: list(number(), 0), flag: oneOf(true, false), low: number(), high: number(),
     categories: list(text, 0), rare: list(text, 0), parts: list(oneOf(...Object.keys(datePart)), 0),
-    date_format: oneOf(null, ...DATE_FORMATS), unit: text,
-  })({ unit: "", ...value }, name);
+    date_format: oneOf(null, ...DATE_FORMATS), unit: text, rises: oneOf(true, false),
+  })({ unit: "", rises: false, ...value }, name);
   const SYSTEM = object({
     params: object({ c: BY_RULE, raw_sigma: BY_RULE, raw_l: TERMS, raw_r: TERMS, a: BY_RULE, a0: TERMS }),
     inputs: oneOf("scaled", "ranks"), leads: orNull(list(whole(0))),
