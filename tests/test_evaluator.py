@@ -201,7 +201,10 @@ REFUSED = {
     "gap": ("model.predict([...row.slice(1), null])", "a value for each of x0, x1, x2, x3"),
     "name": ("model.predict({ x0: 1, x1: 1, x2: 1 })", "a value for each of"),
     "length": ("model.predict([1, 2, 3])", "a value for each of"),
-    "calibration": ("open({ calibration: null }).interval(row, 0.9)", "not calibrated"),
+    "calibration": (
+        "open({ calibration: null, reference: null }).interval(row, 0.9)",
+        "not calibrated",
+    ),
     "method": ("open({ calibration: table }).interval(row, 0.9)", '"table" needs Python'),
     "weights": ("open({ calibration: weighted }).interval(row, 0.9)", '"weighted" needs Python'),
     "group": ("open({ calibration: grouped }).interval(row, 0.9, 'b')", "group must be one of a"),
