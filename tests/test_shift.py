@@ -459,13 +459,6 @@ def test_what_weights_do_not_have_is_refused(data, tmp_path):
     assert not path.exists()
 
 
-def test_training_refuses_weights_by_the_name_of_the_class(data):
-    X, y = data
-    for one in (GT2Regressor(), IntervalHead(LinearRegression())):
-        with pytest.raises(TypeError, match=rf"{type(one).__name__}\.fit\(\).* 'sample_weight'"):
-            one.fit(X, y, sample_weight=np.ones(len(y)))
-
-
 # ------------------------------------------------------------------------- estimated ratios
 
 
