@@ -31,8 +31,11 @@ QUICK_BANNER = (
 )
 
 
-def stage(root: Path, profile: str, *, solutions: bool = True) -> Path:
-    """Lay out the book of a profile, with or without solutions; return the folder."""
+def stage(root: Path, profile: str, *, solutions: bool = True, ran: str = "executed") -> Path:
+    """Lay out the book of a profile, with or without solutions; return the folder.
+
+    `ran` names the folder of the executed chapters.
+    """
     address, target = github_address(root), root / "_build" / "stage"
     shutil.rmtree(target, ignore_errors=True)
     ignored = shutil.ignore_patterns("*.ipynb", "profiles.yml", ".*", "__pycache__")
@@ -43,8 +46,7 @@ def stage(root: Path, profile: str, *, solutions: bool = True) -> Path:
         shutil.copy(path, target)
     times = ["| chapter | seconds |", "|---|---:|"]
     for chapter in chapters(root):
-        ran = root / "_build" / "executed" / profile / f"{chapter.document}.ipynb"
-        executed = read_notebook(ran)
+        executed = read_notebook(root / "_build" / ran / profile / f"{chapter.document}.ipynb")
         done = with_note(merge(chapter.notebook, executed), how_to_run(chapter, address))
         done = move_solutions(done, solutions)
         if chapter.name == "lab":
