@@ -55,13 +55,14 @@ VALUES = [
 
 
 @pytest.mark.slow
-def test_every_value_arrives_in_the_chapter_as_it_is_and_a_tuple_as_a_list(tiny):
+def test_every_value_arrives_in_the_chapter_as_it_is_and_a_tuple_as_a_list(tiny, capsys):
     given = {f"p{index}": repr(value) for index, value in enumerate([*VALUES, (1, (2,))])}
     given = {name: text.replace("inf", "1e999") for name, text in given.items()}
     lines = "\n".join(f"{name} = None" for name in given)
     write_chapter(tiny, "one", f"print(ascii([{', '.join(given)}]))", parameters=lines)
     params = shlex.join(f"{name}={text}" for name, text in given.items())
     assert book.main(["chapter", "one", "--params", params], root=tiny) == 0
+    assert "parameters of one, with their defaults:\n  p0 = None\n" in capsys.readouterr().out
     (output,) = (tiny / "_build" / "runs").glob("*.ipynb")
     (printed,) = source.read_notebook(output)["cells"][-1]["outputs"]
     assert printed["text"].strip() == ascii([*VALUES, [1, [2]]])

@@ -47,12 +47,12 @@ def stage(root: Path, profile: str, *, solutions: bool = True, ran: str = "execu
     times = ["| chapter | seconds |", "|---|---:|"]
     for chapter in chapters(root):
         executed = read_notebook(root / "_build" / ran / profile / f"{chapter.document}.ipynb")
-        done = with_note(merge(chapter.notebook, executed), how_to_run(chapter, address))
+        seconds = executed["metadata"][STAMP]["seconds"]
+        done = with_note(merge(chapter.notebook, executed), how_to_run(chapter, address, seconds))
         done = move_solutions(done, solutions)
         if chapter.name == "lab":
             done = assignments.self_contained(done, root)
         write_notebook(target / f"{chapter.document}.ipynb", done)
-        seconds = executed["metadata"][STAMP]["seconds"]
         times.append(f"| {{doc}}`/{chapter.document}` | {seconds:.0f} |")
     # Two texts that pages include.
     (target / "chapters" / "run_times.txt").write_text("\n".join(times) + "\n", encoding="utf-8")
@@ -160,7 +160,7 @@ def configure(config: dict[str, Any], address: str | None) -> None:
 
 
 _HOW_TO_RUN = """::::{{dropdown}} Run this chapter
-In {place}, with your own parameters:
+In {place}, with your own parameters. The run behind this page took {seconds:.0f} s:
 
 ```sh
 {command}
@@ -178,13 +178,15 @@ this first:
 """
 
 
-def how_to_run(chapter: Chapter, address: str | None) -> str:
-    """Return the Markdown box that says how to run `chapter`."""
+def how_to_run(chapter: Chapter, address: str | None, seconds: float) -> str:
+    """Return the Markdown box that says how to run `chapter`, and how long its last run took."""
     place, colab = "the folder of the project", ""
     if address:
         place = f"a clone of <{address}>"
         colab = _COLAB.format(address=address, folder=address.rpartition("/")[2])
-    return _HOW_TO_RUN.format(place=place, command=chapter.command, colab=colab)
+    return _HOW_TO_RUN.format(
+        place=place, seconds=max(seconds, 1), command=chapter.command, colab=colab
+    )
 
 
 def compile_pages(stage_folder: Path, builder: str = "html") -> Path:
