@@ -28,13 +28,12 @@ from subprocess import CalledProcessError
 
 import yaml
 from builder import browser, pages, slides, source
-from builder.execute import PAPER, SCREEN, Job, run_all, shared_inputs
+from builder.execute import Job, run_all, shared_inputs
 from builder.lab import open_lab
 from builder.offline import outside_loads
 from builder.source import BookError, Parameters
 
 ROOT = Path(__file__).resolve().parents[1]
-PRINTED = "printed"  # the folder of chapters whose figures are for paper
 say = partial(print, flush=True)
 # Errors that take one line: of the book's sources, files, missing packages, commands that failed.
 EXPECTED = (
@@ -42,28 +41,28 @@ EXPECTED = (
 )  # fmt: skip
 
 
-def execute(root: Path, profile: str, ran: str = "executed") -> None:
-    """Run the chapters whose inputs changed since their last run, into the folder `ran`."""
+def execute(root: Path, profile: str) -> None:
+    """Run the chapters whose inputs changed since their last run."""
     chapters, inputs = source.chapters(root), shared_inputs(root)
     given = source.profile_parameters(root, chapters, profile)
     jobs = []
     for chapter in chapters:
         output, failed = (
             root / "_build" / folder / profile / f"{chapter.document}.ipynb"
-            for folder in (ran, "failed")
+            for folder in ("executed", "failed")
         )
         job = Job(chapter, given.get(chapter.name, {}), output, failed, inputs)
         if job.is_current():
             say(f"  {chapter.name:<24} unchanged, not run again")
         else:
             jobs.append(job)
-    _run(jobs, root, PAPER if ran == PRINTED else SCREEN)
+    _run(jobs, root)
 
 
-def _run(jobs: list[Job], root: Path, figures: str = SCREEN) -> None:
+def _run(jobs: list[Job], root: Path) -> None:
     """Run chapters and print a line for each; once all have ended, raise if some failed."""
     failures = []
-    with closing(run_all(jobs, root, figures)) as runs:
+    with closing(run_all(jobs, root)) as runs:
         for count, (job, seconds, error) in enumerate(runs, 1):
             line = f"  {job.chapter.name:<24} {seconds:6.1f} s  {count}/{len(jobs)}"
             if error:
@@ -79,10 +78,8 @@ def _run(jobs: list[Job], root: Path, figures: str = SCREEN) -> None:
 def compile_book(root: Path, profile: str, solutions: bool, builder: str) -> Path:
     """Execute what has to be executed, lay out and compile the book; return the folder of pages."""
     say(f"book: profile {profile}")
-    ran = PRINTED if builder == "singlehtml" else "executed"
-    execute(root, profile, ran)
-    staged = pages.stage(root, profile, solutions=solutions, ran=ran)
-    return pages.compile_pages(staged, builder)
+    execute(root, profile)
+    return pages.compile_pages(pages.stage(root, profile, solutions=solutions), builder)
 
 
 def build_book(root: Path, profile: str, solutions: bool = True) -> Path:
@@ -97,7 +94,7 @@ def build_book(root: Path, profile: str, solutions: bool = True) -> Path:
 
 
 def print_book(root: Path, profile: str, solutions: bool = True) -> Path:
-    """Build the whole book as one page, with vector figures, print that, and return the PDF."""
+    """Build the whole book as one page, print that, and return the PDF."""
     with browser.chromium():
         pass  # an error comes before the chapters run, not after
     html = compile_book(root, profile, solutions, "singlehtml")

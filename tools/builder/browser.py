@@ -49,31 +49,6 @@ _PREPARE = """() => {
       mark.nextElementSibling.remove();  // the section of the page
       mark.remove();
     }
-  const article = document.querySelector("article"), cover = document.createElement("section");
-  const heads = article ? [...article.querySelectorAll("h1")].slice(1) : [];
-  if (heads.length > 1) {
-    cover.style.breakAfter = "page";
-    cover.innerHTML = `<p style="font-size:42pt;margin:45mm 0 4mm"><b>gt2lite</b></p>
-      <p style="font-size:17pt">Calibrated prediction intervals from general type-2 fuzzy systems:
-      a reproduction, its explanation, and what follows</p>
-      <p style="margin-top:90mm">Text and figures CC BY 4.0, code MIT. The pages with live figures,
-      the reference and the long tables are in the book for the browser.</p>`;
-    const contents = document.createElement("section");
-    contents.style.breakAfter = "page";
-    contents.innerHTML = "<p style='font-size:20pt'><b>Contents</b></p>";
-    for (const head of heads) {
-      const line = document.createElement("p"), link = document.createElement("a");
-      const section = head.closest("section");
-      link.href = `#${section ? section.id : head.id}`;
-      const copy = head.cloneNode(true);
-      copy.querySelectorAll(".headerlink").forEach((mark) => mark.remove());
-      link.textContent = copy.textContent;
-      line.style.margin = "1mm 0";
-      line.append(link);
-      contents.append(line);
-    }
-    article.prepend(cover, contents);
-  }
   for (const node of document.querySelectorAll("details")) node.open = true;
   for (const node of document.querySelectorAll(".toggle-hidden"))
     node.classList.remove("toggle-hidden");

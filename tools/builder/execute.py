@@ -27,16 +27,13 @@ import psutil
 
 from builder.source import Chapter, Notebook, Parameters, read_notebook, tags_of
 
-# ipykernel warns about its transport on every start; kernels that run at the same time would share
-# one history.
+# ipykernel warns about its transport on every start; retina figures are sharp on any screen;
+# kernels that run at the same time would share one history.
 _KERNEL_CONFIG = """\
 c.IPKernelApp.log_level = 50
-c.InlineBackend.figure_formats = {{"{figures}"}}
+c.InlineBackend.figure_formats = {"retina"}
 c.HistoryManager.enabled = False
 """
-
-SCREEN, PAPER = "retina", "svg"
-"""Formats of figures: sharp on any screen, and lines at any size."""
 
 
 STAMP = "gt2lite"  # its key in the metadata of a notebook
@@ -77,9 +74,7 @@ def shared_inputs(root: Path) -> str:
     return digest.hexdigest()
 
 
-def run_all(
-    jobs: Sequence[Job], root: Path, figures: str = SCREEN
-) -> Iterator[tuple[Job, float, str | None]]:
+def run_all(jobs: Sequence[Job], root: Path) -> Iterator[tuple[Job, float, str | None]]:
     """Run `jobs`, one for each core at a time; closing the iterator stops what is still running.
 
     Yields each job when it has ended, its seconds and, if it failed, the error in one line.
@@ -89,7 +84,7 @@ def run_all(
     theirs, ours = spawn.Pipe(duplex=False)
     # what a worker leaves behind when it is stopped goes away with this folder
     with tempfile.TemporaryDirectory(prefix="gt2lite-", ignore_cleanup_errors=True) as folder:
-        environment = _environment(root, figures) | {"TMPDIR": folder}
+        environment = _environment(root) | {"TMPDIR": folder}
         pool = ProcessPoolExecutor(cores, spawn, _begin, (theirs, environment))
         try:
             running = {pool.submit(_run, job): job for job in jobs}
@@ -104,13 +99,11 @@ def run_all(
             pool.shutdown(cancel_futures=True)
 
 
-def _environment(root: Path, figures: str) -> dict[str, str]:
+def _environment(root: Path) -> dict[str, str]:
     """Return the variables of a kernel, independent of the reader's own IPython settings."""
     home = root / "_build" / "ipython"
     (home / "profile_default").mkdir(parents=True, exist_ok=True)
-    (home / "profile_default" / "ipython_kernel_config.py").write_text(
-        _KERNEL_CONFIG.format(figures=figures)
-    )
+    (home / "profile_default" / "ipython_kernel_config.py").write_text(_KERNEL_CONFIG)
     paths = [str(root), os.environ.get("PYTHONPATH")]
     return {
         **dict.fromkeys(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"], "1"),

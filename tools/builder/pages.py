@@ -31,11 +31,8 @@ QUICK_BANNER = (
 )
 
 
-def stage(root: Path, profile: str, *, solutions: bool = True, ran: str = "executed") -> Path:
-    """Lay out the book of a profile, with or without solutions; return the folder.
-
-    `ran` names the folder of the executed chapters.
-    """
+def stage(root: Path, profile: str, *, solutions: bool = True) -> Path:
+    """Lay out the book of a profile, with or without solutions; return the folder."""
     address, target = github_address(root), root / "_build" / "stage"
     shutil.rmtree(target, ignore_errors=True)
     ignored = shutil.ignore_patterns("*.ipynb", "profiles.yml", ".*", "__pycache__")
@@ -46,7 +43,9 @@ def stage(root: Path, profile: str, *, solutions: bool = True, ran: str = "execu
         shutil.copy(path, target)
     times = ["| chapter | seconds |", "|---|---:|"]
     for chapter in chapters(root):
-        executed = read_notebook(root / "_build" / ran / profile / f"{chapter.document}.ipynb")
+        executed = read_notebook(
+            root / "_build" / "executed" / profile / f"{chapter.document}.ipynb"
+        )
         seconds = executed["metadata"][STAMP]["seconds"]
         done = with_note(merge(chapter.notebook, executed), how_to_run(chapter, address, seconds))
         done = move_solutions(done, solutions)
