@@ -47,7 +47,7 @@ def stage(root: Path, profile: str, *, solutions: bool = True) -> Path:
             root / "_build" / "executed" / profile / f"{chapter.document}.ipynb"
         )
         seconds = executed["metadata"][STAMP]["seconds"]
-        done = with_note(merge(chapter.notebook, executed), how_to_run(chapter, address, seconds))
+        done = with_note(merge(chapter.notebook, executed), how_to_run(chapter, address))
         done = move_solutions(done, solutions)
         if chapter.name == "lab":
             done = assignments.self_contained(done, root)
@@ -159,7 +159,7 @@ def configure(config: dict[str, Any], address: str | None) -> None:
 
 
 _HOW_TO_RUN = """::::{{dropdown}} Run this chapter
-In {place}, with your own parameters. The run behind this page took {seconds:.0f} s:
+In {place}, with your own parameters:
 
 ```sh
 {command}
@@ -177,15 +177,13 @@ this first:
 """
 
 
-def how_to_run(chapter: Chapter, address: str | None, seconds: float) -> str:
-    """Return the Markdown box that says how to run `chapter`, and how long its last run took."""
+def how_to_run(chapter: Chapter, address: str | None) -> str:
+    """Return the Markdown box that says how to run `chapter`."""
     place, colab = "the folder of the project", ""
     if address:
         place = f"a clone of <{address}>"
         colab = _COLAB.format(address=address, folder=address.rpartition("/")[2])
-    return _HOW_TO_RUN.format(
-        place=place, seconds=max(seconds, 1), command=chapter.command, colab=colab
-    )
+    return _HOW_TO_RUN.format(place=place, command=chapter.command, colab=colab)
 
 
 def compile_pages(stage_folder: Path, builder: str = "html") -> Path:
