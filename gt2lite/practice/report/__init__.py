@@ -51,7 +51,7 @@ class Report:
     saved: Path  #: the file with the model
     model: TableModel = field(repr=False)  #: for new tables: ``model.predict(frame)``
     coverages: list[Coverage] = field(repr=False)  #: of the test rows at each level
-    accuracies: list[Accuracy] = field(repr=False)  #: model, boosted trees, mean, one width
+    accuracies: list[Accuracy] = field(repr=False)  #: see `Findings`
     findings: Findings = field(repr=False)  #: everything else on the page
 
     def __str__(self) -> str:
@@ -64,6 +64,8 @@ class Report:
             "interval score": [number(score) for score in ours.scores],
             "boosted trees": [number(score) for score in trees.scores],
         }
+        if len(self.accuracies) > 4:  # trees were of use in training
+            columns["systems and trees"] = [number(score) for score in self.accuracies[4].scores]
         errors = ", ".join(f"{a.name} {number(a.rmse)}" for a in self.accuracies[:3])
         lines = [
             f"Intervals of {self.coverages[0].n_rows:,} test rows:",

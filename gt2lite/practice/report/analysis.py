@@ -33,6 +33,7 @@ from gt2lite.practice.columns import (
 )
 from gt2lite.practice.exchangeability import ExchangeabilityTest, RuleRow
 from gt2lite.practice.frames import bound_names, percent
+from gt2lite.practice.head import SYSTEMS_ALONE, Choice, IntervalHead
 from gt2lite.practice.regressor import GT2Regressor
 from gt2lite.practice.report.alerts import (
     find_alerts,
@@ -178,7 +179,9 @@ class Findings:
     predictions: Frame  #: for them, with bounds at all levels of `curve`
     curve: list[Coverage]  #: of the test rows at many levels
     coverages: list[Coverage]  #: of the test rows at the levels asked for
-    accuracies: list[Accuracy]  #: of the model, boosted trees, the mean, the model with one width
+    accuracies: list[Accuracy]  #: of the model, boosted trees, the mean, the model with one width,
+    #: and of systems on top of trees if `choices` begins with them
+    choices: tuple[Choice, ...]  #: scores of systems with and without trees in training, best first
     importance: list[tuple[str, float]]  #: of each column, the most important first
     order: Order  #: whether test rows look exchangeable with the calibration rows
     n_independent: tuple[int, int]  #: rows, or groups if they stay together, to calibrate and test
@@ -212,7 +215,7 @@ def analyse(table: Frame, request: Request, log: Callable[[str], None], verbose:
     n_cal = len(set(units["calibration"]))
     (X_train, y_train), (X_test, y) = data.parts["training"], data.parts["test"]
     log(f"training on {len(y_train):,} rows with {data.X.shape[1]} inputs ...")
-    regressor, warned = _fit(data.parts, request, verbose)
+    regressor, head, warned = _fit(data.parts, request, verbose)
     model = TableModel(regressor, columns, request.target, tuple(request.levels), request.bounds)
     main = main_level(model.levels)
 
@@ -228,6 +231,8 @@ def analyse(table: Frame, request: Request, log: Callable[[str], None], verbose:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is unusual about rows is in `flags`
         accuracies = _compare(model, predictions, data, seed)
+        if head is not None and head.chosen_[0].part != SYSTEMS_ALONE:
+            accuracies.append(_measure_head(head, model, X_test, y))
         log(f"computing the importance of {len(columns.used)} columns ...")
         importance = measure_importance(regressor.predict, X_test, y, columns, seed, verbose)
         drifts = request.time is not None and coverages[main].verdict == "too low"
@@ -258,6 +263,7 @@ def analyse(table: Frame, request: Request, log: Callable[[str], None], verbose:
         curve=curve,
         coverages=list(coverages.values()),
         accuracies=accuracies,
+        choices=() if head is None else head.chosen_,
         importance=importance,
         order=order,
         n_independent=(n_cal, len(set(units["test"]))),
@@ -426,27 +432,47 @@ def _time_order(values: Series) -> IntArray:
 # ------------------------------------------------------------------- fit
 
 
-def _fit(parts: Parts, request: Request, verbose: bool) -> tuple[GT2Regressor, list[str]]:
-    """Return a trained and calibrated regressor, and its warnings."""
+def _fit(
+    parts: Parts, request: Request, verbose: bool
+) -> tuple[GT2Regressor, IntervalHead | None, list[str]]:
+    """Return a regressor and, if settings are chosen, the head that compares it with trees.
+
+    Both are trained and calibrated; the systems of the regressor are some of the head's. Warnings
+    are those of the regressor.
+    """
     settings: dict[str, Any] = {"random_state": request.seed, "verbose": None if verbose else False}
     if parts["training"][0].size > LARGE:
         settings |= {"choose": False, "n_systems": 2}
     settings |= QUICK if request.quick else {}
     settings |= {} if request.epochs is None else {"epochs": request.epochs}
     settings |= {"target_transform": "log"} if request.log else {}
+    compares = "choose" not in settings and not request.log  # errors have no logarithm
     with warnings.catch_warnings(record=True) as caught, one_blas_thread():
         warnings.simplefilter("always")
-        regressor = GT2Regressor.strong(**settings).fit(*parts["training"])
-        regressor.calibrate(*parts["calibration"], method="conformal")
+        head = IntervalHead.strong(**settings).fit(*parts["training"]) if compares else None
+        regressor = GT2Regressor.strong(**settings)
+        regressor = regressor.fit(*parts["training"]) if head is None else head.systems_
+        regressor.calibrate(*parts["calibration"])
+        n_caught = len(caught)
+        if head is not None:
+            head.calibrate(*parts["calibration"])
     if any(issubclass(warning.category, InterruptedTrainingWarning) for warning in caught):
         raise KeyboardInterrupt  # half a training is not what the page would be about
+    del caught[n_caught:]
     notes = [str(w.message) for w in caught if w.category is not NarrowEnvelopeWarning]
     if len(notes) < len(caught):
         notes.append(
             "The model fits its training rows much better than calibration rows; its intervals "
             "were widened until they cover those."
         )
-    return regressor, notes
+    return regressor, head, notes
+
+
+def _measure_head(head: IntervalHead, model: TableModel, X: Frame, y: Array) -> Accuracy:
+    """Return the accuracy of a head."""
+    found = head.predict_interval(X, list(model.levels), with_prediction=True)
+    y_hat, lower, upper = (np.clip(values, *model.bounds) for values in found)
+    return measure_accuracy("systems and trees", y, y_hat, lower, upper, model.levels)
 
 
 def _compare(model: TableModel, predictions: Frame, data: Data, seed: int) -> list[Accuracy]:

@@ -79,7 +79,7 @@ def render(found: Findings, source: Table) -> str:
 def judge(found: Findings) -> str:
     """Return the verdict that the page begins with."""
     main = next(row for row in found.coverages if row.level == found.main)
-    ours, _, mean, _ = found.accuracies
+    ours, _, mean, *_ = found.accuracies
     if main.verdict == "too low":
         return "Not ready for use: the intervals cover fewer test rows than promised."
     if ours.rmse >= mean.rmse:
