@@ -11,7 +11,7 @@ import numpy as np
 
 from gt2lite._fast.planes import Fired, Wide, fire, middle_of, widen
 from gt2lite._fast.state import quietly
-from gt2lite._fast.switching import cache_line_array, ones, sort_rules, walk_ends
+from gt2lite._fast.switching import cache_line_array, ones, sort_rules, sweep_ends
 from gt2lite._threads import one_blas_thread
 from gt2lite._validation import Array
 from gt2lite.parameters import Theta
@@ -28,7 +28,7 @@ def fitting_rows(n_centres: int) -> int:
 
 
 class Chunk:
-    """Some rows: what they do to the rules, the same for all planes."""
+    """What some rows do to the rules, the same for all planes, with consequents in rising order."""
 
     def __init__(self, theta: Theta, X: Array, fired: Fired) -> None:
         fire(theta, X.T, fired)
@@ -57,7 +57,7 @@ class Chunk:
                 upper -= lower
                 terms[:, 0, i] = upper.take(self.positions, out=lower, mode="clip")
             np.multiply(terms[:, 0], self.offsets[:, None], out=terms[:, 1])
-            offsets = walk_ends(terms, base, self.offsets)
+            offsets = sweep_ends(terms, base, self.offsets)
             for side, offset, outermost in zip(ends, offsets, self.bounds, strict=True):
                 side[planes] = self._tidied(offset, outermost)
         return ends
@@ -83,7 +83,7 @@ class _Memory(threading.local):
 
 
 def _terms(P: int, K: int, B: int) -> tuple[Array, Array]:
-    """Return memory for the terms of `walk_ends` and for sums of lower firings."""
+    """Return memory for the terms of `sweep_ends` and for sums of lower firings."""
     return cache_line_array((P, 2, K, B)), cache_line_array((K, B))
 
 

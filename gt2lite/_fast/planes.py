@@ -18,15 +18,15 @@ Planes of type 1 (kappa = 0) come last, as they do where alphas rise.
 What does not depend on the plane is computed once (`fire`) and serves every plane
 (`reduce_planes`). Two closed forms save the rest: the lower firing is the type-1
 firing times a number, ``prod_m(1 - kappa s_l)``, and a plane with kappa = 0 is a type-1
-system, a plain weighted mean. Consequents are sorted once for all planes of a batch in training;
-for many rows `_fast.chunks` iterates instead.
+system, a plain weighted mean. Consequents are sorted once for all planes of a batch; for many
+rows `_fast.chunks` adds rule after rule only until none is left outside of an end.
 
 With ``t = kappa s_r`` an upper membership is ``mu (1 - t) + t``, or ``1 - t`` times
 ``u = mu + t / (1 - t)``: one addition, and ``ln u`` has the slope ``1 / u`` in mu.
 Upper firings are plain products as long as ``prod_m t``, which no upper firing can
 undercut, and ``prod_m (1 - t)`` are far from underflow; otherwise they come from sums of
-logarithms of products of some inputs, relative to the largest in their row. Either way a sample at 1e6 standard
-deviations has finite ends.
+logarithms, each of the product of some inputs, relative to the largest in their row. Either way
+a sample at 1e6 standard deviations has finite ends.
 
 A training step handles so few numbers that its cost is less the arithmetic than the
 calls, and in a call the start of every row. Therefore

@@ -182,7 +182,7 @@ class Reduction:
         return d, w, share, d[:-1].reshape(by_end), w[:-1].reshape(by_end), below, g_f
 
 
-def walk_ends(terms: Array, base: Array, offsets: Array) -> Array:
+def sweep_ends(terms: Array, base: Array, offsets: Array) -> Array:
     """Return how far the ends (2, K, B) of planes lie below and above their type-1 output.
 
     An end is a weighted mean in which the rules beyond it have their upper firing and all others
