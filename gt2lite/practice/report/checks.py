@@ -21,7 +21,7 @@ from gt2lite.practice.columns import (
 
 UNREADABLE = 0.01  # share of the targets that are present, above which a run stops
 FEWEST_ADDENDS, ROUNDING = 5, 1e-3  # of a row of sums
-FEWEST_CODES, CODE_SHARE = 3, 0.005  # equal cells far from all others: a code, such as -999
+FEWEST_CODES, CODE_SHARE, APART = 3, 0.005, 1.5  # equal cells far from all others: a code, as -999
 EPOCHS = (
     np.datetime64("1990-01-01", "s").astype(float),
     np.datetime64("2040-01-01", "s").astype(float),
@@ -110,14 +110,18 @@ def _find_variants(values: Series) -> list[str]:
 def _find_codes(numbers: Array) -> list[str]:
     """Return what is doubtful about the least or largest number, if it may mean a gap.
 
-    It is repeated, and it lies farther from all others than these lie from each other.
+    It is repeated, and it lies farther from all others than these lie from each other, by half.
     """
     found = []
     for code in {numbers.min(), numbers.max()} if len(numbers) else ():
         rest = numbers[numbers != code]
         count = len(numbers) - len(rest)
         repeats = count >= max(FEWEST_CODES, CODE_SHARE * len(numbers))
-        if repeats and len(np.unique(rest)) > 10 and np.abs(rest - code).min() > np.ptp(rest):
+        if (
+            repeats
+            and len(np.unique(rest)) > 10
+            and np.abs(rest - code).min() > APART * np.ptp(rest)
+        ):
             found.append(
                 f"has {count:,} cell(s) of {code:g}, far from all other numbers: if it means a "
                 "missing value, empty these cells"
@@ -157,6 +161,6 @@ def find_sums(frame: Frame, columns: Columns) -> list[str]:
         return []
     rows = ", ".join(map(str, frame.index[is_sum][:3])) + ", ..." * (n > 3)
     return [
-        f"{n:,} row(s) look like sums of other rows ({rows}). Remove them: they are "
-        "not rows like the others."
+        f"{n:,} row(s) look like sums of other rows ({rows}). Remove them if they are: "
+        "they are not rows like the others."
     ]
