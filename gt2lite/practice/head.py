@@ -565,8 +565,7 @@ class IntervalHead(Regressor):
             folds = np.random.default_rng(fold_seed).permutation(len(target))
         else:
             splits = read_folds(self.cv, table, target, fold_seed)
-            copies, held, predicted, folds = hold_out(self.base, table, target, splits)
-            base = MeanBase(copies)
+            base, held, predicted, folds = hold_out(self.base, table, target, splits)
             if self.base is not None and not self.choose:
                 base = fit_copy(self.base, table, target)
         folds = folds % SYSTEMS

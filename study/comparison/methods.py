@@ -24,6 +24,7 @@ from gt2lite import GT2Regressor, IntervalHead
 from gt2lite._validation import Array
 from gt2lite.calibration import ConformalCalibrator
 from gt2lite.memberships import ALPHA_0
+from gt2lite.practice import gaussian_process as gp
 from gt2lite.practice.bases import COMPARED, default_bases
 from gt2lite.practice.selection import CHECKPOINT_STEPS, FOLDS, PATIENCE
 from gt2lite.recipe import Recipe
@@ -31,7 +32,6 @@ from gt2lite.system import Planes
 from gt2lite.training import train
 from study import margins
 from study.comparison import competitors
-from study.comparison import gaussian_process as gp
 from study.comparison.competitors import (
     N_TIMED,
     Fitted,
