@@ -226,7 +226,7 @@ def test_default_bases_are_weighted_by_their_errors_on_folds_left_out(made):
     assert weights.sum() == pytest.approx(3) and weights.min() >= LEAST_WEIGHT
     left_out = np.empty((len(weights), len(y)))
     for i, base in enumerate(found.mean.members[::3]):
-        for k, (used, held) in enumerate(splits):
+        for used, held in splits:
             trees = hasattr(base, "early_stopping")  # they stop by the fold left out
             stop = {"X_val": X[held], "y_val": y[held]} if trees else {}
             left_out[i, held] = clone(base).fit(X[used], y[used], **stop).predict(X[held])

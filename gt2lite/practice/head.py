@@ -165,8 +165,8 @@ class IntervalHead(Regressor):
     """Calibrated prediction intervals around the predictions of any regressor.
 
     `IntervalHead.strong()` needs no regressor: it has the best intervals of this library for a
-    table, whatever its size. It compares fuzzy systems, systems on top of boosted trees, and their
-    mean.
+    data set of any size. It compares fuzzy systems, systems on top of a base, and their mean.
+    Its default base is a weighted mean of trees and a Gaussian process.
 
     A copy of `base` is trained on all training rows. Further copies are trained on all folds but
     one, and GT2 systems learn their errors on the fold left out, from the inputs and the base's
@@ -181,9 +181,10 @@ class IntervalHead(Regressor):
         base: a regressor with scikit-learn's interface. It is not changed. In scikit-learn's
             `FrozenEstimator` it is not trained either: the systems then learn its errors on the
             rows of `fit`. If the base has seen those, the errors are too small and the planes too
-            narrow; calibration corrects the coverage, mostly with wider intervals. None for
-            `HistGradientBoostingRegressor`, of two sizes of trees the better one: the mean of the
-            copies trained on all folds but one, each with as many trees as suit the fold left out.
+            narrow; calibration corrects the coverage, mostly with wider intervals. None for the
+            weighted mean of boosted trees of two sizes, randomised trees and a Gaussian process,
+            whose squared error on the folds left out is smallest. Each is the mean of copies
+            trained on all folds but one; boosted trees stop by the fold left out.
         system: the unfitted `GT2Regressor` that learns the errors; None for the mean of five
             systems of 20 rules (`practice.presets.HEAD`), each trained without one fold. This
             default calibrates planes or margins that follow their width, whichever have the smaller
@@ -275,13 +276,13 @@ class IntervalHead(Regressor):
         columns: str | Transformer | None = "auto",
         **overrides: Any,
     ) -> Self:
-        """Return the estimator for the best intervals, whether fuzzy systems or trees are better.
+        """Return the estimator for the best intervals, by fuzzy systems alone or on top of a base.
 
         It has ``choose=True`` and the systems of `GT2Regressor.strong`, so that its `fit` takes as
-        long as theirs plus some seconds for the trees. Until `base` is given it is boosted trees.
+        long as theirs plus some seconds for the base.
 
         Args:
-            base: a regressor of your own, or None for boosted trees.
+            base: a regressor of your own, or None for the default, see `IntervalHead`.
             cv: number of folds, or a splitter that leaves out each row once.
             random_state: the seed of folds and systems.
             columns: see `IntervalHead`.
