@@ -23,6 +23,9 @@ COMPARED = 2
 N_TREES = 50
 """Randomised trees in each copy."""
 
+MOST_ROWS = {"ExtraTreesRegressor": 10_000, "GaussianProcessBase": 2_000}
+"""Training rows of a copy; of more, as many are drawn at random."""
+
 LEAST_WEIGHT = 0.05
 """A default base with less weight is left out."""
 
@@ -104,8 +107,12 @@ def hold_out(base: Predictor | None, table: RawTable, target: Array, splits: Spl
         for fold, (used, held) in enumerate(splits):
             truth.append(target[held])
             for i in running:
-                stop = held if base is None and hasattr(bases[i], "early_stopping") else None
-                copies[i].append(fit_copy(bases[i], table, target, used, stop))
+                rows, stop = used, None
+                if base is None:
+                    most = MOST_ROWS.get(type(bases[i]).__name__, len(used))
+                    rows = np.random.default_rng(fold).permutation(used)[:most]
+                    stop = held if hasattr(bases[i], "early_stopping") else None
+                copies[i].append(fit_copy(bases[i], table, target, rows, stop))
                 predicted[i].append(predict_base(copies[i][-1], take_rows(table, held)))
             if fold + 1 in (COMPARED, len(splits)):
                 found = np.stack([np.concatenate(predicted[i]) for i in running])

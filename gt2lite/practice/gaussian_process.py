@@ -24,10 +24,9 @@ from gt2lite.datasets import Scaler
 
 KERNELS = ("rbf", "matern", "rough")  # Matérn's of smoothness 5/2 and 3/2
 FEW_ROWS, FEW_STEPS = 500, 60
+BASE_ROWS, BASE_STEPS = 300, 30  # those of a `GaussianProcessBase`
 """Length scales are learned on this number of rows first, with at most so many steps."""
 STEPS = 15  # on all rows, from there
-MOST_ROWS = 2000
-"""Training rows of a `GaussianProcessBase`; of more, as many drawn at random are used."""
 BOUNDS = {"length": (-3.0, 6.0), "signal": (-3.0, 4.0), "noise": (-7.0, 2.0)}  # natural logarithms
 JITTER = 1e-8
 
@@ -60,19 +59,26 @@ class GaussianProcess:
         return signal * _kernel(self.kernel, _distances(Z, self.Z))[0]
 
 
-def fit(X: Array, y: Array, kernel: str = "rbf", steps: int = STEPS) -> GaussianProcess:
+def fit(
+    X: Array,
+    y: Array,
+    kernel: str = "rbf",
+    steps: int = STEPS,
+    few: tuple[int, int] = (FEW_ROWS, FEW_STEPS),
+) -> GaussianProcess:
     """Maximise the marginal likelihood of the targets.
 
     Args:
         X: standardised inputs (N, M).
         y: standardised targets (N,).
         kernel: of `KERNELS`.
-        steps: of L-BFGS on all rows, if they are more than `FEW_ROWS`; 0 for none.
+        steps: of L-BFGS on all rows, if they are more than the few; 0 for none.
+        few: rows that the length scales are learned on first, and the most steps there.
     """
     n_inputs = X.shape[1]
     raw = np.array([0.5 * np.log(n_inputs)] * n_inputs + [0.0, np.log(0.3)])
     bounds = [BOUNDS["length"]] * n_inputs + [BOUNDS["signal"], BOUNDS["noise"]]
-    stages = {FEW_ROWS: FEW_STEPS} | ({len(y): steps} if steps and len(y) > FEW_ROWS else {})
+    stages = {few[0]: few[1]} | ({len(y): steps} if steps and len(y) > few[0] else {})
     for n, most in stages.items():
         rows, how = (X[:n], y[:n], kernel), {"bounds": bounds, "options": {"maxiter": most}}
         raw = optimize.minimize(loss_and_gradient, raw, rows, "L-BFGS-B", jac=True, **how).x
@@ -132,10 +138,9 @@ class GaussianProcessBase(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Array, y: Array) -> Self:
         """Train on inputs (N, M) and targets (N,)."""
-        kept = np.random.default_rng(0).permutation(len(y))[:MOST_ROWS]
         self.scaler_ = Scaler.fit(X, y)
-        Z, z = self.scaler_.transform_X(X[kept]), self.scaler_.transform_y(y[kept])
-        self.process_ = fit(Z, z, "rough", steps=0)
+        Z, z = self.scaler_.transform_X(X), self.scaler_.transform_y(y)
+        self.process_ = fit(Z, z, "rough", steps=0, few=(BASE_ROWS, BASE_STEPS))
         return self
 
     def predict(self, X: Array) -> Array:

@@ -43,6 +43,7 @@ from gt2lite.practice.printing import Rows as PrintedRows
 from gt2lite.practice.regressor import GT2Regressor
 from gt2lite.practice.rules import Rules, Units, read_rules
 from gt2lite.practice.selection import clear_gain
+from gt2lite.practice.settings import MOST_STEPS
 from gt2lite.practice.splitting import mark_rows, read_folds, warn_if_seen
 from gt2lite.practice.tables import (
     Features,
@@ -73,6 +74,13 @@ from gt2lite.recipe import Recipe
 
 SYSTEMS = 5
 """Number of systems in the default head, each trained without one fold of the errors."""
+
+MORE = 2
+"""With `choose`, the default head has this number of times as many systems as folds.
+
+The mean then leans to the base: on folds left out, the systems of the target score too well, since
+they are selected there.
+"""
 
 BASE = "base"
 """Name of the base's prediction among the inputs of the head."""
@@ -278,20 +286,21 @@ class IntervalHead(Regressor):
     ) -> Self:
         """Return the estimator for the best intervals, by fuzzy systems alone or on top of a base.
 
-        It has ``choose=True`` and the systems of `GT2Regressor.strong`, so that its `fit` takes as
-        long as theirs plus some seconds for the base.
+        It has ``choose=True`` and the systems of `GT2Regressor.strong`, but half as many.
 
         Args:
             base: a regressor of your own, or None for the default, see `IntervalHead`.
             cv: number of folds, or a splitter that leaves out each row once.
             random_state: the seed of folds and systems.
             columns: see `IntervalHead`.
-            overrides: settings of `GT2Regressor.strong`, such as ``n_jobs=-1``.
+            overrides: settings of `GT2Regressor.strong`, such as ``n_jobs=-1``; five systems if
+                `n_systems` is not among them.
 
         >>> IntervalHead.strong(n_systems=3).system.n_systems
         3
         """
-        system = GT2Regressor.strong(random_state=random_state, columns=columns, **overrides)
+        settings = {"n_systems": SYSTEMS, "columns": columns} | overrides
+        system = GT2Regressor.strong(random_state=random_state, **settings)
         return cls(base, system, cv, random_state, columns=columns, choose=True)
 
     def __sklearn_clone__(self) -> Self:
@@ -635,13 +644,15 @@ class IntervalHead(Regressor):
         from sklearn.base import clone
 
         if self.system is None or self.choose:
-            recipe, n_jobs = HEAD, None
+            steps = max(len(errors) // HEAD.batch_size, 1)  # in an epoch
+            epochs = min(HEAD.epochs, max(MOST_STEPS // steps, 1))
+            recipe, n_jobs = replace(HEAD, epochs=epochs), None
             if self.system is not None:  # the mean has one set of planes
-                recipe = replace(HEAD, alphas=(self.system.recipe or Recipe()).alphas)
+                recipe = replace(recipe, alphas=(self.system.recipe or Recipe()).alphas)
                 n_jobs = self.system.n_jobs
             head = GT2Regressor(
                 recipe=recipe,
-                n_systems=len(np.unique(folds)),
+                n_systems=len(np.unique(folds)) * (MORE if self.choose else 1),
                 clip_inputs=True,
                 n_jobs=n_jobs,
                 random_state=seed,

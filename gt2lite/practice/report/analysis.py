@@ -449,9 +449,12 @@ def _fit(
     compares = "choose" not in settings and not request.log  # errors have no logarithm
     with warnings.catch_warnings(record=True) as caught, one_blas_thread():
         warnings.simplefilter("always")
-        head = IntervalHead.strong(**settings).fit(*parts["training"]) if compares else None
+        head = IntervalHead.strong(**({"n_systems": 10} | settings)) if compares else None
         regressor = GT2Regressor.strong(**settings)
-        regressor = regressor.fit(*parts["training"]) if head is None else head.systems_
+        if head is None:
+            regressor.fit(*parts["training"])
+        else:
+            regressor = head.fit(*parts["training"]).systems_
         regressor.calibrate(*parts["calibration"])
         n_caught = len(caught)
         if head is not None:
