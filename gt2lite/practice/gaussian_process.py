@@ -24,8 +24,8 @@ from gt2lite.datasets import Scaler
 
 KERNELS = ("rbf", "matern", "rough")  # Matérn's of smoothness 5/2 and 3/2
 FEW_ROWS, FEW_STEPS = 500, 60
-BASE_ROWS, BASE_STEPS = 300, 30  # those of a `GaussianProcessBase`
 """Length scales are learned on this number of rows first, with at most so many steps."""
+BASE_ROWS, BASE_STEPS = 300, 30  # those of a `GaussianProcessBase`
 STEPS = 15  # on all rows, from there
 BOUNDS = {"length": (-3.0, 6.0), "signal": (-3.0, 4.0), "noise": (-7.0, 2.0)}  # natural logarithms
 JITTER = 1e-8
