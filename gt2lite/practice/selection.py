@@ -460,8 +460,8 @@ def list_trials(recipe: Recipe, inputs: str, N: int, M: int) -> list[Trial]:
         }
         form = "ranks" if "ranks" in (inputs, settings.get("inputs")) else "scaled"
         tried = replace(recipe, **free)
-        is_small = N >= MANY_ROWS and tried.n_rules * M <= MOST_CENTRES
-        if tried.n_rules > recipe.n_rules and not is_small:
+        may_be_large = N >= MANY_ROWS and tried.n_rules * M <= MOST_CENTRES
+        if tried.n_rules > recipe.n_rules and not may_be_large:
             continue
         if all((known.recipe, known.inputs) != (tried, form) for known in found):
             found.append(Trial(len(found), free, tried, form))
