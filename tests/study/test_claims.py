@@ -1,4 +1,4 @@
-"""The rules of judgement at their edges, and each claim where it must and must not hold."""
+"""Decision rules at their edges, and each claim where it must and must not hold."""
 
 import functools
 import itertools
