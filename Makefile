@@ -62,7 +62,7 @@ chapter: $(VENV)/.stamp ## Run one chapter: NAME=type2_sets PARAMS="sigma=2 s_r=
 own: $(VENV)/.stamp ## Analyse your data: CSV=houses.csv TARGET=price LEVELS="0.8 0.9" (GROUP=, TIME=)
 	@$(PY) tools/own.py
 
-reproduce: $(VENV)/.stamp ## Repeat the paper's experiment; print cells, winners and claims
+reproduce: $(VENV)/.stamp ## Repeat the paper's experiment; print tables and verdicts (ARGS="--seeds 20" for more)
 	@$(PY) tools/args.py $(PY) -m study reproduce
 
 comparison: $(VENV)/.competitors ## Run the method comparison; update data/results/ (hours)

@@ -1,6 +1,7 @@
 """Command line of the study: python -m study COMMAND.
 
-reproduce   train the paper's 60 systems, compare them with the stored runs, print all verdicts
+reproduce   train the paper's 60 systems, or more with --seeds; print both tables, the comparison
+            with the stored runs, and all verdicts
 check       train samples of the stored runs again; exit 1 if a number is beyond tolerance
 protocol    the paper's protocol: 50 seeds, the authors' mode, runs with perturbed rounding
 ablation    the settings of the authors' mode one by one
@@ -30,11 +31,11 @@ import pandas as pd
 
 from study import aligned, execution, margins, paper, results, sqr
 from study import protocol as paper_protocol
-from study.cells import shown_within, together, verdicts, winners
+from study.cells import beside, shown_within, together, verdicts, winners
 from study.claims import check_claims, load_evidence
 from study.comparison import runs as comparison
 from study.comparison import steadiness
-from study.protocol import ALL_SEEDS, all_records, trainings
+from study.protocol import ALL_SEEDS, SEEDS, all_records, trainings
 
 Run = Callable[..., list[Any]]  # `execution.run_all` with what the command line sets
 Files = dict[str, pd.DataFrame]  # rows of `data/results/<name>.csv`, by name
@@ -48,10 +49,15 @@ KEYS = (*results.RECORD, *paper_protocol.SETTINGS, *OTHER_KEYS)
 """Columns that identify a row of a file; the others are measured."""
 
 
-def reproduce(run: Run) -> bool:
-    """Train the paper's 60 systems, compare them with the stored runs, and print all verdicts."""
-    rows = all_records(run(paper_protocol.run, trainings(), label="trainings"))
+def reproduce(run: Run, n_seeds: int = len(SEEDS)) -> bool:
+    """Train the paper's systems, print its tables, compare with the stored runs, print verdicts.
+
+    The verdicts are those of the stored runs.
+    """
+    todo = trainings(seeds=range(n_seeds))
+    rows = all_records(run(paper_protocol.run, todo, label="trainings"))
     stored, published = results.load("reference"), paper.cells()
+    _print(f"Tables I and II beside {n_seeds} seeds trained now", beside(rows, published).round(2))
     cells = verdicts(stored, published)
     columns = ["our_mean", "our_std", "p", "p_holm", "refuted", "margin", "best", "equivalent"]
     _print("Published cells against ours", cells[[*cells.columns[:6], *columns]])
@@ -63,7 +69,9 @@ def reproduce(run: Run) -> bool:
     _print("Empirical claims", counted.verdict.value_counts())
     for claim in checked.itertuples():
         print(f"{claim.verdict:14} {claim.claim}\n{'':15}{claim.reason}")
-    return _report("The 60 trainings", results.compare(rows, stored, results.rounding_tolerance()))
+    return _report(
+        f"The {len(todo)} trainings", results.compare(rows, stored, results.rounding_tolerance())
+    )
 
 
 def check(run: Run) -> bool:
@@ -125,15 +133,19 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("command", choices=[*CHECKS, "perturbed", *STUDIES, "study"])
     parser.add_argument("--jobs", type=int, default=-1, help="processes; -1 for one per core")
     parser.add_argument("--dask", help='address of a Dask scheduler, or "local" for a cluster here')
+    parser.add_argument("--seeds", type=int, default=len(SEEDS), help="of reproduce; at least 2")
     parser.add_argument("--fresh", action="store_true", help="delete cached runs first")
     given = parser.parse_args(words)
+    if given.seeds < 2:
+        parser.error(f"--seeds must be at least 2, got {given.seeds}")
     if given.fresh:
         execution.clear_cache()
     run = functools.partial(execution.run_all, n_jobs=given.jobs, dask=given.dask)
     studies = STUDIES if given.command == "study" else [given.command]
     try:
         if given.command in CHECKS:
-            return int(not CHECKS[given.command](run))
+            more = {"n_seeds": given.seeds} if given.command == "reproduce" else {}
+            return int(not CHECKS[given.command](run, **more))
         for name in studies:
             for file, rows in (STUDIES | {"perturbed": perturbed})[name](run).items():
                 store(file, rows, "protocol" if name == "perturbed" else name)

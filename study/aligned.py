@@ -5,7 +5,7 @@ splits of the protocol (`data/results/aligned.csv`), and measures the planes of 
 (`planes.csv`) and the effect of small shares at the start of training (`small_shares.csv`).
 
 Planes with many inputs run together, because all lower firings of a plane carry the factor
-``prod_m(1 - kappa s_l)`` (Theorem of chapter 9); `shortfall` measures it.
+``prod_m(1 - kappa s_l)`` (a theorem of the chapter on aligned training); `shortfall` measures it.
 
 `train_levels` trains one system for all levels. A level as an input is the idea of Tagasovska and
 Lopez-Paz (2019); teaching it to both bounds of a plane is ours. The inputs get one more column,
@@ -77,7 +77,7 @@ def measure_planes(dataset: str, seed: int, method: str, *, epochs: int = 100) -
 
 
 def run(run_all: Callable[..., list[Any]]) -> dict[str, pd.DataFrame]:
-    """Run everything that chapter 9 shows and return its three files, by name."""
+    """Run what the chapter on aligned training shows and return its three files, by name."""
     splits = [{"dataset": dataset, "seed": seed} for dataset in DATASETS for seed in SEEDS]
     todo = [{**one, "split": "random", "method": m} for one in splits for m in METHODS]
     rows = pd.concat([found.rows for found in run_all(run_method, todo, label="aligned")])

@@ -1,4 +1,4 @@
-r"""The rules of judgement, and a check of every claim of the paper and of ours.
+r"""Decision rules, and a check of every claim of the paper and of ours.
 
 `data/paper/claims.csv` holds the paper's claims in our words, the most important first. There are
 three kinds. *Empirical* claims are decided by runs, each by its check in `CHECKS`, and only they
@@ -8,7 +8,7 @@ ours, its `measure`, and its verdict is marked so wherever it is printed. `our_c
 this book says of its own methods by the same rules.
 
 The rules were fixed before the run of 50 seeds, at 5%; those that were changed, and the verdicts
-before and after, are on the page on deviations.
+before and after, are on the page that goes through the paper item by item.
 
 **In every row.** A row is a data set at a level. The claim *holds* if every row goes its way
 significantly (no correction: each of them has to pass), *does not hold* if some row goes against
@@ -52,7 +52,7 @@ from gt2lite.datasets import DATASETS
 from gt2lite.memberships import ALPHA_0
 from study import comparison, results
 from study.cells import by_cell, paired_gap, values
-from study.pages import case
+from study.pages import case, out_of
 from study.protocol import LEVELS, METHODS, MODELS, TEST_OVER_TRAIN
 from study.statistics import (
     SIGNIFICANCE,
@@ -95,6 +95,7 @@ class Finding(NamedTuple):
     reason: str
     numbers: dict[str, float] = {}  # noqa: RUF012 - never changed
     rows: pd.DataFrame = pd.DataFrame()  # by row of the tables, if tested so
+    cases: dict[str, str] = {}  # noqa: RUF012 - the verdict on each row or case alone
 
     def add(self, words: str, **numbers: float) -> Finding:
         """Return the finding with more words and numbers."""
@@ -161,7 +162,7 @@ def load_evidence(records: pd.DataFrame | None = None) -> Evidence:
 
 
 def check_claims(evidence: Evidence, claims: pd.DataFrame) -> pd.DataFrame:
-    """Return the claims with columns `verdict`, `reason`, `numbers`, `rows` and `printed`.
+    """Return the claims with columns `verdict`, `reason`, `numbers`, `rows`, `cases`, `printed`.
 
     `printed` is the verdict, with a mark if the measure is ours.
 
@@ -203,7 +204,7 @@ def our_claims(aligned: pd.DataFrame, compared: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-# --------------------------------------------------------------------------- rules of judgement
+# --------------------------------------------------------------------------- decision rules
 
 
 def every_row(rows: pd.DataFrame) -> Finding:
@@ -211,14 +212,20 @@ def every_row(rows: pd.DataFrame) -> Finding:
 
     >>> rows = pd.DataFrame({"row": ["a", "b"], "value": [0.1, -0.1], "p": [0.01, 0.4]})
     >>> every_row(rows).reason
-    'As claimed in 1 of 2 rows, significantly in 1 (with Holm: 1); undecided: b.'
+    'Supported by 1 of 2 rows, significantly; undecided: b.'
+    >>> every_row(rows.assign(value=[-0.2, -0.1], p=0.001)).reason
+    'Supported by none of 2 rows; contradicted significantly by both rows.'
     """
     corrected, right = holm(rows.p) < SIGNIFICANCE, rows.value > 0
     clear = right & (rows.p < SIGNIFICANCE)
-    text = (
-        f"As claimed in {right.sum()} of {len(rows)} rows, significantly in {clear.sum()} "
-        f"(with Holm: {(right & corrected).sum()})"
-    )
+    n_right, n_clear, n_holm = (int(found.sum()) for found in (right, clear, right & corrected))
+    text = f"Supported by {_rows(n_right, len(rows))}"
+    if n_right:
+        text += ", " + {0: "none significantly", n_right: "significantly"}.get(
+            n_clear, f"{n_clear} of them significantly"
+        )
+    if n_holm < n_clear:
+        text += f" ({n_holm or 'none'} with Holm's correction)"
     numbers = {"as claimed": int(right.sum()), "significant": int(clear.sum())}
     return _by_row(text, rows, clear, (rows.value < 0) & corrected, numbers)
 
@@ -233,7 +240,7 @@ def in_every_row(gains: pd.DataFrame, overlap: float = TEST_OVER_TRAIN) -> Findi
     rows = tests.rename(columns={"mean": "value"}).assign(row=_labels(gains))
     rows["half here"] = [corrected_t(gain, 0.0).half for gain in gains.to_numpy()]
     here = int((rows.value > rows["half here"]).sum())
-    return every_row(rows).add(f"On these data sets alone: significant in {here}.")
+    return every_row(rows).add(f"Significant on these data sets alone: {_rows(here, len(rows))}.")
 
 
 def reaches(runs: pd.DataFrame, places: Sequence[Place]) -> Finding:
@@ -257,8 +264,8 @@ def reaches(runs: pd.DataFrame, places: Sequence[Place]) -> Finding:
     rows = pd.DataFrame({"row": [case(dataset, level) for dataset, _, level, _ in places]})
     text = (
         f"Mean coverage is at most {size.max():.1f} points from its level, and shown to be within "
-        f"{LEVEL_MARGIN:g} in {near.sum()} of {len(rows)} rows; runs that miss significantly: "
-        f"{missed.sum()} of {p.size}"
+        f"{LEVEL_MARGIN:g} point in {_rows(int(near.sum()), len(rows))}; significant misses: "
+        f"{out_of(int(missed.sum()), p.size, 'run', 'runs')}"
     )
     if missed.any():
         row, run = np.unravel_index(p.argmin(), p.shape)
@@ -268,11 +275,11 @@ def reaches(runs: pd.DataFrame, places: Sequence[Place]) -> Finding:
     numbers |= {"runs": p.size, "runs that miss": int(missed.sum())}
     if places[0][1] != "calibrated":
         beyond = int((holm(wide.ravel()) < SIGNIFICANCE).sum())
-        text += f", by more than {LEVEL_MARGIN:g} point {beyond}"
+        text += f", {beyond or 'none'} by more than {LEVEL_MARGIN:g} point"
         numbers["by more than a point"] = beyond
     if far.any():
-        text += f"; means shown to be farther off: {_few([*rows.row[far]])}"
-    words = "the mean is farther off, or a run misses"
+        text += f"; means shown to be farther off: {_named(rows.row, far)}"
+    words = "the mean is farther off, or a run misses, in"
     return _by_row(text, rows, near, far | missed.any(axis=1), numbers, words)
 
 
@@ -286,10 +293,11 @@ def comparable(excess: pd.DataFrame) -> Finding:
     worse = holm(beyond_p(mean, allowed, error, degrees)) < SIGNIFICANCE
     worst = rows.loc[rows.value.idxmax()]
     text = (
-        f"Shown to be within {allowed:g}% in {shown.sum()} of {len(rows)} rows; the worst is "
+        f"Shown to be within {allowed:g}% in {_rows(int(shown.sum()), len(rows))}; the worst is "
         f"{worst.row} with {worst.value:+.1f}%, at most {worst.upper:+.1f}%"
     )
-    return _by_row(text, rows, shown, worse, {"shown": int(shown.sum())})
+    words = f"shown to be worse by more than {allowed:g}% in"
+    return _by_row(text, rows, shown, worse, {"shown": int(shown.sum())}, words)
 
 
 def matters(differences: pd.DataFrame) -> Finding:
@@ -322,10 +330,13 @@ def counted(what: str, right: pd.DataFrame | pd.Series) -> Finding:
     ('does not hold', 'It rains in 1 of 2 cases; not always: Friday.')
     """
     right = pd.DataFrame(right)
-    n, wrong = int(right.to_numpy().sum()), _labels(right[~right.all(axis=1)])
-    end = f"; not always: {_few(wrong)}." if wrong else "."
-    text = f"{what} in {n} of {right.size} cases{end}"
-    return Finding(FAILS if wrong else HOLDS, text, {"cases": right.size, "as claimed": n})
+    n, always = int(right.to_numpy().sum()), right.all(axis=1)
+    wrong = _labels(right[~always])
+    end = f"; not always: {', '.join(wrong)}." if wrong else "."
+    text = f"{what} in {out_of(n, right.size, 'case', 'cases')}{end}"
+    numbers = {"cases": right.size, "as claimed": n}
+    cases = dict(zip(_labels(right), np.where(always, HOLDS, FAILS), strict=True))
+    return Finding(FAILS if wrong else HOLDS, text, numbers, cases=cases)
 
 
 def _by_row(
@@ -334,7 +345,7 @@ def _by_row(
     clear: Any,
     against: Any,
     more: dict[str, Any],
-    words: str = "significantly against it",
+    words: str = "contradicted significantly by",
 ) -> Finding:
     """Return the finding if every row has to be clear and none may be against the claim.
 
@@ -342,15 +353,24 @@ def _by_row(
     """
     verdict, end = HOLDS, ""
     if against.any():
-        verdict, end = FAILS, f"; {words}: {_few([*rows.row[against]])}"
+        verdict, end = FAILS, f"; {words} {_named(rows.row, against)}"
     elif not clear.all():
-        verdict, end = UNDECIDED, f"; undecided: {_few([*rows.row[~clear]])}"
-    return Finding(verdict, f"{text}{end}.", {"rows": len(rows)} | more, rows)
+        verdict, end = UNDECIDED, f"; undecided: {_named(rows.row, ~clear)}"
+    each = np.select([against, clear], [FAILS, HOLDS], UNDECIDED)
+    cases = dict(zip(rows.row, each, strict=True))
+    return Finding(verdict, f"{text}{end}.", {"rows": len(rows)} | more, rows, cases)
 
 
-def _few(names: Sequence[str], most: int = 8) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+def _rows(n: int, total: int) -> str:
+    return out_of(n, total, "row", "rows")
+
+
+def _named(names: pd.Series, which: Any, most: int = 6) -> str:
+    """Return the names of some rows, or how many they are if they are all or more than `most`."""
+    found = [*names[which]]
+    if len(found) > most or 1 < len(found) == len(names):
+        return _rows(len(found), len(names))
+    return ", ".join(found)
 
 
 def _means(rows: pd.DataFrame) -> tuple[Array, Array, int]:
@@ -380,16 +400,23 @@ def _reaches_levels(e: Evidence) -> Finding:
     rows = pd.DataFrame({way: one.numbers for way, one in found.items()}).T.rename_axis("way")
     rows["verdict"] = [one.verdict for one in found.values()]
     each = [
-        f"{way}, {row['farthest mean']:.1f} points and {row['runs that miss']:.0f} of "
-        f"{row['runs']:.0f}"
+        f"{way}, {row['farthest mean']:.1f} points and "
+        f"{out_of(int(row['runs that miss']), int(row['runs']), 'run', 'runs')}"
         for way, row in rows.iterrows()
     ]
     text = (
         "By way to calibrate, the farthest mean from its level, and the runs that miss "
         f"significantly: {'; '.join(each)}."
     )
-    holds, none = rows.verdict == HOLDS, FAILS if (rows.verdict == FAILS).any() else UNDECIDED
-    return Finding(HOLDS if holds.all() else PARTLY if holds.any() else none, text, rows=rows)
+    cases = pd.DataFrame([one.cases for one in found.values()])
+    return Finding(_by_some(rows.verdict), text, {}, rows, cases.apply(_by_some).to_dict())
+
+
+def _by_some(verdicts: pd.Series) -> str:
+    """Return the verdict on a claim from those on the ways to calibrate."""
+    holds = verdicts == HOLDS
+    none = FAILS if (verdicts == FAILS).any() else UNDECIDED
+    return HOLDS if holds.all() else PARTLY if holds.any() else none
 
 
 def _cheaper(e: Evidence) -> Finding:
@@ -453,8 +480,9 @@ def _better_everywhere(e: Evidence) -> Finding:
     found = in_every_row(e.nearer_by_run())
     numbers = {f"{name}, by run": n for name, n in found.numbers.items()}
     words = (
-        f"By the distance of each run: in {numbers['as claimed, by run']} of "
-        f"{numbers['rows, by run']} rows, significantly in {numbers['significant, by run']}."
+        "By the distance of each run it is supported by "
+        f"{_rows(int(numbers['as claimed, by run']), int(numbers['rows, by run']))}, significantly "
+        f"by {numbers['significant, by run'] or 'none'}."
     )
     return in_every_row(e.nearer()).add(words, **numbers)
 

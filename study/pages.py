@@ -149,6 +149,23 @@ def count(n: int, one: str, many: str) -> str:
     return f"no {many}" if n == 0 else f"1 {one}" if n == 1 else f"{n:,} {many}"
 
 
+def out_of(n: int, total: int, one: str, many: str) -> str:
+    """Return how many of all there are, in words that fit the numbers.
+
+    >>> [out_of(n, 8, "row", "rows") for n in (0, 1, 8)], out_of(2, 2, "row", "rows")
+    (['none of 8 rows', '1 of 8 rows', 'all 8 rows'], 'both rows')
+    """
+    if total == 1:
+        return f"the only {one}" if n else f"no {one}"
+    if n == total == 2:
+        return f"both {many}"
+    return (
+        f"all {total:,} {many}"
+        if n == total
+        else f"{f'{n:,}' if n else 'none'} of {total:,} {many}"
+    )
+
+
 def duration(seconds: float) -> str:
     """Return a time in the unit that suits it.
 

@@ -1,4 +1,4 @@
-"""Published values: tables, numbers of the text, claims and settings of the paper.
+"""Published values: tables, numbers of the text, claims, items and settings of the paper.
 
 They live in `data/paper/*.csv`; no published number stands in code. Values are in the paper's
 units: RMSE and PINAW times 100, PICP in percent. `alliance` returns the trials of the nearest
@@ -33,9 +33,22 @@ def text_values() -> pd.DataFrame:
 def claims() -> pd.DataFrame:
     """Return the checkable claims of the text in our words; claims of a group say the same.
 
-    `measure` is empty unless the claim is judged by a measure that the paper does not use.
+    `measure` is empty unless the claim is judged by a measure that the paper does not use;
+    `label` and `tests` are as in `items`.
     """
-    return _read("paper", "claims").fillna({"measure": ""})
+    return _read("paper", "claims").fillna({"measure": "", "tests": ""})
+
+
+def items() -> pd.DataFrame:
+    """Return the equations, algorithms, figures, tables and settings of the paper.
+
+    `label` is the place in this book, `code` and `tests` name functions and tests, `deviation` the
+    file with its comment, if there is one; `claims` has the rest of the paper.
+
+    >>> print(*items().loc[3, ["place", "verdict", "code"]])
+    Eq. (4) departure gt2lite.memberships.primary
+    """
+    return _read("paper", "items").fillna("")
 
 
 def settings() -> dict[str, float]:

@@ -33,7 +33,7 @@ PAGES = [p.relative_to(ROOT).with_suffix("").as_posix() for p in source.document
 VISITED = [page for page in PAGES if "/api/" not in page]
 VISITED += ["chapters/api/estimators", "chapters/api/plots", "search"]
 # between them these have every kind of element
-THOROUGHLY = {"index", "search", "chapters/small_system", "chapters/results", "chapters/play"}
+THOROUGHLY = {"index", "search", "chapters/small_system", "chapters/statistics", "chapters/play"}
 THOROUGHLY |= {"chapters/api/plots"}
 
 

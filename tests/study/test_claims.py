@@ -1,4 +1,4 @@
-"""The rules of judgement at their edges, and each claim where it must and must not hold."""
+"""Decision rules at their edges, and each claim where it must and must not hold."""
 
 import functools
 import itertools
@@ -299,6 +299,22 @@ def test_a_level_may_be_reached_by_some_ways_to_calibrate_only():
     assert found.verdict == "holds in part" and found.rows["farthest mean"].max() > 1.9
     wanted = {"table 0.1": "holds", "table 0.01": "holds", "search": "does not hold"}
     assert found.rows.verdict.to_dict() == wanted
+
+
+@pytest.mark.parametrize(
+    ("claim", "edit", "place", "word"),
+    [
+        ("reaches-levels", ("search", {"picp": 0.93}), ("pm", 0.95), "holds in part"),
+        ("any-level", ("exact", {"alpha": 0.0099}), ("aids", 0.95), "does not hold"),
+        ("wider", ("search", {"pinaw": 0.9}), ("ww", 0.90), "does not hold"),
+    ],
+)
+def test_each_case_of_a_claim_has_a_verdict_of_its_own(claim, edit, place, word):
+    (method, values), (dataset, level) = edit, place
+    found = verdict(claim, world(when(values, method=method, dataset=dataset, level=level)))
+    apart = f"{dataset.upper()} {level:.0%}"
+    assert found.cases.pop(apart) == found.verdict == word
+    assert len(found.cases) == 7 and set(found.cases.values()) == {"holds"}
 
 
 def test_our_claims_are_judged_by_the_same_rule():

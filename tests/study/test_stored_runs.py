@@ -146,6 +146,21 @@ def test_a_sample_beyond_tolerance_or_an_interruption_fails_the_check(monkeypatc
     assert command.main(["check"]) == code
 
 
+def test_reproduce_trains_as_many_seeds_as_asked_for_and_refuses_one(monkeypatch, capsys):
+    asked = []
+
+    def stop(function, settings, **_):
+        asked.extend(settings)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(execution, "run_all", stop)
+    assert command.main(["reproduce", "--seeds", "3"]) == 130
+    assert (len(asked), {one["seed"] for one in asked}) == (3 * 4 * 3, {0, 1, 2})
+    with pytest.raises(SystemExit):
+        command.main(["reproduce", "--seeds", "1"])
+    assert "--seeds must be at least 2, got 1" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(("times", "code"), [(0.99, 0), (1.01, 1)])
 def test_strong_and_the_head_may_move_as_far_as_processors_moved_them(times, code):
     stored = load("sample")
