@@ -443,8 +443,9 @@ def _distribution_costly(e: Evidence) -> Finding:
     rows = e.sqr[(e.sqr.form == "conformal") & (e.sqr.level == LEVELS[0])]
     seconds = rows.pivot(index=["dataset", "seed"], columns="model", values="train_cpu_seconds")
     times = (seconds.sqr / seconds.aligned).groupby("dataset").mean()[rows.dataset.unique()]
+    times = times.rename(str.upper)
     what = f"Simultaneous quantile regression costs {EXPENSIVE:g} aligned trainings or more"
-    each = ", ".join(f"{name.upper()} {value:.1f}" for name, value in times.items())
+    each = ", ".join(f"{name} {value:.1f}" for name, value in times.items())
     return counted(what, times >= EXPENSIVE).add(f"Trainings by data set: {each}.")
 
 
