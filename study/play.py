@@ -89,8 +89,9 @@ def level_band(
     if scores is None:
         lower, upper = reg.predict_interval(grid[:, None], coverage=level / 100)
     else:
-        data["scores"] = np.sort(vector("scores", scores))
-        t = float(data["scores"][rank(level / 100, len(scores) + 1) - 1])
+        in_order = np.sort(vector("scores", scores))
+        data["scores"] = in_order
+        t = float(in_order[rank(level / 100, in_order.size + 1) - 1])
         lower, upper = reg.predict_interval(grid[:, None], alpha=alpha_of(min(t, 1.0)))
         lower, upper = lower - max(t - 1, 0), upper + max(t - 1, 0)
     figure, ax = still_figure()
