@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gt2lite._validation import Array
-from gt2lite.memberships import ALPHA_0, secondary_grade
+from gt2lite.memberships import ALPHA_0, kappa_of, secondary_grade
 from gt2lite.plots.method import PLANE, plane_edges, staircase
 from gt2lite.plots.style import (
     BLACK,
@@ -78,6 +78,42 @@ def rule_lines(ax: Axes, x: Array, params: Params) -> Axes:
         color = nth(COLORS, p)
         ax.plot(x, slope * x + intercept, color=color, linestyle=nth(LINES, p), linewidth=1.5)
     return labelled(ax, "input $x$", "consequent $y_p$")
+
+
+def both_scales(ax: Axes, scores: Array, ranks: Mapping[str, int]) -> Axes:
+    """Draw rows where an interval that opens first covers them, below kappa and above alpha.
+
+    Args:
+        ax: where to draw.
+        scores: of a few rows (Q,): the kappa of the critical plane, or 1 plus a margin beyond.
+        ranks: named ranks, each marked by a line at the score of this rank.
+    """
+    end = max(1.04, float(np.max(scores)) + 0.04)
+    ax.fill_between([0, end], [0, -end], [0, end], color=SKY, alpha=0.3, linewidth=0)
+    ax.axhline(0, color=BLUE, linestyle="-", linewidth=1.5)
+    in_order = np.sort(scores)
+    for i, (name, r) in enumerate(ranks.items()):
+        ax.axvline(
+            in_order[r - 1], color=nth((VERMILION, BLACK), i), linestyle=nth(("-", "--"), i),
+            linewidth=1.5, label=name,
+        )  # fmt: skip
+    for r, score in enumerate(in_order, 1):
+        side = 1 if r % 2 else -1  # above and below in turn: neighbours keep their numbers apart
+        ax.plot(score, side * score, "o", color=BLACK, markersize=5)
+        place: dict[str, Any] = {"textcoords": "offset points", "ha": "right", "va": "center"}
+        ax.annotate(f"{r}", (score, side * score), xytext=(-5, 7 * side), **place)
+    ax.set(xlim=(0, end), ylim=(-1.2 * end, 1.2 * end), yticks=[])
+    above = ax.secondary_xaxis("top")
+    planes = np.array([1, 0.9, 0.6, 0.3, 0.1, 0.03, ALPHA_0])
+    above.set_xticks(kappa_of(planes), [f"{alpha:g}" for alpha in planes])
+    above.set_xlabel(r"$\alpha$ falls: rank $r$ is the $r$-th largest $\alpha$ $\longrightarrow$")
+    ax.grid(False)
+    ax.legend(loc="upper left")
+    return labelled(
+        ax,
+        r"$\kappa$ rises: rank $r$ is the $r$-th smallest $\kappa$ $\longrightarrow$",
+        "interval",
+    )
 
 
 def search_path(

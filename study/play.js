@@ -42,6 +42,12 @@
   };
   const exactRank = (percent, Q) => gt2liteModel.rank(percent / 100, Q);
   const conformalRank = (percent, Q) => exactRank(percent, Q + 1);
+  // The interval at position t of the family: the plane kappa = t, beyond 1 the envelope and a margin.
+  const member = (planes, t) => {
+    const margin = Math.max(t - 1, 0);
+    const [low, high] = planes(Math.min(t, 1));
+    return [low - margin, high + margin];
+  };
 
   const button = (parent, name, pressed) => {
     const node = add(parent, "button", { type: "button" }, name);
@@ -95,9 +101,8 @@
       return b;
     };
     const band = (threshold) => {
-      const margin = Math.max(threshold - 1, 0);
-      const ends = places.map((planes) => planes(Math.min(threshold, 1)));
-      return [ends.map(([low]) => low - margin), ends.map(([, high]) => high + margin)];
+      const ends = places.map((planes) => member(planes, threshold));
+      return [ends.map(([low]) => low), ends.map(([, high]) => high)];
     };
     // What a band covers of new rows whose noise is so many times that of the old ones
     const coverage = ([low, high], times) =>
@@ -423,8 +428,10 @@
 
   // A calibrated band whose level the reader moves
 
-  const levelBand = (root, { model, x, y, level, x_name, y_name }) => {
-    const { interval, predict } = gt2liteModel(model);
+  const levelBand = (root, { model, x, y, scores, level, x_name, y_name }) => {
+    const { interval, planes, predict } = gt2liteModel(model);
+    const at = (place, percent) =>  // calibrated by the scores, or else by the model
+      scores ? member(planes([place]), scores[conformalRank(percent, scores.length) - 1]) : interval([place], percent / 100);
     const span = (values, room) => {
       const [least, most] = [Math.min(...values), Math.max(...values)];
       return { from: least - room * (most - least), to: most + room * (most - least) };
@@ -449,10 +456,10 @@
       });
     });
     const update = () => {
-      const phi = control.valueAsNumber / 100;
-      ends = grid.map((place) => interval([place], phi));
+      const percent = control.valueAsNumber;
+      ends = grid.map((place) => at(place, percent));
       inside = x.map((place, i) => {
-        const [low, high] = interval([place], phi);
+        const [low, high] = at(place, percent);
         return low <= y[i] && y[i] <= high;
       });
       redraw();

@@ -65,6 +65,7 @@ def level_band(
     x: Array,
     y: Array,
     *,
+    scores: Array | None = None,
     level: int = 90,
     x_name: str = "input x",
     y_name: str = "target y",
@@ -75,6 +76,8 @@ def level_band(
         reg: a model calibrated with at least 49 rows, as the level of 98% needs.
         x: inputs (N,) of rows that were not used to train or calibrate it.
         y: their targets (N,).
+        scores: of calibration rows (Q,), instead of a calibration of `reg`: the first kappa that
+            covers, or 1 plus the margin that the plane kappa = 1 needs.
         level: the level to begin with, in percent.
         x_name: name of the input.
         y_name: name of the target.
@@ -82,12 +85,19 @@ def level_band(
     model, x = _model(reg), vector("x", x)
     y = vector("y", y, x.size)
     grid = np.linspace(x.min(), x.max(), 121)
-    ends = reg.predict_interval(grid[:, None], coverage=level / 100)
+    data = {"model": model, "x": x, "y": y, "level": level, "x_name": x_name, "y_name": y_name}
+    if scores is None:
+        lower, upper = reg.predict_interval(grid[:, None], coverage=level / 100)
+    else:
+        in_order = np.sort(vector("scores", scores))
+        data["scores"] = in_order
+        t = float(in_order[rank(level / 100, in_order.size + 1) - 1])
+        lower, upper = reg.predict_interval(grid[:, None], alpha=alpha_of(min(t, 1.0)))
+        lower, upper = lower - max(t - 1, 0), upper + max(t - 1, 0)
     figure, ax = still_figure()
-    bands_along(ax, grid, {f"level {level}%": ends}, reg.predict(grid[:, None]))
+    bands_along(ax, grid, {f"level {level}%": (lower, upper)}, reg.predict(grid[:, None]))
     points_along(ax, x, y, {})
     labelled(ax, x_name, y_name)
-    data = {"model": model, "x": x, "y": y, "level": level, "x_name": x_name, "y_name": y_name}
     alt = f"Dots: {y_name} by {x_name}, and a band that follows them, the {level}% intervals."
     return _play("level", data, figure, alt)
 

@@ -24,6 +24,7 @@ FIRINGS = np.array([0.2, 0.4, 0.0, 0.1]), np.array([0.6, 0.8, 0.9, 0.5])
 CONSEQUENTS = np.array([4.0, 2.0, 1.0, 3.0])
 X = np.linspace(0, 4, 21)
 MEAN, SD = np.log1p(2 * X), 0.1 + 0.2 * X
+SCORES = np.r_[np.linspace(0.01, 1, 96), 1.1, 1.3, 1.5, 2.0]  # the last four need a margin
 KINDS = ["alpha", "set", "switch", "level", "calibrate", "drag", "ranks"]
 
 
@@ -129,10 +130,12 @@ def test_the_small_system_of_the_first_chapter_is_a_model():
 
 
 @pytest.fixture(scope="module")
-def tab(chromium, elements, tmp_path_factory):
+def tab(chromium, elements, reg, tmp_path_factory):
     path = tmp_path_factory.mktemp("interactive") / "page.html"
     none = plots.switch_point([0.0, 0.0], [1.0, 1.0], [1.0, 2.0])  # no weight at all at 0
-    body = "".join(element._repr_html_() for element in [*elements.values(), none])
+    x, y = draw(150, 2)
+    scored = play.level_band(reg, x[:, 0], y, scores=SCORES)
+    body = "".join(element._repr_html_() for element in [*elements.values(), none, scored])
     head = '<!doctype html><meta charset=utf-8><meta name=viewport content="width=device-width">'
     path.write_text(f"{head}<body>{body}", encoding="utf-8")
     page = chromium.new_page(viewport={"width": 390, "height": 800})
@@ -241,6 +244,19 @@ def test_the_band_of_a_level_holds_the_rows_that_the_library_says(tab, reg, leve
     n = int(((lower <= y) & (y <= upper)).sum())
     assert f"The {level}% band holds {n} of 150 new rows" in put(tab, "level", Level=level)
     assert element(tab, "level").locator(".gt2-miss").count() == 150 - n
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("level", "score"), [(50, SCORES[50]), (95, SCORES[95]), (98, 1.5)])
+def test_a_band_by_scores_is_a_plane_and_beyond_the_lowest_a_margin(tab, reg, level, score):
+    x, y = draw(150, 2)
+    lower, upper = reg.predict_interval(x, alpha=0.01 ** min(score, 1) ** 2)
+    margin = max(score - 1, 0)
+    n = int(((lower - margin <= y) & (y <= upper + margin)).sum())
+    move(tab, "level", level, nth=1)
+    found = element(tab, "level", 1)
+    assert f"holds {n} of 150 new rows" in found.locator(".gt2-say").inner_text()
+    assert found.locator(".gt2-miss").count() == 150 - n
 
 
 @pytest.mark.browser

@@ -60,6 +60,18 @@ CRITICAL = ExactCalibrator().fit(interval, Y).critical_alpha
 PATH = SearchCalibrator().fit(interval, Y).path(0.6)
 
 
+def test_both_scales_place_a_rank_at_its_score_and_at_its_plane(ax):
+    scores = np.array([0.9, 0.2, 1.3, 0.5])  # the largest needs a margin
+    figures.both_scales(ax, scores, {"rank 3": 3})
+    _, cut, *dots = ax.lines
+    assert cut.get_xdata() == [0.9, 0.9]
+    assert [dot.get_xdata()[0] for dot in dots] == sorted(scores)
+    assert [text.get_text() for text in ax.texts] == ["1", "2", "3", "4"]
+    (above,) = ax.child_axes
+    alphas = [float(label.get_text()) for label in above.get_xticklabels()]
+    assert above.get_xticks() == pytest.approx(kappa_of(alphas))
+
+
 def test_figures_show_the_moves_of_a_search_and_the_means_of_runs(ax):
     for zoom, alphas in ((None, [alpha for alpha, _ in PATH]), ((0.35, 0.45), [0.4])):
         figures.search_path(ax, CRITICAL, PATH, 0.6, 0.0005, zoom=zoom)
