@@ -155,10 +155,17 @@ def configure(config: dict[str, Any], address: str | None) -> None:
             "binderhub_url": "https://mybinder.org",
             "colab_url": "https://colab.research.google.com",
         }
-        config.setdefault("html", {}).update(use_repository_button=True, use_issues_button=True)
+        owner, name = address.split("/")[-2:]
+        config.setdefault("html", {}).update(
+            use_repository_button=True,
+            use_issues_button=True,
+            baseurl=f"https://{owner.lower()}.github.io/{name}/",  # GitHub Pages
+        )
 
 
 _HOW_TO_RUN = """::::{{dropdown}} Run this chapter
+:class-container: book-run
+
 In {place}, with your own parameters:
 
 ```sh
