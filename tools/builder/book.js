@@ -8,6 +8,7 @@
   const BOXES = [
     ".pst-scrollable-table-container", ".bd-article .math mjx-container", ".bd-article pre",
     ".bd-article .cell_output .text_html",  // a data frame
+    ".bd-article .book-drawing",
   ].join();
   const WORD = "\u21c6 scroll sideways";
 

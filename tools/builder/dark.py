@@ -17,7 +17,7 @@ from PIL import Image
 
 Colors = NDArray[np.float64]  # (n, 3), from 0 to 1
 
-PAGE = np.array([0x14, 0x18, 0x1E]) / 255  # background and text of the theme in the dark
+PAGE = np.array([0x12, 0x12, 0x12]) / 255  # background and text of the theme in the dark
 TEXT = np.array([0xE6, 0xEA, 0xEE]) / 255
 LIGHTEST = 0.35  # luminance that a pure hue has at least
 _LUMINANCE = np.array([0.2126, 0.7152, 0.0722])
@@ -27,7 +27,7 @@ def darken(colors: Colors) -> Colors:
     """Return colours (n, 3) for the dark page.
 
     >>> darken(np.array([[1.0, 1, 1], [0, 0, 0], [0, 0, 1]])).round(2)
-    array([[0.08, 0.09, 0.12],
+    array([[0.07, 0.07, 0.07],
            [0.9 , 0.92, 0.93],
            [0.58, 0.58, 1.  ]])
     """

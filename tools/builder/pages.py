@@ -146,7 +146,11 @@ def github_address(root: Path) -> str | None:
 
 
 def configure(config: dict[str, Any], address: str | None) -> None:
-    """Give Jupyter Book's `config` launch buttons if the repository is on GitHub."""
+    """Give Jupyter Book's `config` the repository; launch buttons if it is on GitHub."""
+    place = (
+        f"the repository <{address}>" if address else "the folder from which this book was built"
+    )
+    config.setdefault("parse", {})["myst_substitutions"] = {"repository": place}
     # An empty entry, because Jupyter Book would otherwise fill in an address of its own.
     config["repository"] = {"url": address or "", "path_to_book": "", "branch": "main"}
     if address:
