@@ -79,7 +79,7 @@ TINY = """(figureFont) => {
     const size = parseFloat(getComputedStyle(parent).fontSize) * scale;
     if (size && size < 9) found.push(`${size.toFixed(1)} px: ${node.data.trim().slice(0, 40)}`);
   }
-  for (const picture of document.querySelectorAll(".cell_output img:not(.gt2-still)")) {
+  for (const picture of document.querySelectorAll("article.bd-article img.dark-light")) {
     if (!picture.clientWidth || !picture.naturalWidth) continue;
     const size = (2 * figureFont * picture.clientWidth) / picture.naturalWidth;
     if (size < 9) found.push(`${size.toFixed(1)} px: ${picture.alt.slice(0, 40)}`);

@@ -58,7 +58,10 @@ def number_by_page(app: Any, env: Any) -> None:
 # --------------------------------------------------------------------------- pages
 
 _FRAME = re.compile(r'<table [^>]*class="dataframe".*?</table>', re.DOTALL)
-_PICTURE = re.compile(r'<img ([^>]*?)src="((?:\.\./)*_images/[^"]+)\.png"([^>]*?) ?/?>')
+_PICTURE = re.compile(  # Sphinx links some of them
+    r'(?:<a class="[^"]*image-reference" [^>]*>)?'
+    r'<img ([^>]*?)src="((?:\.\./)*_images/[^"]+)\.png"([^>]*?) ?/?>(?:</a>)?'
+)
 _LONG_CODE = re.compile(r'(?<=<span class="pre">)[^<]{12,}(?=</span>)')
 _NUMBER = re.compile(r"[-+]?[\d.,]+(e[-+]?\d+)?%?|[-+]?inf|nan|NaN|")
 _VIEWPORT = re.compile(r'<meta name="viewport"[^>]*>')
@@ -183,7 +186,7 @@ def setup(app: Any) -> dict[str, Any]:
     """Register with Sphinx."""
     app.connect("config-inited", add_static_files)
     app.connect("builder-inited", share_handlers)
-    app.connect("env-updated", number_by_page)
+    app.connect("env-check-consistency", number_by_page)
     app.connect("html-page-context", mend)
     app.connect("build-finished", finish)
     app.connect("autodoc-skip-member", skip_generated)
