@@ -77,6 +77,7 @@
   box.className = "book-zoom";
   box.setAttribute("aria-label", "Enlarged figure: press to close");
   box.addEventListener("click", () => box.close());
+  box.addEventListener("keydown", (event) => { if (event.key === "Escape") box.close(); });
   document.body.append(box);
   document.addEventListener("click", (event) => {
     const link = event.target.closest?.("a.book-figure");
