@@ -30,7 +30,7 @@ _MATHJAX = ("sphinx-mathjax-offline", "tex-svg-full.js")
 
 def add_static_files(app: Any, config: Any) -> None:
     """Let Sphinx copy script, style and MathJax beside the pages; name the book under its logo."""
-    config.html_theme_options["logo"] = {"text": config.html_title}
+    config.html_theme_options["logo"] = {"text": config.html_title, "alt_text": "Nested bands"}
     (mathjax,) = (path for path in files(_MATHJAX[0]) or [] if path.name == _MATHJAX[1])
     preview = Path(app.srcdir, "assets", "headline.png")  # the picture in previews of links
     paths = (_STYLE, _SCRIPT, mathjax.locate(), *([preview] if preview.is_file() else []))
