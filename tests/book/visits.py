@@ -99,7 +99,8 @@ SPLIT = r"""() => {
     while (walk.nextNode()) {
       const node = walk.currentNode;
       if (node.parentElement.closest("mjx-container, svg, style, script")) continue;
-      for (const word of node.data.matchAll(/[\p{L}\d_]{2,20}/gu)) {
+      for (const word of node.data.matchAll(/[\p{L}\d_]+/gu)) {
+        if (word[0].length > 20) continue;
         range.setStart(node, word.index);
         range.setEnd(node, word.index + word[0].length);
         const tops = [...range.getClientRects()].map((line) => Math.round(line.top));
