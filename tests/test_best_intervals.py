@@ -9,13 +9,12 @@ import pytest
 pytest.importorskip("sklearn", reason="scikit-learn is not installed (extra `sklearn`)")
 
 from sklearn.base import BaseEstimator, RegressorMixin, clone
-from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GroupKFold, TimeSeriesSplit
 
 import gt2lite.practice.head
 from gt2lite import GT2Regressor, IntervalHead
-from gt2lite.practice.bases import MeanBase, hold_out
+from gt2lite.practice.bases import LEAST_WEIGHT, MeanBase, hold_out, mean_weights
 from gt2lite.practice.families import FamilyScore
 from gt2lite.practice.joining import join
 from gt2lite.practice.presets import HEAD
@@ -219,27 +218,45 @@ def test_a_base_that_copies_its_settings_is_copied_and_another_one_named(made):
         IntervalHead(Forgetting(["a"]), system).fit(X[:100], y[:100])
 
 
-def test_default_trees_are_of_the_better_size_and_stop_by_the_fold_left_out(made):
+def test_default_bases_are_weighted_by_their_errors_on_folds_left_out(made):
     X, y = made
     splits = [(np.flatnonzero(np.arange(420) % 3 != k), np.arange(k, 420, 3)) for k in range(3)]
     found = hold_out(None, X, y, splits)
-    assert len(found.copies) == 3
-    sizes = {(one.max_leaf_nodes, one.min_samples_leaf) for one in found.copies}
-    errors = []
-    for size in ((31, 20), (8, 5)):
-        trees = HistGradientBoostingRegressor(
-            max_leaf_nodes=size[0],
-            min_samples_leaf=size[1],
-            max_iter=1000,
-            early_stopping=True,
-            n_iter_no_change=20,
-            random_state=0,
-        )
-        errors.append(0.0)
-        for used, held in splits[:2]:
-            one = clone(trees).fit(X[used], y[used], X_val=X[held], y_val=y[held])
-            errors[-1] += np.sum((y[held] - one.predict(X[held])) ** 2)
-        if sizes == {size}:
-            np.testing.assert_array_equal(found.predicted[splits[1][1]], one.predict(X[held]))
-    assert sizes == {((31, 20), (8, 5))[int(np.argmin(errors))]}
-    assert found.copies[0].n_iter_ < 1000
+    weights = np.array(found.mean.weights).reshape(-1, 3)  # three copies of each
+    assert weights.sum() == pytest.approx(3) and weights.min() >= LEAST_WEIGHT
+    left_out = np.empty((len(weights), len(y)))
+    for i, base in enumerate(found.mean.members[::3]):
+        for used, held in splits:
+            trees = hasattr(base, "early_stopping")  # they stop by the fold left out
+            stop = {"X_val": X[held], "y_val": y[held]} if trees else {}
+            left_out[i, held] = clone(base).fit(X[used], y[used], **stop).predict(X[held])
+    np.testing.assert_allclose(found.predicted, weights[:, 0] @ left_out)
+    np.testing.assert_array_equal(found.rows, np.arange(len(y)))
+    error = np.mean((y - found.predicted) ** 2)
+    assert all(error <= np.mean((y - one) ** 2) for one in left_out)
+
+
+@pytest.mark.parametrize(
+    ("predicted", "expected"),
+    [
+        ([[1, 2, 3], [3, 2, 1]], [1, 0]),
+        ([[1, 2, 2.9], [1, 2, 3.1]], [0.5, 0.5]),
+        ([[3, 2, 1], [3, 2, 1.5]], [0, 1]),
+        ([[5, 5, 5]], [1]),
+    ],
+)
+def test_weights_of_a_mean_have_the_smallest_squared_error(predicted, expected):
+    found = mean_weights(np.array(predicted, dtype=float), np.array([1.0, 2, 3]))
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_a_smooth_table_is_left_to_the_gaussian_process(made):
+    X = made[0]
+    y = np.sin(2 * X[:, 0]) + X[:, 1]
+    head = IntervalHead(system=GT2Regressor(n_rules=2, epochs=1)).fit(X[:300], y[:300])
+    share = {}
+    for member, weight in zip(head.base_.members, head.base_.weights, strict=True):
+        share[type(member).__name__] = share.get(type(member).__name__, 0) + weight / 5
+    assert share["GaussianProcessBase"] > 0.9
+    rmse = np.sqrt(np.mean((head.predict(X[300:]) - y[300:]) ** 2))
+    assert rmse < 0.05 * y.std()

@@ -17,7 +17,7 @@ from gt2lite import GT2Regressor
 pd = pytest.importorskip("pandas", reason="needs the extra `report`")
 
 from gt2lite.practice import model_file  # noqa: E402
-from gt2lite.practice.columns import specify  # noqa: E402
+from gt2lite.practice.columns import Columns, specify  # noqa: E402
 from gt2lite.practice.report.model import TableModel  # noqa: E402
 
 EVALUATOR = model_file.EVALUATOR.read_text(encoding="utf-8")
@@ -236,6 +236,28 @@ def test_bad_requests_are_refused_by_name(run, cases, what):
     }})"""
     with pytest.raises(Exception, match=match):
         run(f"{EVALUATOR};{asked}", file, rows[0])
+
+
+def test_what_is_unusual_about_a_row_is_what_python_flags(run, cases):
+    file, rows, *_ = cases["table model"]
+    far = [{**rows[5], "size": 10.0**4, "sold": "01.01.2099", "iso": f"{year}-01-01 00:00"}
+           for year in (1999, 2099)]  # fmt: skip
+    rows = [*rows, *far]
+    asked = "(file, rows) => rows.map((row) => gt2liteModel(file).unusual(row))"
+    found = run(f"{EVALUATOR};({asked})", file, rows)
+    frame = pd.DataFrame(rows)
+    for column in Columns.from_json(file["content"]["columns"]).columns:
+        if column.name not in frame:  # the target
+            continue
+        _, _, flags = column.encode(frame[column.name])
+        python = [flag.removeprefix(f"{column.name}: ") for flag in flags]
+        kinds = [
+            next((k for k in ("filled", "unknown") if flag.endswith(k)), flag) for flag in python
+        ]
+        later = "later than the training rows"  # one note says so in Python, for all rows
+        words = [one.get(column.name, "") for one in found]
+        assert [word if word != later else "" for word in words] == kinds
+        assert (later in words) == (column.name in ("sold", "iso"))
 
 
 SPELLINGS = json.loads(Path(__file__).with_name("date_spellings.json").read_text(encoding="utf-8"))

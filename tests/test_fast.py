@@ -125,6 +125,16 @@ def test_ends_are_those_of_the_formulas_far_away_in_any_order_of_wide_planes(far
     assert (np.abs(fast - reference) <= 1e-12 * scale).all()
 
 
+@pytest.mark.filterwarnings("ignore:divide by zero")  # the formulas take the logarithm of 0
+def test_ends_are_those_of_the_formulas_where_upper_memberships_have_no_room():
+    params, X, _ = a_problem(N=40, M=600, P=3, far=1e4)
+    params["raw_r"][:] = -1e4
+    assert (constrain(params).s_r == 0).all()
+    kappa = np.array([1.0, 0.3])
+    fast, reference = fast_ends(params, X, kappa), plane_ends(params, X, kappa)
+    np.testing.assert_allclose(fast, reference, rtol=0, atol=1e-12 * np.abs(reference).max())
+
+
 # Gradients
 
 

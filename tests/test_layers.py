@@ -34,7 +34,7 @@ LAYERS = [
     ["practice.calibrators", "practice.margins"],
     ["practice.types"],
     ["practice.frames", "practice.warnings", "practice.splitting", "practice.families"],
-    ["practice.printing", "practice.tables"],
+    ["practice.printing", "practice.tables", "practice.gaussian_process"],
     ["practice.bases", "practice.distribution", "practice.model"],
     ["practice.joining", "practice.settings", "practice.weights"],
     ["practice.selection", "practice.calibrating", "practice.rules", "practice.model_file"],

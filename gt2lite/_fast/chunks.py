@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import threading
 from collections.abc import Iterator
 
@@ -10,13 +11,14 @@ import numpy as np
 
 from gt2lite._fast.planes import Fired, Wide, fire, middle_of, widen
 from gt2lite._fast.state import quietly
-from gt2lite._fast.switching import search_ends
+from gt2lite._fast.switching import cache_line_array, ones, sort_rules, sweep_ends
 from gt2lite._threads import one_blas_thread
 from gt2lite._validation import Array
 from gt2lite.parameters import Theta
 
-_CHUNK_ELEMENTS = 2**17  # memberships handled at once: about a megabyte, fits a cache
+_CHUNK_ELEMENTS = 2**18  # memberships handled at once: two megabytes, fit a cache
 _CACHE_ELEMENTS = 2**22  # memberships kept between planes: about a hundred megabytes
+_PLANES = 8  # planes whose ends are looked for at once
 _ROUNDING = 64 * np.finfo(float).eps  # relative to the largest consequent
 
 
@@ -26,27 +28,39 @@ def fitting_rows(n_centres: int) -> int:
 
 
 class Chunk:
-    """Some rows: what they do to the rules, the same for all planes."""
+    """What some rows do to the rules, the same for all planes, with consequents in rising order."""
 
     def __init__(self, theta: Theta, X: Array, fired: Fired) -> None:
         fire(theta, X.T, fired)
         y = fired.y[0]  # (P, B)
         self.fired = fired
-        self.bounds = low, high = y.min(axis=0), y.max(axis=0)
+        middle = middle_of(fired)
+        self.positions = sort_rules(y)
+        self.offsets = y.take(self.positions, out=fired.y[1], mode="clip")
+        self.bounds = low, high = self.offsets[[0, -1]]
         self.near = _ROUNDING * np.maximum(-low, high)
-        self.middle = np.clip(middle_of(fired), low, high)  # rounding may leave these bounds
-        self.offsets = np.subtract(y, self.middle, out=fired.y[1])
-        self.beyond = self.offsets < 0, self.offsets > 0
+        self.middle = np.clip(middle, low, high)  # rounding may leave these bounds
+        self.offsets -= self.middle
 
-    def ends(self, theta: Theta, kappa: Array, wide: Wide) -> tuple[Array, Array]:
-        """Return the ends (B,) of one plane, (1, 1) or (1, B)."""
-        if not kappa.any():
-            return self.middle, self.middle
-        widen(theta, self.fired, kappa, wide)
-        lower, upper = search_ends(
-            wide.lower[0], wide.upper[0], self.offsets, self.beyond, wide.u[0, 0]
-        )
-        return self._tidied(lower, self.bounds[0]), self._tidied(upper, self.bounds[1])
+    def ends(self, theta: Theta, kappa: Array, wide: Wide) -> Array:
+        """Return the ends (2, K, B) of the planes `kappa` (K, 1) or (K, B)."""
+        ends = np.empty((2, len(kappa), wide.B))
+        ends[:] = self.middle
+        have_width = np.flatnonzero(kappa.any(axis=1))
+        for start in range(0, len(have_width), _PLANES):
+            planes = have_width[start : start + _PLANES]
+            terms, base = _memory.terms(wide.P, len(planes), wide.B)
+            for i, k in enumerate(planes):  # one at a time: chunks are made for the cache
+                widen(theta, self.fired, kappa[k : k + 1], wide)
+                lower, upper = wide.lower[0], wide.upper[0]
+                np.dot(ones(wide.P), lower, out=base[i])
+                upper -= lower
+                terms[:, 0, i] = upper.take(self.positions, out=lower, mode="clip")
+            np.multiply(terms[:, 0], self.offsets[:, None], out=terms[:, 1])
+            offsets = sweep_ends(terms, base, self.offsets)
+            for side, offset, outermost in zip(ends, offsets, self.bounds, strict=True):
+                side[planes] = self._tidied(offset, outermost)
+        return ends
 
     def _tidied(self, offset: Array, outermost: Array) -> Array:
         """Return an end without what rounding alone has put beside the outermost consequent.
@@ -56,8 +70,7 @@ class Chunk:
         put there.
         """
         end = self.middle + offset
-        np.copyto(end, outermost, where=np.abs(end - outermost) <= self.near)
-        return end
+        return np.where(np.abs(end - outermost) <= self.near, outermost, end)
 
 
 class _Memory(threading.local):
@@ -66,6 +79,12 @@ class _Memory(threading.local):
     def __init__(self) -> None:
         self.fired = functools.lru_cache(maxsize=2)(functools.partial(Fired, has_z=False))
         self.wide = functools.lru_cache(maxsize=2)(functools.partial(Wide, 1))
+        self.terms = functools.lru_cache(maxsize=2)(_terms)
+
+
+def _terms(P: int, K: int, B: int) -> tuple[Array, Array]:
+    """Return memory for the terms of `sweep_ends` and for sums of lower firings."""
+    return cache_line_array((P, 2, K, B)), cache_line_array((K, B))
 
 
 _memory = _Memory()
@@ -97,10 +116,10 @@ class ChunkedPlanes:
         with one_blas_thread():
             for rows, chunk, wide in self._chunks():
                 n = rows.stop - rows.start
-                for i, k in enumerate(kappa):  # one plane at a time: chunks are made for the cache
-                    if k.size > 1:
-                        k = np.resize(k[rows], wide.B)
-                    ends[:, i, rows] = [end[:n] for end in chunk.ends(self._theta, k[None], wide)]
+                own = kappa
+                if kappa.shape[1] > 1:
+                    own = np.pad(kappa[:, rows], ((0, 0), (0, wide.B - n)), "edge")
+                ends[:, :, rows] = chunk.ends(self._theta, own, wide)[:, :, :n]
         return nest(ends, kappa)
 
     def _chunks(self) -> Iterator[tuple[slice, Chunk, Wide]]:
@@ -142,7 +161,8 @@ def nest(ends: Array, kappa: Array) -> Array:
     order = np.argsort(kappa, axis=0, kind="stable")  # the narrowest first
     for side, outermost in zip(ends, (np.minimum, np.maximum), strict=True):
         if order.shape[1] == 1:
-            side[order[:, 0]] = outermost.accumulate(side[order[:, 0]], axis=0)
+            for narrow, wide in itertools.pairwise(order[:, 0]):
+                outermost(side[wide], side[narrow], out=side[wide])
         else:
             found = outermost.accumulate(np.take_along_axis(side, order, axis=0), axis=0)
             np.put_along_axis(side, order, found, axis=0)

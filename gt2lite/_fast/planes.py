@@ -18,15 +18,15 @@ Planes of type 1 (kappa = 0) come last, as they do where alphas rise.
 What does not depend on the plane is computed once (`fire`) and serves every plane
 (`reduce_planes`). Two closed forms save the rest: the lower firing is the type-1
 firing times a number, ``prod_m(1 - kappa s_l)``, and a plane with kappa = 0 is a type-1
-system, a plain weighted mean. Consequents are sorted once for all planes of a batch in training;
-for many rows `_fast.chunks` iterates instead.
+system, a plain weighted mean. Consequents are sorted once for all planes of a batch; for many
+rows `_fast.chunks` adds rule after rule only until none is left outside of an end.
 
 With ``t = kappa s_r`` an upper membership is ``mu (1 - t) + t``, or ``1 - t`` times
 ``u = mu + t / (1 - t)``: one addition, and ``ln u`` has the slope ``1 / u`` in mu.
 Upper firings are plain products as long as ``prod_m t``, which no upper firing can
 undercut, and ``prod_m (1 - t)`` are far from underflow; otherwise they come from sums of
-logarithms, relative to the largest in their row. Either way a sample at 1e6 standard
-deviations has finite ends.
+logarithms, each of the product of some inputs, relative to the largest in their row. Either way
+a sample at 1e6 standard deviations has finite ends.
 
 A training step handles so few numbers that its cost is less the arithmetic than the
 calls, and in a call the start of every row. Therefore
@@ -50,7 +50,7 @@ from gt2lite._fast.switching import LIMITS, Reduction, cache_line_array, ones, s
 from gt2lite._validation import Array
 from gt2lite.parameters import Theta
 
-_SAFE_INPUTS = 5  # inputs whose memberships are multiplied at a time in single precision
+_SAFE_INPUTS = 5  # inputs whose memberships can be multiplied in single precision
 
 
 class Fired:
@@ -200,14 +200,18 @@ def widen(theta: Theta, fired: Fired, kappa: Array, wide: Wide) -> bool:
 
 def _log_upper(fired: Fired, wide: Wide, t: Array, room: Array) -> Array:
     """Return the logarithms (V, P, B) of upper firings, given t and 1 - t, both (V, M, 1 or B)."""
+    n_safe = _SAFE_INPUTS
     if fired.f.dtype == float:
-        z = np.matmul(fired.line_pairs, fired.X_pairs)
-        log_u = np.logaddexp(np.log(room)[:, :, None] - z**2 / 2, np.log(t)[:, :, None])
-        return np.add.reduce(log_u, axis=1)
-    # in single precision products of a few inputs are safe, which saves most of the logarithms
+        least = float(np.minimum.reduce(t / room, axis=None))  # no upper membership is below it
+        n_safe = int(np.log(fired.limits.safe_product) / np.log(min(least, 0.5))) if least else 0
+        if n_safe == 0:
+            z = np.matmul(fired.line_pairs, fired.X_pairs)
+            log_u = np.logaddexp(np.log(room)[:, :, None] - z**2 / 2, np.log(t)[:, :, None])
+            return np.add.reduce(log_u, axis=1)
+    # products of a few inputs are safe, which saves most of the logarithms
     total = np.log(room).sum(axis=1)[:, None]
-    for start in range(0, wide.u.shape[1], _SAFE_INPUTS):
-        product = np.multiply.reduce(wide.u[:, start : start + _SAFE_INPUTS], axis=1)
+    for start in range(0, wide.u.shape[1], n_safe):
+        product = np.multiply.reduce(wide.u[:, start : start + n_safe], axis=1)
         total = total + np.log(product)
     return total
 

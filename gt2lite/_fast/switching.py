@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +18,8 @@ from gt2lite._validation import Array, IntArray
 
 MATRIX_SUMS_UP_TO = 128
 """Number of rules up to which one small matrix product is cheaper than a running sum."""
+
+_STRIDE = 4  # rules between two looks whether all ends are found
 
 _CACHE_LINE = 64  # bytes: where vectors of a processor like to start
 
@@ -181,44 +182,34 @@ class Reduction:
         return d, w, share, d[:-1].reshape(by_end), w[:-1].reshape(by_end), below, g_f
 
 
-def search_ends(
-    lower: Array, upper: Array, offsets: Array, beyond_0: Sequence[Array], work: Array
-) -> Iterator[Array]:
-    """Yield how far the ends (B,) of a plane lie below and above its type-1 output.
+def sweep_ends(terms: Array, base: Array, offsets: Array) -> Array:
+    """Return how far the ends (2, K, B) of planes lie below and above their type-1 output.
 
-    This is the iteration of Karnik and Mendel, which needs no sorting and is cheaper than all
-    switch points where many rows are evaluated. An end `t` is a weighted mean in which the rules
-    beyond it have their upper firing and all others the lower one. The mean with the switch at `t`
-    is never inside the end, and each pass moves `t` outwards, until no rule changes sides:
-    mostly three passes, at most one for each rule.
+    An end is a weighted mean in which the rules beyond it have their upper firing and all others
+    the lower one. The rules take their upper firing one after another, the outermost first, until
+    all that are left lie inside of the mean, in every sample.
 
-    Consequents are given as `offsets` (P, B) from the type-1 output. Lower firings are in
-    proportion to type-1 firings, so their offsets have the mean 0: what remains are sums of one
-    sign, without cancellation. Each sample ends at its own fixed point, whatever the others do.
+    Consequents are given as offsets from the type-1 output. Lower firings are in proportion to
+    type-1 firings, so their offsets have the mean 0: what remains are sums of one sign, without
+    cancellation.
 
     Args:
-        lower: lower firings (P, B).
-        upper: upper firings (P, B); lost.
-        offsets: consequents minus the type-1 output (P, B).
-        beyond_0: which of them are below and above 0, (P, B) each.
-        work: memory (P, B).
+        terms: upper minus lower firings, and these times the offsets (P, 2, K, B).
+        base: sums of lower firings (K, B).
+        offsets: consequents minus the type-1 output (P, B), rising.
     """
-    sum_all = ones(len(lower), lower.dtype)
-    base = np.dot(sum_all, lower)
-    extra = np.subtract(upper, lower, out=upper)
-    sides = (np.less, np.fmin), (np.greater, np.fmax)
-    for (beyond, outermost), chosen in zip(sides, beyond_0, strict=True):
-        t: Any = 0.0
-        while True:
-            np.multiply(extra, chosen, out=work)
-            W = np.dot(sum_all, work)
-            W += base
-            work *= offsets
-            t = outermost(t, np.dot(sum_all, work) / W)  # not 0/0, where no rule fires
-            before, chosen = chosen, beyond(offsets, t)
-            if chosen.tobytes() == before.tobytes():
+    ends = np.zeros((2, *base.shape))
+    sums, mean = np.empty(terms.shape[1:]), np.empty_like(base)
+    sides = (np.fmin, np.less_equal, 1), (np.fmax, np.greater_equal, -1)
+    for t, (outermost, is_inside, step) in zip(ends, sides, strict=True):
+        sums[0], sums[1] = base, 0.0
+        for i, (term, offset) in enumerate(zip(terms[::step], offsets[::step], strict=True)):
+            if i % _STRIDE == 0 and is_inside(t, offset).all():
                 break
-        yield t
+            sums += term
+            np.divide(sums[1], sums[0], out=mean)
+            outermost(t, mean, out=t)  # not 0/0, where no rule fires
+    return ends
 
 
 def _switched_sums(terms: Array, sums: Array) -> None:

@@ -18,7 +18,16 @@ Splits = Sequence[tuple[IntArray, IntArray]]
 """Training rows and rows left out, fold by fold."""
 
 COMPARED = 2
-"""Folds on which the default bases are compared."""
+"""Folds after which default bases of little weight are left out."""
+
+N_TREES = 50
+"""Randomised trees in each copy."""
+
+MOST_ROWS = {"ExtraTreesRegressor": 10_000, "GaussianProcessBase": 2_000}
+"""Training rows of a copy; of more, as many are drawn at random."""
+
+LEAST_WEIGHT = 0.05
+"""A default base with less weight is left out."""
 
 
 def check_base(base: object) -> None:
@@ -45,7 +54,8 @@ def is_frozen(base: object) -> bool:
 def base_name(base: object) -> str:
     """Return the name of a base's class; of a pipeline, that of its last step."""
     if isinstance(base, MeanBase):
-        return base_name(base.members[0])
+        *others, last = dict.fromkeys(map(base_name, base.members))
+        return f"the mean of {', '.join(others)} and {last}" if others else last
     if is_frozen(base):
         return base_name(getattr(base, "estimator", None))
     if hasattr(base, "steps"):
@@ -63,19 +73,20 @@ def predict_base(base: Predictor | MeanBase, table: RawTable) -> Array:
 
 @dataclass(frozen=True)
 class MeanBase:
-    """The mean of the copies of a base that were trained without one fold each."""
+    """A weighted mean of copies of one or several bases, each trained without one fold."""
 
     members: tuple[Predictor, ...]
+    weights: tuple[float, ...]
 
     def predict(self, X: RawTable) -> Array:
         """Return the mean prediction (N,)."""
-        return np.mean([predict_base(one, X) for one in self.members], axis=0)
+        return np.average([predict_base(one, X) for one in self.members], 0, self.weights)
 
 
 class HeldOutBase(NamedTuple):
-    """Copies of a base, each trained without one fold, and their predictions of that fold."""
+    """The mean of copies of bases, and its predictions of the folds that they have not seen."""
 
-    copies: tuple[Predictor, ...]
+    mean: MeanBase
     rows: IntArray  # (n,) left out, rising; a row left out twice is there twice
     predicted: Array  # (n,)
     folds: IntArray  # (n,) the number of the fold of each
@@ -84,28 +95,56 @@ class HeldOutBase(NamedTuple):
 def hold_out(base: Predictor | None, table: RawTable, target: Array, splits: Splits) -> HeldOutBase:
     """Train copies of a base without one fold each, and predict that fold.
 
-    Without a base, boosted trees of two sizes are compared on the first folds. They stop where
-    the error on the fold left out is smallest.
+    Without a base, it is the weighted mean of boosted trees of two sizes, randomised trees and a
+    Gaussian process. Boosted trees stop where the error on the fold left out is smallest.
     """
     bases = default_bases() if base is None else [base]
-    errors = np.zeros(len(bases))
-    found: list[list[tuple[Predictor, Array]]] = [[] for _ in bases]
+    copies: list[list[Predictor]] = [[] for _ in bases]
+    predicted: list[list[Array]] = [[] for _ in bases]
     running = list(range(len(bases)))
+    truth: list[Array] = []
     with progress_bar(len(splits), "base", "fold") as step:
         for fold, (used, held) in enumerate(splits):
-            if fold == min(COMPARED, len(splits) - 1):
-                running = [int(np.argmin(errors))]
+            truth.append(target[held])
             for i in running:
-                one = fit_copy(bases[i], table, target, used, held if base is None else None)
-                predicted = predict_base(one, take_rows(table, held))
-                found[i].append((one, predicted))
-                errors[i] += np.sum((target[held] - predicted) ** 2)
+                rows, stop = used, None
+                if base is None:
+                    most = MOST_ROWS.get(type(bases[i]).__name__, len(used))
+                    rows = np.random.default_rng(fold).permutation(used)[:most]
+                    stop = held if hasattr(bases[i], "early_stopping") else None
+                copies[i].append(fit_copy(bases[i], table, target, rows, stop))
+                predicted[i].append(predict_base(copies[i][-1], take_rows(table, held)))
+            if fold + 1 in (COMPARED, len(splits)):
+                found = np.stack([np.concatenate(predicted[i]) for i in running])
+                weights = mean_weights(found, np.concatenate(truth))
+                running = [i for i, weight in zip(running, weights, strict=True) if weight]
             step("out of fold")
-    copies, predictions = zip(*found[running[0]], strict=True)
+    found, weights = found[weights > 0], weights[weights > 0]
+    mean = MeanBase(
+        tuple(copy for i in running for copy in copies[i]),
+        tuple(np.repeat(weights, len(splits)).tolist()),
+    )
     rows = np.concatenate([np.asarray(held, dtype=np.intp) for _, held in splits])
     folds = np.repeat(np.arange(len(splits)), [len(held) for _, held in splits])
     order = np.argsort(rows, kind="stable")
-    return HeldOutBase(copies, rows[order], np.concatenate(predictions)[order], folds[order])
+    return HeldOutBase(mean, rows[order], (weights @ found)[order], folds[order])
+
+
+def mean_weights(predicted: Array, target: Array) -> Array:
+    """Return the weights (B,) of a mean with the smallest squared error; small ones are 0.
+
+    Args:
+        predicted: predictions of B bases (B, n).
+        target: targets (n,).
+    """
+    from scipy.optimize import nnls
+
+    errors = predicted - target
+    one = 1e3 * float(np.abs(errors).max() or 1.0) * np.sqrt(errors.size)  # weights add up to 1
+    left = np.vstack([errors.T, np.full(len(predicted), one)])
+    weights: Array = nnls(left, np.append(np.zeros(len(target)), one))[0]
+    weights[weights < LEAST_WEIGHT] = 0
+    return weights / weights.sum()
 
 
 def fit_copy(
@@ -145,8 +184,10 @@ def copy_base(base: Predictor) -> Predictor:
 
 
 def default_bases() -> list[Predictor]:
-    """Return the boosted trees that are compared if no base is given."""
-    from sklearn.ensemble import HistGradientBoostingRegressor
+    """Return the regressors whose weighted mean is the base if none is given."""
+    from sklearn.ensemble import ExtraTreesRegressor, HistGradientBoostingRegressor
+
+    from gt2lite.practice.gaussian_process import GaussianProcessBase
 
     trees = partial(
         HistGradientBoostingRegressor,
@@ -155,4 +196,9 @@ def default_bases() -> list[Predictor]:
         n_iter_no_change=20,
         random_state=0,
     )
-    return [trees(), trees(max_leaf_nodes=8, min_samples_leaf=5)]
+    return [
+        trees(),
+        trees(max_leaf_nodes=8, min_samples_leaf=5),
+        ExtraTreesRegressor(N_TREES, random_state=0),
+        GaussianProcessBase(),
+    ]

@@ -69,6 +69,10 @@ _NAMES_ROWS = re.compile(
     r"(?i:(?:^|[\W_])(?:ids?|uuid|guid)(?:$|[\W_])|(?:^|[\W_])nr\W*$|^unnamed\b)|[a-z](?:Id|ID|Nr)$"
 )
 _MAY_NAME_ROWS = re.compile(r"(?i:(?:^|[\W_])(?:no|num|number|index|key|row|rownames?|code)$)")
+_NAMES_TIME = re.compile(
+    r"(?i:(?:^|[\W_])(?:years?|yr|dates?|time|days?|months?|weeks?|hours?|minutes?|seconds?"
+    r"|jahr|datum|zeit|tag|monat|woche|stunde)(?:$|[\W_\d]))"
+)
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 _AMOUNT = re.compile(  # a number of any dialect, with its unit before or after it
     r"(?P<before>[€$£¥₹]|(?:USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|CZK|BRL)\b)?\s*"
@@ -360,13 +364,13 @@ def find_identifier(name: str, values: Series, kind: str) -> tuple[str, str] | N
       among R possible ones, at least n (n - 1) / 2 R pairs are expected to coincide, whatever
       their distribution; fewer than an eighth of seven or more are too few for chance. Numbers of
       rows, also shuffled, with gaps or in steps of ten, hardly coincide; incomes and populations
-      do, or have a wide range R;
+      do, or have a wide range R. A name that says time, such as "year", speaks against it;
     - if the name says so: "customer_id" always, "house number" or "row" only if (nearly) every
       row has another value, "number of rooms" never.
 
     What remains: long random numbers under a name that says nothing stay inputs (`treatment`
-    points out that every value differs), and numbers that rise by design, such as years, one row
-    each, or ranks, are left out. `specify` has `keep` and `drop` for both.
+    points out that every value differs), and ranks are left out. `specify` has `keep` and `drop`
+    for both.
     """
     present = as_text(values).dropna() if is_textual(values) else values.dropna()
     n, n_unique = len(present), present.nunique()
@@ -379,7 +383,8 @@ def find_identifier(name: str, values: Series, kind: str) -> tuple[str, str] | N
     numbers, counts = np.unique(as_numbers(present).dropna(), return_counts=True)
     if (numbers % 1 != 0).any() or np.abs(numbers).max(initial=0) > 2**53:
         return None
-    if nearly and _hardly_coincide(numbers, counts, n):
+    is_time = _NAMES_TIME.search(name) is not None
+    if nearly and not is_time and _hardly_coincide(numbers, counts, n):
         return sort, "whole numbers that hardly coincide, as numbers of rows do"
     if n_unique > 20 and (_NAMES_ROWS.search(name) or (nearly and _MAY_NAME_ROWS.search(name))):
         return sort, "whole numbers, and its name suggests it"

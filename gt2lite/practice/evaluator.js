@@ -328,7 +328,10 @@ var gt2liteModel = (() => { // var: a page may hold several figures, each with t
       return [...column.categories, ...column.rare].includes(found) ? "" : "unknown";
     }
     if (column.kind !== "number" && column.kind !== "date") return "";
-    return found < column.low ? "below the training range" : found > column.high ? "above the training range" : "";
+    if (found < column.low) return "below the training range";
+    if (found <= column.high) return "";
+    // new rows of a column that runs on, as a date does, lie there as a matter of course
+    return column.rises || column.kind === "date" ? "later than the training rows" : "above the training range";
   };
 
   // ------------------------------------------------- checks (model_file.py, model.schema.json)

@@ -43,6 +43,7 @@ from gt2lite.practice.printing import Rows as PrintedRows
 from gt2lite.practice.regressor import GT2Regressor
 from gt2lite.practice.rules import Rules, Units, read_rules
 from gt2lite.practice.selection import clear_gain
+from gt2lite.practice.settings import MOST_STEPS
 from gt2lite.practice.splitting import mark_rows, read_folds, warn_if_seen
 from gt2lite.practice.tables import (
     Features,
@@ -73,6 +74,13 @@ from gt2lite.recipe import Recipe
 
 SYSTEMS = 5
 """Number of systems in the default head, each trained without one fold of the errors."""
+
+MORE = 2
+"""With `choose`, the default head has this number of times as many systems as folds.
+
+The mean then leans to the base: on folds left out, the systems of the target score too well, since
+they are selected there.
+"""
 
 BASE = "base"
 """Name of the base's prediction among the inputs of the head."""
@@ -165,8 +173,8 @@ class IntervalHead(Regressor):
     """Calibrated prediction intervals around the predictions of any regressor.
 
     `IntervalHead.strong()` needs no regressor: it has the best intervals of this library for a
-    table, whatever its size. It compares fuzzy systems, systems on top of boosted trees, and their
-    mean.
+    data set of any size. It compares fuzzy systems, systems on top of a base, and their mean.
+    Its default base is a weighted mean of trees and a Gaussian process.
 
     A copy of `base` is trained on all training rows. Further copies are trained on all folds but
     one, and GT2 systems learn their errors on the fold left out, from the inputs and the base's
@@ -181,11 +189,13 @@ class IntervalHead(Regressor):
         base: a regressor with scikit-learn's interface. It is not changed. In scikit-learn's
             `FrozenEstimator` it is not trained either: the systems then learn its errors on the
             rows of `fit`. If the base has seen those, the errors are too small and the planes too
-            narrow; calibration corrects the coverage, mostly with wider intervals. None for
-            `HistGradientBoostingRegressor`, of two sizes of trees the better one: the mean of the
-            copies trained on all folds but one, each with as many trees as suit the fold left out.
+            narrow; calibration corrects the coverage, mostly with wider intervals. None for the
+            weighted mean of boosted trees of two sizes, randomised trees and a Gaussian process,
+            whose squared error on the folds left out is smallest. Each is the mean of copies
+            trained on all folds but one; boosted trees stop by the fold left out.
         system: the unfitted `GT2Regressor` that learns the errors; None for the mean of five
-            systems of 20 rules (`practice.presets.HEAD`), each trained without one fold. This
+            systems of 20 rules (`practice.presets.HEAD`), each trained without one fold (ten with
+            `choose`), in at most 20 epochs, fewer beyond some 7,700 rows. This
             default calibrates planes or margins that follow their width, whichever have the smaller
             interval score on the folds left out (`head_.margins_`). With `choose`, the regressor
             that learns the target.
@@ -275,22 +285,23 @@ class IntervalHead(Regressor):
         columns: str | Transformer | None = "auto",
         **overrides: Any,
     ) -> Self:
-        """Return the estimator for the best intervals, whether fuzzy systems or trees are better.
+        """Return the estimator for the best intervals, by fuzzy systems alone or on top of a base.
 
-        It has ``choose=True`` and the systems of `GT2Regressor.strong`, so that its `fit` takes as
-        long as theirs plus some seconds for the trees. Until `base` is given it is boosted trees.
+        It has ``choose=True`` and the systems of `GT2Regressor.strong`, but half as many.
 
         Args:
-            base: a regressor of your own, or None for boosted trees.
+            base: a regressor of your own, or None for the default, see `IntervalHead`.
             cv: number of folds, or a splitter that leaves out each row once.
             random_state: the seed of folds and systems.
             columns: see `IntervalHead`.
-            overrides: settings of `GT2Regressor.strong`, such as ``n_jobs=-1``.
+            overrides: settings of `GT2Regressor.strong`, such as ``n_jobs=-1``; five systems if
+                `n_systems` is not among them.
 
         >>> IntervalHead.strong(n_systems=3).system.n_systems
         3
         """
-        system = GT2Regressor.strong(random_state=random_state, columns=columns, **overrides)
+        settings = {"n_systems": SYSTEMS, "columns": columns} | overrides
+        system = GT2Regressor.strong(random_state=random_state, **settings)
         return cls(base, system, cv, random_state, columns=columns, choose=True)
 
     def __sklearn_clone__(self) -> Self:
@@ -565,8 +576,7 @@ class IntervalHead(Regressor):
             folds = np.random.default_rng(fold_seed).permutation(len(target))
         else:
             splits = read_folds(self.cv, table, target, fold_seed)
-            copies, held, predicted, folds = hold_out(self.base, table, target, splits)
-            base = MeanBase(copies)
+            base, held, predicted, folds = hold_out(self.base, table, target, splits)
             if self.base is not None and not self.choose:
                 base = fit_copy(self.base, table, target)
         folds = folds % SYSTEMS
@@ -635,13 +645,15 @@ class IntervalHead(Regressor):
         from sklearn.base import clone
 
         if self.system is None or self.choose:
-            recipe, n_jobs = HEAD, None
+            steps = max(len(errors) // HEAD.batch_size, 1)  # in an epoch
+            epochs = min(HEAD.epochs, max(MOST_STEPS // steps, 1))
+            recipe, n_jobs = replace(HEAD, epochs=epochs), None
             if self.system is not None:  # the mean has one set of planes
-                recipe = replace(HEAD, alphas=(self.system.recipe or Recipe()).alphas)
+                recipe = replace(recipe, alphas=(self.system.recipe or Recipe()).alphas)
                 n_jobs = self.system.n_jobs
             head = GT2Regressor(
                 recipe=recipe,
-                n_systems=len(np.unique(folds)),
+                n_systems=len(np.unique(folds)) * (MORE if self.choose else 1),
                 clip_inputs=True,
                 n_jobs=n_jobs,
                 random_state=seed,

@@ -153,7 +153,7 @@ class WithOutput:
     centre: Array
 
     def __init__(self, planes: Planes | MeanPlanes, alphas: Array) -> None:
-        self.planes, self.alphas, self.alpha_min = planes, alphas, planes.alpha_min
+        self.planes, self.alphas = planes, alphas
 
     def __call__(self, alpha: float | Array) -> tuple[Array, Array]:
         """Return the bounds (N,) of one plane, or of a plane for each row (N,)."""
@@ -168,6 +168,11 @@ class WithOutput:
         ends = self.planes.ends(np.concatenate([own, asked]))
         self.centre = weigh_planes(ends[:, :n], self.alphas)
         return ends[:, n:]
+
+    @property
+    def alpha_min(self) -> float:
+        """The lowest plane of the systems."""
+        return self.planes.alpha_min
 
     def parts(self) -> Iterator[tuple[slice, WithOutput]]:
         """Yield all rows at once."""

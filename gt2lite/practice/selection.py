@@ -55,6 +55,7 @@ CANDIDATES: tuple[Settings, ...] = (
     {"n_rules": 100, "sigma_scale": 0.5},
 )
 MOST_CENTRES = 3000  # rules times inputs; a candidate with more is not tried, except the first
+MANY_ROWS = 2000  # with fewer, more rules are not tried: they can hardly be clearly better
 FOLDS = 5  # parts of the training rows; a system is trained on all but one
 FINALISTS = 2  # candidates that are trained without each fold
 NEAR = 0.02  # a length whose score is worse by this share counts 1 / e of the best one
@@ -287,7 +288,7 @@ def choose_systems(
     fold_of = draw_folds(len(y), seed) if folds is None else folds
     trials = [Trial(0, {}, recipe, settings.inputs)]
     if settings.choose:
-        trials = list_trials(recipe, settings.inputs, X.shape[1])
+        trials = list_trials(recipe, settings.inputs, *X.shape)
     n_each = math.ceil(settings.n_systems / (int(fold_of.max()) + 1))  # systems without each fold
     size = min(FINALISTS, n_each, len(trials))
     run = partial(_run, inputs=input_forms(X, ranks), y=y, fold_of=fold_of, seed=seed)
@@ -448,8 +449,8 @@ def checkpoint_epochs(n_rows: int, recipe: Recipe) -> tuple[int, ...]:
     return tuple(sorted(ends))
 
 
-def list_trials(recipe: Recipe, inputs: str, M: int) -> list[Trial]:
-    """Return the candidates that differ, given what the user has set and the number of inputs."""
+def list_trials(recipe: Recipe, inputs: str, N: int, M: int) -> list[Trial]:
+    """Return the candidates that differ, given what the user has set, and rows and inputs."""
     found: list[Trial] = []
     for settings in CANDIDATES:
         free = {
@@ -459,7 +460,8 @@ def list_trials(recipe: Recipe, inputs: str, M: int) -> list[Trial]:
         }
         form = "ranks" if "ranks" in (inputs, settings.get("inputs")) else "scaled"
         tried = replace(recipe, **free)
-        if found and tried.n_rules * M > max(MOST_CENTRES, recipe.n_rules * M):
+        is_small = N >= MANY_ROWS and tried.n_rules * M <= MOST_CENTRES
+        if tried.n_rules > recipe.n_rules and not is_small:
             continue
         if all((known.recipe, known.inputs) != (tried, form) for known in found):
             found.append(Trial(len(found), free, tried, form))

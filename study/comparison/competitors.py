@@ -33,7 +33,7 @@ from sklearn.tree import DecisionTreeRegressor
 from gt2lite._validation import Array
 from gt2lite.datasets import Index
 from gt2lite.losses import pinball
-from study.comparison import gaussian_process as gp
+from gt2lite.practice import gaussian_process as gp
 from study.comparison.data import Case
 from study.margins import Prediction, Result, between, conformal, floored, normalised
 from study.protocol import LEVELS

@@ -24,6 +24,7 @@ from gt2lite import GT2Regressor, IntervalHead
 from gt2lite._validation import Array
 from gt2lite.calibration import ConformalCalibrator
 from gt2lite.memberships import ALPHA_0
+from gt2lite.practice import gaussian_process as gp
 from gt2lite.practice.bases import COMPARED, default_bases
 from gt2lite.practice.selection import CHECKPOINT_STEPS, FOLDS, PATIENCE
 from gt2lite.recipe import Recipe
@@ -31,7 +32,6 @@ from gt2lite.system import Planes
 from gt2lite.training import train
 from study import margins
 from study.comparison import competitors
-from study.comparison import gaussian_process as gp
 from study.comparison.competitors import (
     N_TIMED,
     Fitted,
@@ -52,8 +52,8 @@ FORMS = {
 }
 """Other intervals around the same estimates, with their titles."""
 
-TREES = len(default_bases())
-"""Sizes of trees that `IntervalHead.strong` compares."""
+BASES = len(default_bases())
+"""Regressors that make up the base of `IntervalHead.strong`."""
 
 POWERS = {"constant": 0.0, "normalised": 1.0}
 """Margins in proportion to the width of the envelope, raised to this power."""
@@ -107,7 +107,7 @@ def head(case: Case, effort: float = 1.0) -> Result:
 
 
 def best(case: Case, effort: float = 1.0) -> Result:
-    """Let `IntervalHead.strong()` decide between fuzzy systems, systems on trees and their mean."""
+    """Let `IntervalHead.strong()` decide between fuzzy systems, systems on a base, and a mean."""
     draft: Settings = {}
     if effort < 1:  # few systems, rules and epochs
         draft = {"n_systems": 5, "n_rules": 5, "epochs": share(effort, 40)}
@@ -119,8 +119,8 @@ def best(case: Case, effort: float = 1.0) -> Result:
         "settings": json.dumps(kept.part),
         **_tried(reg.systems_),
     }
-    chosen["candidates"] += TREES  # one is trained without each fold, the other without some
-    chosen["trainings"] += FOLDS + (TREES - 1) * COMPARED + FOLDS  # and systems on the trees
+    chosen["candidates"] += BASES
+    chosen["trainings"] += BASES * FOLDS + FOLDS  # at most; and systems on the base
     return replace(found, chosen=(chosen,))
 
 
@@ -274,7 +274,7 @@ _on_85 = functools.partial(direct, calibrate=False)
 _fifth = f"{competitors.VALIDATION_SHARE:.0%} of the training rows, held out once"
 _fixed = "nothing to choose", "100 epochs, or about 3,000 steps if that is more"
 _folds = f"{FOLDS} folds of the training rows: one for all candidates, then all for two"
-_best = f"{_folds}; {COMPARED} folds for {TREES} sizes of trees, all for what is kept"
+_best = f"{_folds}; {COMPARED} folds for {BASES} regressors, all for those of some weight"
 _steps = f"{CHECKPOINT_STEPS[-1]:,} steps, {PATIENCE} checkpoints without a gain"
 _trees = _fifth, f"{competitors.MOST_TREES:,} trees, {competitors.PATIENCE} without a gain"
 _process = f"{gp.STEPS} steps on {competitors.MOST_PROCESS_ROWS:,} rows"
@@ -287,7 +287,7 @@ METHODS = {
     "aligned": Method("GT2-FLS, aligned", _aligned, _fixed, (*POWERS,)),
     "strong": Method("GT2-FLS, strong", strong, (_folds, _steps), ("planes", *POWERS)),
     "head": Method("GT2-FLS head", head, (_fifth, _trees[1]), (*POWERS,)),
-    "best": Method("GT2-FLS or trees, chosen", best, (_best, _steps)),
+    "best": Method("GT2-FLS and a base, chosen", best, (_best, _steps)),
     "it2": Method("IT2-FLS per level", it2, _fixed),
     "direct": Method("GT2-FLS per level", direct, _fixed, in_study=False),
     "direct_85": Method("GT2-FLS per level, 85%", _on_85, _fixed, in_study=False),

@@ -149,3 +149,44 @@ def test_the_hour_of_a_zone_is_the_one_that_is_written():
     inputs = columns.encode(frame).inputs
     assert inputs["v (hour)"].tolist() == times.hour.tolist() and inputs["v (hour)"].iloc[0] == 0
     assert inputs["v (weekday)"].iloc[0] == 1
+
+
+def cells(rng, how):
+    values = rng.normal(50, 9, 200).round(1)
+    words = {
+        "plain": values,
+        "code": np.where(np.arange(200) % 20 == 0, -999, values),
+        "one outlier": np.where(np.arange(200) == 7, -999, values),
+        "heavy tail": np.exp(values / 9).round(1),
+        "seconds": 1_600_000_000 + 3600 * np.arange(200),
+        "milliseconds": 1000 * (1_600_000_000 + 60 * np.arange(200)),
+        "telephone": rng.integers(1_500_000_000, 1_900_000_000, 200),
+        "variants": np.resize(["Red", "blue", "RED", "green "], 200),
+        "categories": np.resize(["red", "blue", "dark red"], 200),
+        "spreadsheet": np.where(np.arange(200) % 20 == 0, "#DIV/0!", values.astype(str)),
+    }
+    return pd.DataFrame({"v": words[how], "x": values[::-1], "y": np.arange(200) / 8})
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    {
+        "plain": "",
+        "code": "has 10 cell(s) of -999, far from all other numbers",
+        "one outlier": "",
+        "heavy tail": "",
+        "seconds": "may hold times in seconds since 1970, from 2020-09-13 on",
+        "milliseconds": "may hold times in milliseconds since 1970, from 2020-09-13 on",
+        "telephone": "",
+        "variants": "differ in case or spaces only, such as 'Red' and 'RED'",
+        "categories": "",
+        "spreadsheet": "",
+    }.items(),
+)
+def test_codes_epochs_and_variants_of_a_category_raise_an_alert(how, words):
+    file = cells(np.random.default_rng(0), how).to_csv(index=False).encode()
+    _, inputs, alerts = look_at(file)
+    assert len(alerts) == bool(words)
+    assert all("'v'" in alert and words in alert for alert in alerts)
+    if how == "spreadsheet":
+        assert inputs["v is missing"].sum() == 10

@@ -98,6 +98,8 @@ MEASURED = {  # not identifiers, even if nearly every value differs
     "house number": RNG.integers(1, 90, N),
     "rooms": RNG.integers(0, 40, N),
     "minutes": RNG.exponential(3000, N).round(),
+    "Year": 1600 + np.arange(N),
+    "time": 10 * RNG.permutation(N),
     "month": [f"{i:02d}" for i in RNG.integers(1, 13, N)],
 }
 

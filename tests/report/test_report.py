@@ -690,15 +690,15 @@ def test_the_sheet_of_an_excel_file_is_an_option_of_both_commands(shell, capsys)
     assert "lacks 4 of the 4 columns" in capsys.readouterr().err
 
 
-def test_a_report_says_whether_trees_would_help_and_by_how_much(tmp_path):
+def test_a_report_says_whether_a_base_would_help_and_by_how_much(tmp_path):
     table = easy(150).assign(y=lambda frame: np.round(2 * frame["x"]) + 0.1 * frame["z"])  # steps
     asked = {"levels": (0.8,), "epochs": 2, "progress": False}
     found = report(table, "y", out=tmp_path / "a", **asked)
     ours, *_, both = found.accuracies
     assert found.findings.choices[0].part == "on base" and found.findings.choices[0].kept
-    assert both.name == "systems and trees" and both.scores[0] < ours.scores[0]
+    assert both.name == "systems and base" and both.scores[0] < ours.scores[0]
     text = found.page.read_text(encoding="utf-8")
     assert f"is {both.scores[0]:.4g},\n{both.scores[0] / ours.scores[0]:.2f} times" in text
-    assert "systems and trees" in str(found)
+    assert "systems and base" in str(found)
     again = load(found.saved).predict(table.loc[found.findings.rows.index])  # without trees
     np.testing.assert_allclose(again["lower_80"], found.findings.bounds(0.8)[0], rtol=1e-9)

@@ -10,10 +10,10 @@ from gt2lite._threads import one_blas_thread
 from gt2lite.calibration import ConformalCalibrator, rank
 from gt2lite.losses import pinball
 from gt2lite.metrics import picp, pinaw, rmse
+from gt2lite.practice import gaussian_process as gp
 from gt2lite.system import Planes
 from study import results
 from study.comparison import competitors, runs
-from study.comparison import gaussian_process as gp
 from study.comparison.competitors import boost, boosting, folds, held_out
 from study.comparison.data import Case
 from study.comparison.methods import METHODS

@@ -64,8 +64,8 @@ class Report:
             "interval score": [number(score) for score in ours.scores],
             "boosted trees": [number(score) for score in trees.scores],
         }
-        if len(self.accuracies) > 4:  # trees were of use in training
-            columns["systems and trees"] = [number(score) for score in self.accuracies[4].scores]
+        if len(self.accuracies) > 4:  # a base was of use in training
+            columns["systems and base"] = [number(score) for score in self.accuracies[4].scores]
         errors = ", ".join(f"{a.name} {number(a.rmse)}" for a in self.accuracies[:3])
         lines = [
             f"Intervals of {self.coverages[0].n_rows:,} test rows:",

@@ -180,8 +180,8 @@ class Findings:
     curve: list[Coverage]  #: of the test rows at many levels
     coverages: list[Coverage]  #: of the test rows at the levels asked for
     accuracies: list[Accuracy]  #: of the model, boosted trees, the mean, the model with one width,
-    #: and of systems on top of trees if `choices` begins with them
-    choices: tuple[Choice, ...]  #: scores of systems with and without trees in training, best first
+    #: and of systems on top of a base if `choices` begins with them
+    choices: tuple[Choice, ...]  #: scores with and without a base in training, best first
     importance: list[tuple[str, float]]  #: of each column, the most important first
     order: Order  #: whether test rows look exchangeable with the calibration rows
     n_independent: tuple[int, int]  #: rows, or groups if they stay together, to calibrate and test
@@ -435,7 +435,7 @@ def _time_order(values: Series) -> IntArray:
 def _fit(
     parts: Parts, request: Request, verbose: bool
 ) -> tuple[GT2Regressor, IntervalHead | None, list[str]]:
-    """Return a regressor and, if settings are chosen, the head that compares it with trees.
+    """Return a regressor and, if settings are chosen, the head that compares it with a base.
 
     Both are trained and calibrated; the systems of the regressor are some of the head's. Warnings
     are those of the regressor.
@@ -449,9 +449,12 @@ def _fit(
     compares = "choose" not in settings and not request.log  # errors have no logarithm
     with warnings.catch_warnings(record=True) as caught, one_blas_thread():
         warnings.simplefilter("always")
-        head = IntervalHead.strong(**settings).fit(*parts["training"]) if compares else None
+        head = IntervalHead.strong(**({"n_systems": 10} | settings)) if compares else None
         regressor = GT2Regressor.strong(**settings)
-        regressor = regressor.fit(*parts["training"]) if head is None else head.systems_
+        if head is None:
+            regressor.fit(*parts["training"])
+        else:
+            regressor = head.fit(*parts["training"]).systems_
         regressor.calibrate(*parts["calibration"])
         n_caught = len(caught)
         if head is not None:
@@ -472,7 +475,7 @@ def _measure_head(head: IntervalHead, model: TableModel, X: Frame, y: Array) -> 
     """Return the accuracy of a head."""
     found = head.predict_interval(X, list(model.levels), with_prediction=True)
     y_hat, lower, upper = (np.clip(values, *model.bounds) for values in found)
-    return measure_accuracy("systems and trees", y, y_hat, lower, upper, model.levels)
+    return measure_accuracy("systems and base", y, y_hat, lower, upper, model.levels)
 
 
 def _compare(model: TableModel, predictions: Frame, data: Data, seed: int) -> list[Accuracy]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from gt2lite._validation import Array
 from gt2lite.practice.columns import (
     Column,
     Columns,
@@ -20,6 +21,11 @@ from gt2lite.practice.columns import (
 
 UNREADABLE = 0.01  # share of the targets that are present, above which a run stops
 FEWEST_ADDENDS, ROUNDING = 5, 1e-3  # of a row of sums
+FEWEST_CODES, CODE_SHARE, APART = 3, 0.005, 1.5  # equal cells far from all others: a code, as -999
+EPOCHS = (
+    np.datetime64("1990-01-01", "s").astype(float),
+    np.datetime64("2040-01-01", "s").astype(float),
+)
 _SUMS = {"total", "totals", "grand total", "subtotal", "sub-total", "sum", "sums"}
 _SUMS |= {"summe", "summen", "gesamt", "gesamtsumme", "insgesamt", "zwischensumme"}
 
@@ -65,9 +71,12 @@ def _doubt(column: Column, frame: Frame) -> list[str]:
     if column.kind == "date" and len(zones := find_zones(values)) > 1:
         shown = ", ".join(zones[:4])
         return [f"has several time zones ({shown}). Hours are read as written: write all in one"]
+    if column.kind == "category":
+        return _find_variants(values)
     if column.kind != "number":
         return []
-    result = []
+    numbers = column.read(values).dropna().to_numpy()
+    result = [*_find_codes(numbers), *_find_epochs(numbers)]
     texts = hard_texts(values)
     is_read = column.read(values)[texts.index].notna()
     units = texts.map(lambda text: (split_unit(text) or (None, None))[1])
@@ -82,6 +91,58 @@ def _doubt(column: Column, frame: Frame) -> list[str]:
             f"{other.iloc[0]!r}, which count as missing"
         )
     return result
+
+
+def _find_variants(values: Series) -> list[str]:
+    """Return what is doubtful about categories that differ in case or spaces only."""
+    texts = as_text(values).dropna().drop_duplicates()
+    plain = texts.str.split().str.join(" ").str.casefold()
+    same = texts[plain.duplicated(keep=False)].tolist()
+    if not same:
+        return []
+    return [
+        f"has categories that differ in case or spaces only, such as {same[0]!r} and "
+        f"{texts[(plain == plain[texts == same[0]].iloc[0]) & (texts != same[0])].iloc[0]!r}, "
+        "and are told apart: write them alike if they are the same"
+    ]
+
+
+def _find_codes(numbers: Array) -> list[str]:
+    """Return what is doubtful about the least or largest number, if it may mean a gap.
+
+    It is repeated, and it lies farther from all others than these lie from each other, by half.
+    """
+    found = []
+    for code in {numbers.min(), numbers.max()} if len(numbers) else ():
+        rest = numbers[numbers != code]
+        count = len(numbers) - len(rest)
+        repeats = count >= max(FEWEST_CODES, CODE_SHARE * len(numbers))
+        if (
+            repeats
+            and len(np.unique(rest)) > 10
+            and np.abs(rest - code).min() > APART * np.ptp(rest)
+        ):
+            found.append(
+                f"has {count:,} cell(s) of {code:g}, far from all other numbers: if it means a "
+                "missing value, empty these cells"
+            )
+    return sorted(found)
+
+
+def _find_epochs(numbers: Array) -> list[str]:
+    """Return what is doubtful about whole numbers that may be times in seconds since 1970."""
+    first, last = EPOCHS
+    for unit, name in ((1, "seconds"), (1000, "milliseconds")):
+        seconds = numbers / unit
+        if len(numbers) < 3 or not first <= seconds.min() < seconds.max() <= last:
+            continue
+        if ((seconds - seconds.min()) % 60 == 0).mean() > 0.5:  # of other numbers 1 in 60
+            day = np.datetime64(int(seconds.min()), "s").astype("datetime64[D]")
+            return [
+                f"may hold times in {name} since 1970, from {day} on: write days as 2024-01-31 "
+                "for dates to be known as such"
+            ]
+    return []
 
 
 def find_sums(frame: Frame, columns: Columns) -> list[str]:
@@ -100,6 +161,6 @@ def find_sums(frame: Frame, columns: Columns) -> list[str]:
         return []
     rows = ", ".join(map(str, frame.index[is_sum][:3])) + ", ..." * (n > 3)
     return [
-        f"{n:,} row(s) look like sums of other rows ({rows}). Remove them: they are "
-        "not rows like the others."
+        f"{n:,} row(s) look like sums of other rows ({rows}). Remove them if they are: "
+        "they are not rows like the others."
     ]

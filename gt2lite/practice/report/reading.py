@@ -53,6 +53,7 @@ _NAMES_OF_SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar",
 MISSING = [
     *("", "?", "-", "--", ".", "NA", "N/A", "n/a", "n.a.", "N.A.", "na", "#N/A", "#NA", "<NA>"),
     *("NaN", "nan", "-nan", "NULL", "null", "k.A."),
+    *("#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!"),  # of spreadsheets
 ]
 
 _EXPONENT = r"(?:[eE][-+]?\d+)?"

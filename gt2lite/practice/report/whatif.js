@@ -99,7 +99,7 @@
       found = { prediction: model.predict(now), interval: model.interval(now, level.valueAsNumber / 100) };
       const [low, high] = found.interval.map((v) => (Number.isFinite(v) ? short(v) : "any value"));
       answer.textContent = `${data.target} is predicted as ${short(found.prediction)}; the ${level.value}% interval reaches from ${low} to ${high}. `;
-      const beyond = Object.entries(model.unusual(now)).filter(([, words]) => words.endsWith("range"));
+      const beyond = Object.entries(model.unusual(now)).filter(([, words]) => words.includes("training"));
       outside.textContent = beyond.length
         ? `${beyond.map(([name, words]) => `${name} is ${words}`).join("; ")}: no training row was like this, so do not rely on the interval${data.clipped ? ". The nearest value seen is used" : ""}.` : "";
       redraw();
