@@ -116,8 +116,9 @@ lowest: ## Test the package with the lowest versions that pyproject.toml allows
 	@$(LOWEST)/bin/python -m pytest -n auto --dist worksteal -q -m 'not slow and not browser' \
 	  -W ignore::DeprecationWarning tests $(BESIDE:%=--ignore=tests/%)
 
-pictures: $(VENV)/.stamp ## Draw the pictures in assets/ again: README's figure, the modules of gt2lite
+pictures: $(VENV)/.stamp ## Draw the pictures in assets/ again: headline, method, modules
 	@$(PY) tools/headline.py
+	@$(PY) tools/overview.py
 	@$(PY) tools/modules.py
 
 setup: $(VENV)/.stamp ## Create the virtual environment (other commands do so when needed)

@@ -15,11 +15,9 @@ from gt2lite.plots.style import (
     BLUE,
     COLORS,
     FADE,
-    GREEN,
     GREY,
     LINES,
     MARKS,
-    ORANGE,
     SKY,
     VERMILION,
     labelled,
@@ -121,9 +119,14 @@ def _slice(
 
 def _nested(ax: Axes, x: Array, bands: Mapping[str, tuple[Array, Array]]) -> None:
     """Draw bands over `x` (n,), given lower and upper bounds (n,) by name, the widest first."""
-    shades = np.linspace(0.2, 0.95, max(len(bands), 4))  # few bands stay light
-    for (name, ends), shade in zip(bands.items(), shades, strict=False):
+    for (name, ends), shade in zip(bands.items(), _shades(bands), strict=True):
         ax.fill_between(x, *ends, color=FADE(shade), linewidth=0, label=name)
+
+
+def _shades(bands: Mapping[str, Any]) -> Array:
+    """Return the shades of nested bands in one hue, the widest first; few bands stay light."""
+    shades: Array = np.linspace(0.2, 0.95, max(len(bands), 4))[: len(bands)]
+    return shades
 
 
 def bell(x: Array, c: float, sigma: float, n_inputs: int = 1) -> Array:
@@ -263,7 +266,7 @@ def _refuse_more_inputs(name: str, params: Params) -> None:
 def interval_bands(
     ax: Axes, y: Array, bands: Mapping[str, tuple[Array, Array]], order: Array | None = None
 ) -> Axes:
-    """Draw targets and their intervals sample by sample, one band for each name.
+    """Draw targets and their intervals sample by sample, nested bands in shades of one hue.
 
     Args:
         ax: where to draw.
@@ -274,16 +277,15 @@ def interval_bands(
     y = np.asarray(y)  # an index of the user's, such as that of a Series, must not count
     rows = np.argsort(y if order is None else np.asarray(order))
     number = np.arange(1, y.size + 1)
-    for i, (name, ends) in enumerate(bands.items()):
-        color = nth((SKY, ORANGE, GREEN), i)
+    for (name, ends), shade in zip(bands.items(), _shades(bands), strict=True):
         lower, upper = map(np.asarray, ends)
         ax.fill_between(
-            number, lower[rows], upper[rows], step="mid", color=color, alpha=0.45, linewidth=0.6,
-            edgecolor=color, label=name,
+            number, lower[rows], upper[rows], step="mid", facecolor=(*FADE(shade)[:3], 0.75),
+            edgecolor=BLUE, linewidth=0.6, label=name,
         )  # fmt: skip
     ax.plot(number, y[rows], ".", color=BLACK, markersize=5, label="target")
     ax.margins(x=0.01)
-    ax.legend(loc="upper left")
+    legend_above(ax)
     return ax
 
 

@@ -87,7 +87,7 @@ def plot_calibration(
     levels: ArrayLike | None = None,
     groups: Groups = None,
 ) -> Axes:
-    """Draw the share of rows covered against the level asked for.
+    """Draw the share of rows covered against the level.
 
     The band shows sampling variation: two standard deviations of the share, from the numbers of
     these rows and of the calibration rows. Levels beyond the reach of the calibration are left out.
@@ -108,16 +108,16 @@ def plot_calibration(
     spread = 2 * np.sqrt(level * (1 - level) * (1 / y.size + 1 / n_calibrated))
     ax.fill_between(
         100 * level, 100 * (level - spread), 100 * (level + spread), color=BAND, linewidth=0,
-        label="explained by chance",
+        label="sampling variation",
     )  # fmt: skip
-    ax.plot([0, 100], [0, 100], color=GREY, linestyle=":", linewidth=1.2, label="as asked")
+    ax.plot([0, 100], [0, 100], color=GREY, linestyle=":", linewidth=1.2, label="coverage = level")
     ax.plot(
         100 * level, 100 * np.array(list(shares.values())), "o-", color=BLUE, markersize=4,
         label=f"{y.size} rows",
     )  # fmt: skip
     ax.set(xlim=(0, 101), ylim=(0, 101))
     ax.legend(loc="upper left")
-    return labelled(ax, "level asked for (%)", "rows covered (%)")
+    return labelled(ax, "level (%)", "rows covered (%)")
 
 
 def plot_sets(

@@ -50,7 +50,8 @@ FAULTY = r"""<!doctype html><html data-theme="dark">
 <div style="overflow: hidden; width: 99px"><p style="width: 900px">cut</p></div>
 <p style="font-size: 5px; color: #ddd; background: #eee">tiny and pale</p>
 <div style="width: 99px"><table><tr><td style="min-width: 900px">off paper</td></tr></table></div>
-<img src="https://image.test/x.png"><p style="background: url(http://style.test/x.png)">x</p>
+<table style="table-layout: fixed; width: 40px"><tr><td style="overflow-wrap: anywhere">broken_word
+</td></tr></table><img src="https://image.test/x.png"><p style="background: url(http://style.test/x.png)">x</p>
 <iframe src="http://frame.test/"></iframe></article>
 <script>new WebSocket("ws://socket.test/"); fetch(["http:", "", "pieces.test", ""].join("/"));
 throw Error("planted");</script>"""
@@ -60,7 +61,7 @@ def test_a_visit_finds_every_kind_of_fault(tmp_path, chromium):
     (tmp_path / "faulty.html").write_text(FAULTY)
     found = visit(chromium, tmp_path, "faulty", thorough=True)
     assert {urlsplit(address).netloc for address in found["requests to other hosts"]} == HOSTS
-    assert len(found) == 12, sorted(found)
+    assert len(found) == 15, sorted(found)
 
 
 # Between pages
@@ -94,6 +95,19 @@ def test_a_page_offers_its_executed_notebook_and_says_how_to_run_it(site):
         ran = [c for c in source.read_notebook(site / download)["cells"] if "outputs" in c]
         assert all(cell["execution_count"] for cell in ran)
         assert any(cell["outputs"] for cell in ran)
+
+
+def test_a_figure_follows_the_theme_and_a_press_enlarges_it(site, chromium):
+    with chromium.new_page(color_scheme="dark") as tab:
+        tab.goto((site / "chapters" / "type2_sets.html").as_uri())
+        shown = tab.locator("a.book-figure:visible")
+        links = [link.get_attribute("href") for link in shown.all()]
+        assert links and all(link.endswith("-dark.png") for link in links)
+        shown.first.click()
+        box = tab.locator(".book-zoom")
+        assert box.locator("img").bounding_box()["width"] > 800
+        tab.keyboard.press("Escape")
+        box.wait_for(state="hidden")
 
 
 def test_search_works_from_a_folder_of_files(site, chromium):

@@ -1,7 +1,8 @@
 """One visit of a page in a browser without a network, for all that the tests check on it.
 
-A visit is made on a phone, where most faults show. A thorough one also looks at the page on a
-tablet and a desk, in the dark, and with the eyes of an audit of accessibility.
+A visit is made on a phone, where most faults show, on paper, on a desk, and there in both themes
+with the eyes of an audit of accessibility, unless the page is very long. A thorough one applies all
+rules of the audit to a page of any length, and looks at a tablet, too.
 """
 
 from __future__ import annotations
@@ -11,13 +12,18 @@ from urllib.parse import unquote, urlsplit
 
 from gt2lite.plots import STYLE
 
-PHONE, PAPER = 390, 673  # pixels; A4 without its margins
+PHONE, PAPER, TABLET, DESK = 390, 673, 768, 1400  # pixels; A4 without its margins
 NOWHERE = "http://127.0.0.1:9"  # a proxy that answers nothing
 FIGURE_FONT = STYLE["font.size"] * STYLE["figure.dpi"] / 72  # in pixels of the figure
 SIDEWAYS = "pixels to scroll sideways at {}"
+HIDDEN = "cut at {} without a visible way to the rest"
+BROKEN = "words broken at {}"
 OVER = "document.documentElement.scrollWidth - window.innerWidth"
 STILL = "*, ::before, ::after { transition: none !important; animation: none !important; }"
 WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+AUDITED = 6000  # elements; what is longer repeats rows of tables and entries of the reference
+ELEMENTS = "document.querySelectorAll('article.bd-article *').length"
+CONTRAST = ["color-contrast", "image-alt", "link-name"]
 UNFOLDED = """() => new Promise((done) => {
   for (const node of document.querySelectorAll("details")) node.open = true;
   requestAnimationFrame(() => requestAnimationFrame(done));
@@ -75,12 +81,34 @@ TINY = """(figureFont) => {
     const size = parseFloat(getComputedStyle(parent).fontSize) * scale;
     if (size && size < 9) found.push(`${size.toFixed(1)} px: ${node.data.trim().slice(0, 40)}`);
   }
-  for (const picture of document.querySelectorAll(".cell_output img:not(.gt2-still)")) {
+  for (const picture of document.querySelectorAll("article.bd-article img.dark-light")) {
     if (!picture.clientWidth || !picture.naturalWidth) continue;
     const size = (2 * figureFont * picture.clientWidth) / picture.naturalWidth;
     if (size < 9) found.push(`${size.toFixed(1)} px: ${picture.alt.slice(0, 40)}`);
   }
   return found;
+}"""
+
+# Words of tables and of code, up to 20 letters, that go on in the next line: columns too narrow.
+SPLIT = r"""() => {
+  const found = [], range = document.createRange();
+  for (const box of document.querySelectorAll("article.bd-article :is(td, th, code)")) {
+    if (box.closest("pre, .toggle-hidden") || !box.clientHeight && !box.getClientRects().length)
+      continue;
+    const walk = document.createTreeWalker(box, NodeFilter.SHOW_TEXT);
+    while (walk.nextNode()) {
+      const node = walk.currentNode;
+      if (node.parentElement.closest("mjx-container, svg, style, script")) continue;
+      for (const word of node.data.matchAll(/[\p{L}\d_]+/gu)) {
+        if (word[0].length > 20) continue;
+        range.setStart(node, word.index);
+        range.setEnd(node, word.index + word[0].length);
+        const tops = [...range.getClientRects()].map((line) => Math.round(line.top));
+        if (new Set(tops).size > 1) found.push(word[0]);
+      }
+    }
+  }
+  return [...new Set(found)];
 }"""
 
 # Tables, formulas and pictures that are wider than a printed page.
@@ -131,7 +159,8 @@ def visit(chromium, folder, page, thorough=False):
         tab.evaluate(UNFOLDED)
         found["raw markup"] = tab.evaluate(RAW)
         found["formulas that are not set"] = tab.evaluate(UNSET)
-        found["cut on a phone without a visible way to the rest"] = tab.evaluate(CUT)
+        found[HIDDEN.format(PHONE)] = tab.evaluate(CUT)
+        found[BROKEN.format(PHONE)] = tab.evaluate(SPLIT)
         found["text below 9 pixels on a phone"] = tab.evaluate(TINY, FIGURE_FONT)
         found[SIDEWAYS.format(PHONE)] = tab.evaluate(OVER)
         tab.set_viewport_size({"width": PAPER, "height": 900})
@@ -139,13 +168,18 @@ def visit(chromium, folder, page, thorough=False):
         found["wider than a printed page"] = tab.evaluate(OFF_PAPER)
         tab.emulate_media(media="screen")
         if thorough:
-            for width in (768, 1400):
-                tab.set_viewport_size({"width": width, "height": 900})
-                found[SIDEWAYS.format(width)] = tab.evaluate(OVER)
-            found["not accessible, light"] = audit(tab, WCAG)
+            tab.set_viewport_size({"width": TABLET, "height": 900})
+            found[SIDEWAYS.format(TABLET)] = tab.evaluate(OVER)
+        tab.set_viewport_size({"width": DESK, "height": 900})
+        tab.evaluate(UNFOLDED)  # and two frames, in which boxes note that they scroll
+        found[SIDEWAYS.format(DESK)] = tab.evaluate(OVER)
+        found[HIDDEN.format(DESK)] = tab.evaluate(CUT)
+        found[BROKEN.format(DESK)] = tab.evaluate(SPLIT)
+        if thorough or tab.evaluate(ELEMENTS) <= AUDITED:
+            found["not accessible, light"] = audit(tab, WCAG if thorough else CONTRAST)
             tab.emulate_media(color_scheme="dark")
             tab.wait_for_function("document.documentElement.dataset.theme === 'dark'")
-            found["not accessible, dark"] = audit(tab, ["color-contrast"])
+            found["not accessible, dark"] = audit(tab, CONTRAST)
     assert url in asked, f"{url} was not opened"
     found["errors in the console"] = errors
     found["requests to other hosts"] = [a for a in asked if not is_own(a, folder)]

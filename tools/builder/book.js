@@ -1,5 +1,5 @@
-// Two things the theme lacks: boxes that show that they scroll sideways, and parts of the table of
-// contents that fold.
+// Three things the theme lacks: boxes that show that they scroll sideways, figures that a press
+// enlarges, and parts of the table of contents that fold.
 
 // Content wider than its box scrolls there, and shows it: it fades out on the side where more is to
 // come, a word stands below it, and the keyboard reaches it.
@@ -8,6 +8,7 @@
   const BOXES = [
     ".pst-scrollable-table-container", ".bd-article .math mjx-container", ".bd-article pre",
     ".bd-article .cell_output .text_html",  // a data frame
+    ".bd-article .book-drawing",
   ].join();
   const WORD = "\u21c6 scroll sideways";
 
@@ -66,6 +67,28 @@
   };
   if (document.readyState === "complete") start();
   else window.addEventListener("load", start);
+})();
+
+// A press on a figure shows it in full size, a quarter larger than on a wide page; it scrolls on a
+// phone. Another press, or Escape, closes it. Without scripts it is a link to the picture.
+(() => {
+  "use strict";
+  const box = document.createElement("dialog");
+  box.className = "book-zoom";
+  box.setAttribute("aria-label", "Enlarged figure: press to close");
+  box.addEventListener("click", () => box.close());
+  box.addEventListener("keydown", (event) => { if (event.key === "Escape") box.close(); });
+  document.body.append(box);
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest?.("a.book-figure");
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    const picture = link.querySelector("img").cloneNode();
+    picture.removeAttribute("style");
+    picture.width = picture.naturalWidth / 1.6;  // figures have two pixels for one of the screen
+    box.replaceChildren(picture);
+    box.showModal();
+  });
 })();
 
 // Each part of the table of contents folds; the part of this page is open. On the first page, which

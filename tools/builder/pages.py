@@ -146,7 +146,11 @@ def github_address(root: Path) -> str | None:
 
 
 def configure(config: dict[str, Any], address: str | None) -> None:
-    """Give Jupyter Book's `config` launch buttons if the repository is on GitHub."""
+    """Give Jupyter Book's `config` the repository; launch buttons if it is on GitHub."""
+    place = (
+        f"the repository <{address}>" if address else "the folder from which this book was built"
+    )
+    config.setdefault("parse", {})["myst_substitutions"] = {"repository": place}
     # An empty entry, because Jupyter Book would otherwise fill in an address of its own.
     config["repository"] = {"url": address or "", "path_to_book": "", "branch": "main"}
     if address:
@@ -155,10 +159,17 @@ def configure(config: dict[str, Any], address: str | None) -> None:
             "binderhub_url": "https://mybinder.org",
             "colab_url": "https://colab.research.google.com",
         }
-        config.setdefault("html", {}).update(use_repository_button=True, use_issues_button=True)
+        owner, name = address.split("/")[-2:]
+        config.setdefault("html", {}).update(
+            use_repository_button=True,
+            use_issues_button=True,
+            baseurl=f"https://{owner.lower()}.github.io/{name}/",  # GitHub Pages
+        )
 
 
 _HOW_TO_RUN = """::::{{dropdown}} Run this chapter
+:class-container: book-run
+
 In {place}, with your own parameters:
 
 ```sh

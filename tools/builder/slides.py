@@ -3,7 +3,7 @@
 A lecture is a Markdown file whose slides are parted by lines ``---``. A slide has a heading, with
 its minutes in braces, a sentence, a formula, and a figure of the book by its name; what follows
 ``Note:`` is for the speaker, and the key N shows it. Figures are those of the executed chapters, so
-that they agree with the pages.
+that they agree with the pages; `method` is the drawing of the method in assets/.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ _HEAD = re.compile(r"\A(#{1,2}) (.+?)(?: \{(\d+)\})?\n")
 
 
 class Figure(NamedTuple):
-    """A figure of an executed chapter."""
+    """A figure of an executed chapter, or the drawing of the method."""
 
-    png: bytes
+    content: bytes
     alt: str
+    kind: str = "png"
 
 
 class Slide(NamedTuple):
@@ -65,7 +66,8 @@ def read_lecture(text: str, known: Mapping[str, Figure], where: str) -> list[Sli
         name = match[1]
         if name not in known:
             raise BookError(f"{where}: there is no figure {name!r}")
-        return f'<figure><img src="images/{name}.png" alt="{escape(known[name].alt)}"></figure>'
+        source = f"images/{name}.{known[name].kind}"
+        return f'<figure><img src="{source}" alt="{escape(known[name].alt)}"></figure>'
 
     slides = []
     for part in re.split(r"^---\n", text, flags=re.MULTILINE):
@@ -92,6 +94,10 @@ def write_slides(root: Path, html: Path, executed: Path) -> list[Path]:
     target, known = html / "slides", figures(executed)
     shutil.rmtree(target, ignore_errors=True)
     (target / "images").mkdir(parents=True)
+    for path in root.glob("assets/method.svg"):
+        drawing = path.read_text(encoding="utf-8")
+        title = drawing.partition("<title>")[2].partition("</title>")[0]
+        known["method"] = Figure(drawing.encode(), title, "svg")
     for name in ("slides.css", "slides.js"):
         shutil.copy(_HERE / name, target)
     template = Template((_HERE / "slides.html").read_text(encoding="utf-8"))
@@ -102,10 +108,10 @@ def write_slides(root: Path, html: Path, executed: Path) -> list[Path]:
     made = []
     for path in sorted((root / "teaching" / "slides").glob("*.md")):
         slides = read_lecture(path.read_text(encoding="utf-8"), known, path.name)
-        for name in sorted(
-            {n for slide in slides for n in re.findall(r"images/([\w-]+)\.png", slide.html)}
-        ):
-            (target / "images" / f"{name}.png").write_bytes(known[name].png)
+        for file in {
+            f for slide in slides for f in re.findall(r'src="(images/[^"]+)"', slide.html)
+        }:
+            (target / file).write_bytes(known[Path(file).stem].content)
         made.append(target / f"{path.stem}.html")
         made[-1].write_text(
             template.substitute(

@@ -1,4 +1,4 @@
-"""Sphinx extension of the book: scripts and styles, repairs of pages, the API reference.
+"""Sphinx extension of the book: scripts, styles, repairs of pages, dark figures, the reference.
 
 The pages load nothing from other hosts, and the repository carries no copy of a third-party
 library: MathJax, one file that needs no fonts, is taken from the installed package at build time.
@@ -9,11 +9,16 @@ members are left out.
 from __future__ import annotations
 
 import re
+import textwrap
+from html import escape, unescape
 from importlib.metadata import files
 from pathlib import Path
 from typing import Any
 
+from bs4 import BeautifulSoup  # installed with the theme
 from sphinx.util.nodes import make_refnode
+
+from builder.dark import write_all
 
 # A page that is opened as a file may not read others: search then lists them without excerpts.
 FILE_SEARCH = (
@@ -24,9 +29,12 @@ _MATHJAX = ("sphinx-mathjax-offline", "tex-svg-full.js")
 
 
 def add_static_files(app: Any, config: Any) -> None:
-    """Let Sphinx copy script, style and MathJax beside the pages."""
+    """Let Sphinx copy script, style and MathJax beside the pages; name the book under its logo."""
+    config.html_theme_options["logo"] = {"text": config.html_title, "alt_text": "Nested bands"}
     (mathjax,) = (path for path in files(_MATHJAX[0]) or [] if path.name == _MATHJAX[1])
-    config.html_static_path += [str(path) for path in (_STYLE, _SCRIPT, mathjax.locate())]
+    preview = Path(app.srcdir, "assets", "headline.png")  # the picture in previews of links
+    paths = (_STYLE, _SCRIPT, mathjax.locate(), *([preview] if preview.is_file() else []))
+    config.html_static_path += [str(path) for path in paths]
 
 
 def share_handlers(app: Any) -> None:
@@ -39,19 +47,108 @@ def share_handlers(app: Any) -> None:
     handlers["singlehtml"] = {**handlers.get("html", {}), **handlers.get("singlehtml", {})}
 
 
-def mend(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Repair what checkers of accessibility object to.
+def number_by_page(app: Any, env: Any) -> None:
+    """Count figures, tables and exercises of a page without a chapter number from 1."""
+    for kinds in env.toc_fignumbers.values():
+        for kind, numbers in kinds.items():
+            if all(len(number) == 1 for number in numbers.values()):
+                kinds[kind] = {name: (i,) for i, name in enumerate(numbers, start=1)}
 
-    Entries of the bibliography have a role that was withdrawn, and long signatures are lists that
-    lack their terms: the former become items, the latter lines.
+
+# --------------------------------------------------------------------------- pages
+
+_FRAME = re.compile(r'<table [^>]*class="dataframe".*?</table>', re.DOTALL)
+_PICTURE = re.compile(  # Sphinx links some of them
+    r'(?:<a class="[^"]*image-reference" [^>]*>)?'
+    r'<img ([^>]*?)src="((?:\.\./)*_images/[^"]+)\.png"([^>]*?) ?/?>(?:</a>)?'
+)
+_LONG_CODE = re.compile(r'(?<=<span class="pre">)[^<]{12,}(?=</span>)')
+_NUMBER = re.compile(r"[-+]?[\d.,]+(e[-+]?\d+)?%?|[-+]?inf|nan|NaN|")
+_VIEWPORT = re.compile(r'<meta name="viewport"[^>]*>')
+
+
+def mend(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Repair a page: what the theme and the extensions leave invalid, cut or unreadable.
+
+    Entries of the bibliography have a role that was withdrawn, long signatures are lists that lack
+    their terms, exercises share one id, and data frames have no style. Code may break after
+    punctuation. A figure gets its dark variant and a link that enlarges it.
     """
-    text = context.get("body", "").replace('role="doc-biblioentry"', 'role="listitem"')
-    context["body"] = re.sub(r'<dt class="sig .*?</dt>', _as_lines, text, flags=re.DOTALL)
+    body = context.get("body", "").replace('role="doc-biblioentry"', 'role="listitem"')
+    body = re.sub(r'<dt class="sig .*?</dt>', _as_lines, body, flags=re.DOTALL)
+    body = re.sub(r' id="(exercise|solution|proof)-content"', "", body)
+    body = _LONG_CODE.sub(lambda found: re.sub(r"([._/(,=-])(?=\w)", r"\1<wbr>", found[0]), body)
+    body = _FRAME.sub(_styled, body)
+    if app.builder.name == "html":
+        body = _PICTURE.sub(_for_both_themes, body)
+    context["body"] = body
+    about = _first_words(body)
+    if page == app.config.root_doc and about:  # instead of the book's name twice
+        context["title"], context["docstitle"] = f"{app.config.html_title}: {about}", ""
+    tags = _preview(context.get("title", ""), about, app.config.html_baseurl)
+    context["metatags"] = _VIEWPORT.sub("", context.get("metatags", "")) + tags
 
 
 def _as_lines(found: re.Match[str]) -> str:
     text = re.sub(r"</?dl>", "", found.group())
     return text.replace("<dd>", '<span class="sig-line">').replace("</dd>", "</span>")
+
+
+def _styled(found: re.Match[str]) -> str:
+    """Return a data frame as a table of the theme; columns of text are aligned on the left."""
+    frame = BeautifulSoup(found[0], "html.parser").table
+    frame["class"] = "table book-frame"
+    del frame["border"]
+    rows = [row.find_all(["th", "td"]) for row in frame.find_all("tr")]
+    for column in zip(*rows, strict=True) if len({len(row) for row in rows}) == 1 else ():
+        if not all(_NUMBER.fullmatch(cell.get_text()) for cell in column if cell.name == "td"):
+            for cell in column:
+                cell["class"] = "book-words"
+    return str(frame)
+
+
+def _for_both_themes(found: re.Match[str]) -> str:
+    before, source, after = found.groups()
+    shown = []
+    for kind, name in (("light", source), ("dark", f"{source}-dark")):
+        # the theme filters pictures in the dark unless they have this class
+        picture = f'<img class="dark-light" loading="lazy" {before}src="{name}.png"{after}/>'
+        shown.append(f'<a class="book-figure book-{kind}" href="{name}.png">{picture}</a>')
+    return "".join(shown)
+
+
+def _first_words(body: str) -> str:
+    """Return the start of the first paragraph that is more than a few words, as plain text."""
+    paragraphs = re.findall(r"<p>(.*?)</p>", body, flags=re.DOTALL)
+    texts = (" ".join(re.sub(r"<[^>]*>", "", text).split()) for text in paragraphs)
+    about = next((text for text in texts if len(text) > 40), "")
+    return textwrap.shorten(unescape(about), 200, placeholder=" ...")
+
+
+def _preview(title: str, about: str, address: str) -> str:
+    """Return the tags from which search engines and messengers make a preview of a page."""
+    title = unescape(re.sub(r"<[^>]*>", "", title))
+    tags = {"og:site_name": "gt2lite", "og:type": "article", "og:title": title}
+    tags |= {"description": about, "og:description": about} if about else {}
+    tags |= {"og:image": f"{address}_static/headline.png"} if address else {}
+    return "".join(
+        f'\n    <meta {"property" if name.startswith("og:") else "name"}="{name}" '
+        f'content="{escape(text)}" />'
+        for name, text in tags.items()
+    )
+
+
+def finish(app: Any, error: Exception | None) -> None:
+    """Write the dark figures; leave one of the theme's viewport tags in each page."""
+    if error or app.builder.name != "html":
+        return
+    folder = Path(app.outdir)
+    write_all(folder.glob("_images/*.png"))
+    for path in folder.rglob("*.html"):
+        head, end, rest = path.read_text(encoding="utf-8").partition("</head>")
+        for tag in _VIEWPORT.findall(head)[1:]:
+            head = head.replace(tag, "", 1)
+        path.write_text(head + end + rest, encoding="utf-8")
 
 
 # --------------------------------------------------------------------------- reference
@@ -89,7 +186,9 @@ def setup(app: Any) -> dict[str, Any]:
     """Register with Sphinx."""
     app.connect("config-inited", add_static_files)
     app.connect("builder-inited", share_handlers)
+    app.connect("env-check-consistency", number_by_page)
     app.connect("html-page-context", mend)
+    app.connect("build-finished", finish)
     app.connect("autodoc-skip-member", skip_generated)
     app.connect("missing-reference", find_by_short_name)
     app.add_css_file(_STYLE.name)

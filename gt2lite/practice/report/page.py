@@ -24,7 +24,16 @@ from matplotlib.figure import Figure
 
 from gt2lite._validation import Array
 from gt2lite._version import __version__
-from gt2lite.plots.style import BLUE, GREY, ORANGE, SKY, STYLE, VERMILION, plain_text
+from gt2lite.plots.style import (
+    BLUE,
+    GREY,
+    ORANGE,
+    SKY,
+    STYLE,
+    VERMILION,
+    legend_above,
+    plain_text,
+)
 from gt2lite.practice import model_file
 from gt2lite.practice.columns import Frame
 from gt2lite.practice.frames import bound_names, percent
@@ -216,8 +225,7 @@ def plot_intervals(
     ax.plot(place[inside], values[inside], "o", ms=3, color="black", label="inside")
     ax.plot(place[~inside], values[~inside], "X", ms=6, color=VERMILION, label="outside")
     ax.set(xlabel="test rows, by prediction", ylabel=plain_text(target))
-    ax.margins(y=0.2)  # room for the legend
-    ax.legend(fontsize=9, ncols=2, loc="upper left")  # "best" may take seconds
+    legend_above(ax, 4)
     return ax
 
 
@@ -229,7 +237,7 @@ def plot_coverage(ax: Axes, rows: Sequence[Coverage]) -> Axes:
     ax.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle="--", label="coverage = level")
     ax.plot(levels, [row.share for row in rows], "o-", ms=4, color=BLUE, label="test rows")
     ax.set(xlabel="level", ylabel="share of test rows covered", xlim=(0, 1), ylim=(0, 1.02))
-    ax.legend(fontsize=9, loc="upper left")
+    ax.legend(loc="upper left")
     return ax
 
 
@@ -239,8 +247,7 @@ def plot_widths(ax: Axes, width: Array, fixed: float, level: float) -> Axes:
     ax.hist(width, bins=30 if varies else 1, color=SKY, edgecolor=BLUE, label="this model")
     ax.axvline(fixed, color=ORANGE, linestyle="--", label="boosted trees: one width for all rows")
     ax.set(xlabel=f"width of the {percent(level)}% interval", ylabel="test rows")
-    ax.margins(y=0.3)  # room for the legend
-    ax.legend(fontsize=9, loc="upper right")
+    legend_above(ax, 2)
     return ax
 
 
