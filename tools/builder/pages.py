@@ -160,7 +160,9 @@ def github_address(root: Path) -> str | None:
 
 
 def configure(config: dict[str, Any], address: str | None) -> None:
-    """Give Jupyter Book's `config` launch buttons if the repository is on GitHub."""
+    """Give Jupyter Book's `config` launch buttons and links if the repository is on GitHub."""
+    releases = f"[release]({address}/releases)" if address else "release"
+    config.setdefault("parse", {})["myst_substitutions"] = {"release": releases}
     # An empty entry, because Jupyter Book would otherwise fill in an address of its own.
     config["repository"] = {"url": address or "", "path_to_book": "", "branch": "main"}
     if address:
