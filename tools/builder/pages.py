@@ -161,8 +161,6 @@ def github_address(root: Path) -> str | None:
 
 def configure(config: dict[str, Any], address: str | None) -> None:
     """Give Jupyter Book's `config` launch buttons and links if the repository is on GitHub."""
-    releases = f"[release]({address}/releases)" if address else "release"
-    config.setdefault("parse", {})["myst_substitutions"] = {"release": releases}
     # An empty entry, because Jupyter Book would otherwise fill in an address of its own.
     config["repository"] = {"url": address or "", "path_to_book": "", "branch": "main"}
     if address:
@@ -172,6 +170,8 @@ def configure(config: dict[str, Any], address: str | None) -> None:
             "colab_url": "https://colab.research.google.com",
         }
         config.setdefault("html", {}).update(use_repository_button=True, use_issues_button=True)
+    words = config.setdefault("parse", {}).setdefault("myst_substitutions", {})
+    words["release"] = f"[release]({address}/releases)" if address else "release"
 
 
 _HOW_TO_RUN = """::::{{dropdown}} Run this chapter
