@@ -31,6 +31,7 @@
     const href = link.getAttribute("href").replace(/^index\.html(?=#)/, "");
     if (/^https?:/.test(href)) continue;
     if (href.startsWith("#") && document.getElementById(decodeURIComponent(href.slice(1)))) link.setAttribute("href", href);
+    else if (link.matches(".sd-stretched-link")) link.remove();  // its words are for screen readers
     else link.replaceWith(...link.childNodes);
   }
 
