@@ -107,19 +107,22 @@ def print_book(root: Path, profile: str, solutions: bool = True) -> Path:
     return target
 
 
-def make_slides(root: Path, profile: str) -> list[Path]:
-    """Build the book, which has the slides as pages, and print them; return the PDF files."""
+def make_slides(root: Path, profile: str) -> None:
+    """Build the book, which has the slides as pages, and print them."""
     with browser.chromium():
         pass
-    html, folder = build_book(root, profile), root / "_build" / "slides"
+    print_slides(root, build_book(root, profile))
+
+
+def print_slides(root: Path, html: Path) -> None:
+    """Print the slides of the book in `html` to PDF files."""
+    folder = root / "_build" / "slides"
     folder.mkdir(exist_ok=True)
-    made = []
     with browser.chromium() as opened:
         for page in sorted((html / "slides").glob("*.html")):
-            made.append(folder / f"{page.stem}.pdf")
-            browser.print_page(opened, page, made[-1])
-            say(f"slides: {made[-1].relative_to(root)}")
-    return made
+            target = folder / f"{page.stem}.pdf"
+            browser.print_page(opened, page, target)
+            say(f"slides: {target.relative_to(root)}")
 
 
 def run_chapter(root: Path, name: str, given: Parameters) -> None:
