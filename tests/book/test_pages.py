@@ -132,6 +132,7 @@ ONE_PAGE = """<!doctype html><title>Book</title>
 <div class="toctree-wrapper">
 <span id="document-chapters/a"></span><section id="a"><h2>Alpha</h2>
 <details><summary>Answer</summary><p>Forty-two</p></details>
+<section id="b"><h3>An id twice</h3></section>
 <p style="height: 300mm">long</p></section>
 <span id="document-chapters/b"></span><section id="b"><h2>Beta</h2></section>
 <span id="document-chapters/api/c"></span><section id="c"><h2>Gamma</h2></section>

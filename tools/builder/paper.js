@@ -46,11 +46,12 @@
     const sections = [...part.children].filter((node) => node.tagName === "SECTION");
     if (sections.length) contents.append(make("p", "paper-part", captions[i] ?? ""));
     for (const section of sections) {
-      const head = section.querySelector("h2").cloneNode(true);
+      const title = section.querySelector("h2"), head = title.cloneNode(true);
+      title.id = `paper-${contents.childElementCount}`;  // sections of other chapters share their ids
       head.querySelectorAll(".headerlink").forEach((mark) => mark.remove());
       const link = make("a", "", "");
       section.classList.add("paper-chapter");
-      link.href = `#${section.id}`;
+      link.href = `#${title.id}`;
       link.append(make("span", "", head.textContent.trim()), make("span", "paper-page", ""));
       contents.append(link);
     }
