@@ -33,7 +33,7 @@ def main():
         return 1
     if missing := absent(["ipykernel"]):
         print("not ready to open notebooks here: install JupyterLab (pip install jupyterlab)")
-        print("or open lab.ipynb in VS Code or Colab, which bring what they need")
+        print("or open lab.ipynb in VS Code, which offers to install what it needs, or in Colab")
         return 1
     print("ready: open lab.ipynb")
     return 0

@@ -27,7 +27,7 @@ from pathlib import Path
 from subprocess import CalledProcessError
 
 import yaml
-from builder import browser, pages, slides, source
+from builder import browser, pages, paper, slides, source
 from builder.execute import Job, run_all, shared_inputs
 from builder.lab import open_lab
 from builder.offline import outside_loads
@@ -79,7 +79,9 @@ def compile_book(root: Path, profile: str, solutions: bool, builder: str) -> Pat
     """Execute what has to be executed, lay out and compile the book; return the folder of pages."""
     say(f"book: profile {profile}")
     execute(root, profile)
-    return pages.compile_pages(pages.stage(root, profile, solutions=solutions), builder)
+    paper = builder == "singlehtml"
+    staged = pages.stage(root, profile, solutions=solutions, paper=paper)
+    return pages.compile_pages(staged, builder)
 
 
 def build_book(root: Path, profile: str, solutions: bool = True) -> Path:
@@ -100,24 +102,27 @@ def print_book(root: Path, profile: str, solutions: bool = True) -> Path:
     html = compile_book(root, profile, solutions, "singlehtml")
     target = root / "_build" / "gt2lite.pdf"
     with browser.chromium() as opened:
-        browser.print_page(opened, html / "index.html", target)
+        paper.print_book(opened, html / "index.html", target, root)
     say(f"book: {target.relative_to(root)}")
     return target
 
 
-def make_slides(root: Path, profile: str) -> list[Path]:
-    """Build the book, which has the slides as pages, and print them; return the PDF files."""
+def make_slides(root: Path, profile: str) -> None:
+    """Build the book, which has the slides as pages, and print them."""
     with browser.chromium():
         pass
-    html, folder = build_book(root, profile), root / "_build" / "slides"
+    print_slides(root, build_book(root, profile))
+
+
+def print_slides(root: Path, html: Path) -> None:
+    """Print the slides of the book in `html` to PDF files."""
+    folder = root / "_build" / "slides"
     folder.mkdir(exist_ok=True)
-    made = []
     with browser.chromium() as opened:
         for page in sorted((html / "slides").glob("*.html")):
-            made.append(folder / f"{page.stem}.pdf")
-            browser.print_page(opened, page, made[-1], own_size=True)
-            say(f"slides: {made[-1].relative_to(root)}")
-    return made
+            target = folder / f"{page.stem}.pdf"
+            browser.print_page(opened, page, target)
+            say(f"slides: {target.relative_to(root)}")
 
 
 def run_chapter(root: Path, name: str, given: Parameters) -> None:

@@ -83,6 +83,9 @@ def _for_students(root: Path, folder: Path, found: list[Chapter], pythons: Seque
     shutil.copy(root / "teaching" / "check_setup.py", folder)
     _write_page(root / "teaching" / "student.md", folder / "START.html")
     if pythons:
+        print(
+            "class: downloading packages for students, a few minutes (WHEELS=0: none)", flush=True
+        )
         download_wheels(folder / "requirements.txt", folder / "wheels", pythons)
 
 

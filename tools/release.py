@@ -92,6 +92,7 @@ def release(root: Path, solutions: bool) -> None:
     if browser.find_chromium() is None:
         print("release: no PDF, which needs Chromium")
     else:
+        book.print_slides(root, pages)  # for the bundle of lecturers
         shutil.copy(book.print_book(root, "full", solutions), dist / f"{name}.pdf")
     make_class(root)
     made = sorted(dist.iterdir())

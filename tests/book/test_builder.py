@@ -88,6 +88,19 @@ def test_a_warning_is_an_error_and_the_pages_are_there_to_look_at(tiny, capsys):
     assert "mybinder" not in text, "there is no address to launch from"
 
 
+# ------------------------------------------------------------------------------- paper
+
+
+@pytest.mark.parametrize(("paper", "figure"), [(False, "image/png"), (True, "image/svg+xml")])
+def test_pages_show_figures_as_pixels_and_fold_code_and_paper_has_vectors_without(paper, figure):
+    both = {"image/png": "", "image/svg+xml": "", "text/plain": ""}
+    code = cell("code", "folded", "plot()", "hide-input")
+    drawn = {**code, "outputs": [{"output_type": "display_data", "data": dict(both)}]}
+    [merged] = pages.merge(notebook(code), notebook(drawn), paper)["cells"]
+    assert merged["outputs"][0]["data"].keys() == {figure, "text/plain"}
+    assert source.tags_of(merged) == ["remove-input" if paper else "hide-input"]
+
+
 # --------------------------------------------------------------------------- solutions
 
 
@@ -158,6 +171,21 @@ def test_only_a_remote_on_github_gets_buttons_and_the_lines_for_colab(tiny, monk
     monkeypatch.setenv("GT2LITE_REPOSITORY", "mine")
     with pytest.raises(source.BookError, match="GT2LITE_REPOSITORY"):
         pages.github_address(tiny)
+
+
+@pytest.mark.slow
+def test_launch_buttons_open_the_chapter_and_a_page_names_the_releases(tiny, monkeypatch):
+    address = "https://github.com/owner/name"
+    monkeypatch.setenv("GT2LITE_REPOSITORY", address)
+    (tiny / "index.md").write_text("# Tiny\n\nEach {{ release }} has it.\n")
+    assert book.main(["build", "--profile", "quick"], root=tiny) == 0
+    page, index = (tiny / "_build" / "html" / name for name in ("chapters/one.html", "index.html"))
+    links = re.findall(r'href="(https://[^"]*(?:binder|colab)[^"]*)"', page.read_text("utf-8"))
+    assert {link.replace("%2F", "/") for link in links} == {
+        "https://mybinder.org/v2/gh/owner/name/main?urlpath=lab/tree/chapters/one.ipynb",
+        "https://colab.research.google.com/github/owner/name/blob/main/chapters/one.ipynb",
+    }
+    assert f'href="{address}/releases"' in index.read_text("utf-8")
 
 
 # ----------------------------------------------------------------------------- offline

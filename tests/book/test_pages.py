@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import importlib
 import re
+import shutil
+import subprocess
 from importlib.util import find_spec
 from urllib.parse import unquote, urlsplit
 
@@ -21,6 +23,7 @@ from visits import visit
 book = importlib.import_module("book")
 bs4 = importlib.import_module("bs4")
 browser = importlib.import_module("builder.browser")
+paper = importlib.import_module("builder.paper")
 
 pytestmark = [
     pytest.mark.browser,
@@ -129,11 +132,39 @@ def test_without_scripts_a_still_figure_stands_in(site, chromium):
 # The PDF
 
 
-def test_a_page_is_printed(tmp_path, chromium):
-    page = tmp_path / "page.html"
-    page.write_text("<!doctype html><title>One</title><h1>One</h1>")
-    browser.print_page(chromium, page, tmp_path / "one.pdf")
-    assert (tmp_path / "one.pdf").read_bytes().startswith(b"%PDF")
+def pages_of(pdf):
+    """The text of each page."""
+    if shutil.which("pdftotext") is None:
+        pytest.skip("needs pdftotext, of poppler-utils")
+    text = subprocess.run(["pdftotext", "-layout", pdf, "-"], capture_output=True, text=True)
+    return text.stdout.split("\f")[:-1]
+
+
+ONE_PAGE = """<!doctype html><title>Book</title>
+<nav class="bd-links" hidden><p class="caption">Start</p>
+</nav><article><section><h1>Book</h1><a href="index.html#b">to B</a><a href="gone.html">gone</a>
+<div class="toctree-wrapper">
+<span id="document-chapters/a"></span><section id="a"><h2>Alpha</h2>
+<details><summary>Answer</summary><p>Forty-two</p></details>
+<section id="b"><h3>An id twice</h3></section>
+<p style="height: 300mm">long</p></section>
+<span id="document-chapters/b"></span><section id="b"><h2>Beta</h2></section>
+<span id="document-chapters/api/c"></span><section id="c"><h2>Gamma</h2></section>
+</div></section></article>"""
+
+
+def test_the_printed_book_has_a_cover_and_contents_with_the_pages_of_chapters(tmp_path, chromium):
+    page, pdf = tmp_path / "page.html", tmp_path / "book.pdf"
+    page.write_text(ONE_PAGE)
+    paper.print_book(chromium, page, pdf, ROOT)
+    cover, contents, *rest = pages_of(pdf)
+    assert cover.split()[0] == "gt2lite" and "CC BY 4.0" in cover
+    listed = dict(re.findall(r"(Alpha|Beta|Gamma)\s+(\d+)", contents))
+    found = {text.split()[0]: number for number, text in enumerate(rest, 3)}
+    assert listed == {name: str(found[name]) for name in ("Alpha", "Beta")}
+    assert found["Beta"] > found["Alpha"] + 1, "Alpha has more than one page"
+    assert "Forty-two" in rest[found["Alpha"] - 3], "nothing unfolds on paper"
+    assert all(text.split()[-1] == str(n) for n, text in enumerate(rest, 3)), "page numbers"
 
 
 def test_without_a_browser_the_answer_comes_before_the_work(monkeypatch, capsys, tmp_path):

@@ -41,36 +41,12 @@ def chromium() -> Iterator[Any]:
         yield browser
 
 
-# On paper nothing unfolds: show solutions and parameters. What one looks up on a screen, the API
-# reference, the long tables and the status of the build, is not printed.
-_PREPARE = """() => {
-  for (const page of ["api/", "appendix_tables", "guarantees"])
-    for (const mark of document.querySelectorAll(`[id^="document-chapters/${page}"]`)) {
-      mark.nextElementSibling.remove();  // the section of the page
-      mark.remove();
-    }
-  for (const node of document.querySelectorAll("details")) node.open = true;
-  for (const node of document.querySelectorAll(".toggle-hidden"))
-    node.classList.remove("toggle-hidden");
-}"""
-
-
-_A4 = {
-    "format": "A4",
-    "margin": {"top": "18mm", "bottom": "18mm", "left": "16mm", "right": "16mm"},
-}
-
-
-def print_page(browser: Any, page: Path, target: Path, *, own_size: bool = False) -> None:
-    """Print the page at `page` to the PDF `target`, once its formulas are set.
-
-    It is A4, or with `own_size` the paper that its style asks for.
-    """
-    paper = {"prefer_css_page_size": True} if own_size else _A4
+def print_page(browser: Any, page: Path, target: Path) -> None:
+    """Print the page at `page`, on the paper that its style asks for, once its formulas are set."""
     tab = browser.new_page(color_scheme="light")
-    tab.set_default_timeout(0)  # one page holds the whole book
     tab.goto(page.resolve().as_uri())
     tab.evaluate("window.MathJax && MathJax.startup.promise")
-    tab.evaluate(_PREPARE)
-    tab.pdf(path=target, print_background=True, outline=True, tagged=True, **paper)
+    tab.pdf(
+        path=target, print_background=True, outline=True, tagged=True, prefer_css_page_size=True
+    )
     tab.close()

@@ -27,11 +27,13 @@ import psutil
 
 from builder.source import Chapter, Notebook, Parameters, read_notebook, tags_of
 
-# ipykernel warns about its transport on every start; retina figures are sharp on any screen;
-# kernels that run at the same time would share one history.
+# ipykernel warns about its transport on every start; retina figures are for the screen, SVG for
+# paper, with the same names of parts in each run; kernels that run at the same time would share one
+# history.
 _KERNEL_CONFIG = """\
 c.IPKernelApp.log_level = 50
-c.InlineBackend.figure_formats = {"retina"}
+c.InlineBackend.figure_formats = {"retina", "svg"}
+c.InlineBackend.rc = {"svg.hashsalt": "gt2lite"}
 c.HistoryManager.enabled = False
 """
 
@@ -51,7 +53,8 @@ class Job:
 
     def fingerprint(self) -> str:
         """Return a hash of all that can change the outputs of the chapter; its prose cannot."""
-        content = json.dumps([self.chapter.code, self.parameters, self.inputs], sort_keys=True)
+        given = [self.chapter.code, self.parameters, self.inputs, _KERNEL_CONFIG]
+        content = json.dumps(given, sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()
 
     def is_current(self) -> bool:
@@ -113,6 +116,7 @@ def _environment(root: Path) -> dict[str, str]:
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONHASHSEED": "0",
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+        "SOURCE_DATE_EPOCH": "0",  # the date in an SVG
     }
 
 

@@ -31,8 +31,14 @@ QUICK_BANNER = (
 )
 
 
-def stage(root: Path, profile: str, *, solutions: bool = True) -> Path:
-    """Lay out the book of a profile, with or without solutions; return the folder."""
+_PNG, _SVG = "image/png", "image/svg+xml"  # executed chapters hold figures in both formats
+
+
+def stage(root: Path, profile: str, *, solutions: bool = True, paper: bool = False) -> Path:
+    """Lay out the book of a profile, with or without solutions; return the folder.
+
+    For `paper` figures are vectors, and code that pages fold is left out.
+    """
     address, target = github_address(root), root / "_build" / "stage"
     shutil.rmtree(target, ignore_errors=True)
     ignored = shutil.ignore_patterns("*.ipynb", "profiles.yml", ".*", "__pycache__")
@@ -47,7 +53,9 @@ def stage(root: Path, profile: str, *, solutions: bool = True) -> Path:
             root / "_build" / "executed" / profile / f"{chapter.document}.ipynb"
         )
         seconds = executed["metadata"][STAMP]["seconds"]
-        done = with_note(merge(chapter.notebook, executed), how_to_run(chapter, address))
+        done = merge(chapter.notebook, executed, paper)
+        if not paper:
+            done = with_note(done, how_to_run(chapter, address))
         done = move_solutions(done, solutions)
         if chapter.name == "lab":
             done = assignments.self_contained(done, root)
@@ -65,11 +73,12 @@ def stage(root: Path, profile: str, *, solutions: bool = True) -> Path:
     return target
 
 
-def merge(source: Notebook, executed: Notebook) -> Notebook:
+def merge(source: Notebook, executed: Notebook, paper: bool = False) -> Notebook:
     """Return `source` with the outputs of `executed`, whose code cells are the same.
 
     Prose, tags and captions come from `source`; outputs, counts and the parameters that papermill
-    injected come from `executed`.
+    injected come from `executed`. Figures are PNG; for `paper` they are SVG, and code that pages
+    fold is dropped.
     """
     ran = [cell for cell in executed["cells"] if cell["cell_type"] == "code"]
     injected = [cell for cell in ran if "injected-parameters" in tags_of(cell)]
@@ -80,11 +89,16 @@ def merge(source: Notebook, executed: Notebook) -> Notebook:
         if cell["cell_type"] == "code":
             done = next(outputs, cell)  # in a lab the code may be newer
             cell["outputs"], cell["execution_count"] = done["outputs"], done["execution_count"]
+            for output in cell["outputs"]:
+                if {_PNG, _SVG} <= output.get("data", {}).keys():
+                    del output["data"][_PNG if paper else _SVG]
         if "parameters" in tags_of(cell):
             cell["metadata"]["tags"] = sorted({*tags_of(cell), "hide-input"})
             prompts = {"show": "Show the parameters", "hide": "Hide the parameters"}
             cell["metadata"]["mystnb"] = {f"code_prompt_{k}": v for k, v in prompts.items()}
             cells += injected
+        if paper and "hide-input" in tags_of(cell):
+            cell["metadata"]["tags"] = sorted({*tags_of(cell), "remove-input"} - {"hide-input"})
     metadata = {key: value for key, value in executed["metadata"].items() if key != STAMP}
     return {**source, "metadata": metadata, "cells": cells}
 
@@ -146,11 +160,13 @@ def github_address(root: Path) -> str | None:
 
 
 def configure(config: dict[str, Any], address: str | None) -> None:
-    """Give Jupyter Book's `config` the repository; launch buttons if it is on GitHub."""
+    """Give Jupyter Book's `config` the repository; launch buttons and links if it is on GitHub."""
     place = (
         f"the repository <{address}>" if address else "the folder from which this book was built"
     )
-    config.setdefault("parse", {})["myst_substitutions"] = {"repository": place}
+    words = config.setdefault("parse", {}).setdefault("myst_substitutions", {})
+    words["repository"] = place
+    words["release"] = f"[release]({address}/releases)" if address else "release"
     # An empty entry, because Jupyter Book would otherwise fill in an address of its own.
     config["repository"] = {"url": address or "", "path_to_book": "", "branch": "main"}
     if address:
