@@ -340,13 +340,13 @@
       add(svg, "path", { class: "gt2-line", d: path(points.map((p) => p.slice(0, 2))) });
       for (const [cx, cy] of points) add(svg, "circle", { class: "gt2-dot", cx, cy, r: 2.5 });
       add(svg, "path", { class: "gt2-guide", d: `M${X(0)} ${Y(end)}H${X(P)}` });
-      add(svg, "text", { x: X(0) + 4, y: Y(end) - 5 }, "lower end");
+      add(svg, "text", { x: X(0) + 4, y: Y(end) - 5 }, "lower endpoint");
       const k = control.valueAsNumber;
       if (!Number.isNaN(found[k])) add(svg, "circle", { class: "gt2-now", cx: X(k), cy: Y(found[k]), r: 5.5 });
     };
     const redraw = [
       panel(panels, "Weights of the rules, the switch point to drag, and the mean", 240, drawWeights, 2),
-      panel(panels, "The mean for each switch point, and the lower end as a dotted line", 240, drawMeans),
+      panel(panels, "The mean for each switch point, and the lower endpoint as a dotted line", 240, drawMeans),
     ];
     const update = () => {
       const [k, wrong] = [control.valueAsNumber, form.valueAsNumber];
@@ -354,14 +354,14 @@
       const now = mean(k, wrong);
       if (Number.isNaN(now)) told.textContent = "No rule has any weight: there is no mean.";
       else if (Math.abs(now - end) < 1e-9) {
-        told.textContent = `The mean is ${fixed(now, 3)}: this is the lower end. The switch lies where the mean is.`;
+        told.textContent = `The mean is ${fixed(now, 3)}: this is the lower endpoint. The switch lies where the mean is.`;
       } else {
         const least = Math.min(...all(wrong).filter((v) => !Number.isNaN(v)));
         const hope = wrong && least > end + 1e-9
           ? `In this order no switch point comes below ${fixed(least, 3)}.`
           : now < between(k) ? "The mean lies to the left of the switch: move it there."
             : "The mean lies to the right of the switch: move it there.";
-        told.textContent = `The mean is ${fixed(now, 3)}, the lower end is ${fixed(end, 3)}. ${hope}`;
+        told.textContent = `The mean is ${fixed(now, 3)}, the lower endpoint is ${fixed(end, 3)}. ${hope}`;
       }
     };
     update();

@@ -149,7 +149,7 @@ def switch_drag(f_lower: ArrayLike, f_upper: ArrayLike, y: ArrayLike) -> Interac
     rules = by_consequent(f_lower, f_upper, y)
     figure, ax = still_figure()
     chosen_weights(ax, **rules, end="lower")
-    alt = f"The weight of each rule for the lower end, over its consequent, and the mean {y_l:.3f}."
+    alt = f"Weights of the rules for the lower endpoint, over consequents, and the mean {y_l:.3f}."
     return _play("drag", dict(rules), figure, alt)
 
 

@@ -246,7 +246,7 @@ def bands_along(
     """
     _nested(ax, x, bands)
     if middle is not None:
-        ax.plot(x, middle, color=BLACK, linestyle="-", linewidth=1.5, label="estimate")
+        ax.plot(x, middle, color=BLACK, linestyle="-", linewidth=1.5, label="prediction")
     legend_above(ax)
     return labelled(ax, "input $x$", "target $y$")
 

@@ -219,9 +219,10 @@ def test_one_switch_point_is_the_lower_endpoint_and_the_misprinted_form_has_none
         [put(tab, "drag", Before_the_switch=form, Switch_after_rule=k) for k in range(5)]
         for form in (0, 1)
     )
-    (best,) = (text for text in right if "this is the lower end" in text)
+    (best,) = (text for text in right if "this is the lower endpoint" in text)
     assert f"The mean is {y_l:.3f}" in best
-    assert all(f"the lower end is {y_l:.3f}. In this order no switch" in text for text in wrong)
+    words = f"the lower endpoint is {y_l:.3f}. In this order no switch"
+    assert all(words in text for text in wrong)
 
 
 @pytest.mark.browser
