@@ -162,8 +162,9 @@ def switch_point(f_lower: ArrayLike, f_upper: ArrayLike, y: ArrayLike) -> Intera
     for ax, end in zip(axes, ("lower", "upper"), strict=True):
         chosen_weights(ax, **rules, end=end)
     alt = (
-        "For each endpoint the weight of each rule over its consequent, between lower and upper firing, "
-        f"and the mean: {float(ends[0]):.3f} (lower endpoint), {float(ends[1]):.3f} (upper)."
+        "For each endpoint the weight of each rule over its consequent, between lower and upper "
+        "firing, and the mean: "
+        f"{float(ends[0]):.3f} (lower endpoint), {float(ends[1]):.3f} (upper)."
     )
     data = {name: values.tolist() for name, values in rules.items()}
     return Interactive("switch", data, figure, alt)
