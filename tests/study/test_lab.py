@@ -242,9 +242,9 @@ def test_without_the_library_it_installs_a_wheel_first_without_a_registry(monkey
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
 
-    def call(command):
+    def call(command, **options):
         asked.append([command[-1], "--no-index" in command])
-        return SimpleNamespace(returncode=next(codes))
+        return SimpleNamespace(returncode=next(codes), stderr="refused")
 
     monkeypatch.setattr(subprocess, "run", call)
     with pytest.raises(ImportError, match="wheel"):
