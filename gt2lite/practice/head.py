@@ -190,7 +190,7 @@ class IntervalHead(Regressor):
             `FrozenEstimator` it is not trained either: the systems then learn its errors on the
             rows of `fit`. If the base has seen those, the errors are too small and the planes too
             narrow; calibration corrects the coverage, mostly with wider intervals. None for the
-            weighted mean of boosted trees of two sizes, randomised trees and a Gaussian process,
+            weighted mean of boosted trees, randomised trees and a Gaussian process,
             whose squared error on the folds left out is smallest. Each is the mean of copies
             trained on all folds but one; boosted trees stop by the fold left out.
         system: the unfitted `GT2Regressor` that learns the errors; None for the mean of five
