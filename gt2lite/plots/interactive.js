@@ -30,7 +30,7 @@
     };
     const inside = (i) => lower[plane][i] <= y[i] && y[i] <= upper[plane][i];
     const drawBand = (svg, w, h) => {
-      const x = { from: 0.5, to: y.length + 0.5, name: "samples, in the order of their prediction" };
+      const x = { from: 0.5, to: y.length + 0.5, name: "rows, in the order of their prediction" };
       const [X, Y] = axes(svg, w, h, x, { from: scale[0], to: scale[1], name });
       add(svg, "path", { class: "gt2-outer", d: band(X, Y, outer.lower, outer.upper) });
       add(svg, "path", { class: "gt2-band", d: band(X, Y, lower[plane], upper[plane]) });

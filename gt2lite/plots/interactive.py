@@ -81,11 +81,11 @@ def alpha_slider(
     """Return a slider over alpha: intervals shrink as it rises, and coverage falls.
 
     Args:
-        planes: the planes of a system at some samples.
+        planes: the planes of a system at some rows.
         y: their targets (N,), on the scale of the system.
         y_name: name of the targets.
-        n_shown: number of samples drawn, spread evenly over the predictions (the plane
-            alpha = 1). Coverage and width are those of all samples.
+        n_shown: number of rows drawn, spread evenly over the predictions (the plane
+            alpha = 1). Coverage and width are those of all rows.
     """
     if not (hasattr(planes, "X") and hasattr(planes, "ends")):
         raise TypeError(
@@ -112,7 +112,7 @@ def alpha_slider(
     first = int(np.argmin(np.abs(alphas - _START)))
     bands = {rf"$\alpha = {alphas[k]:.2g}$": (lo[k], up[k]) for k in (0, first)}
     interval_bands(ax, target, bands, order=np.arange(rows.size))
-    labelled(ax, "samples, in the order of their prediction", y_name)
+    labelled(ax, "rows, in the order of their prediction", y_name)
     data = {
         "name": y_name, "scale": scale, "start": _START, "total": y.size, "y": drawn(target),
         "lower": drawn(lo), "upper": drawn(up), "covered": covered.tolist(),
@@ -121,7 +121,7 @@ def alpha_slider(
     share = 100 * covered[[0, first]] / y.size
     alt = (
         f"Targets with two bands of intervals: the plane alpha = {ALPHA_0:g} covers "
-        f"{share[0]:.1f}% of the samples, the plane alpha = {_START:g} lies inside it and "
+        f"{share[0]:.1f}% of the rows, the plane alpha = {_START:g} lies inside it and "
         f"covers {share[1]:.1f}%."
     )
     return Interactive("alpha", data, figure, alt)

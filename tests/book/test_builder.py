@@ -92,12 +92,15 @@ def test_a_warning_is_an_error_and_the_pages_are_there_to_look_at(tiny, capsys):
 
 
 @pytest.mark.parametrize(("paper", "figure"), [(False, "image/png"), (True, "image/svg+xml")])
-def test_pages_show_figures_as_pixels_and_fold_code_and_paper_has_vectors_without(paper, figure):
-    both = {"image/png": "", "image/svg+xml": "", "text/plain": ""}
+@pytest.mark.parametrize("before", ["", "application/papermill.record/"])  # shown, or glued
+def test_pages_show_figures_as_pixels_and_fold_code_and_paper_has_vectors_without(
+    paper, figure, before
+):
+    both = {f"{before}{form}": "" for form in ("image/png", "image/svg+xml", "text/plain")}
     code = cell("code", "folded", "plot()", "hide-input")
     drawn = {**code, "outputs": [{"output_type": "display_data", "data": dict(both)}]}
     [merged] = pages.merge(notebook(code), notebook(drawn), paper)["cells"]
-    assert merged["outputs"][0]["data"].keys() == {figure, "text/plain"}
+    assert merged["outputs"][0]["data"].keys() == {before + figure, f"{before}text/plain"}
     assert source.tags_of(merged) == ["remove-input" if paper else "hide-input"]
 
 

@@ -32,6 +32,7 @@ QUICK_BANNER = (
 
 
 _PNG, _SVG = "image/png", "image/svg+xml"  # executed chapters hold figures in both formats
+_GLUED = "application/papermill.record/"  # stands before the formats of a glued figure
 
 
 def stage(root: Path, profile: str, *, solutions: bool = True, paper: bool = False) -> Path:
@@ -90,8 +91,10 @@ def merge(source: Notebook, executed: Notebook, paper: bool = False) -> Notebook
             done = next(outputs, cell)  # in a lab the code may be newer
             cell["outputs"], cell["execution_count"] = done["outputs"], done["execution_count"]
             for output in cell["outputs"]:
-                if {_PNG, _SVG} <= output.get("data", {}).keys():
-                    del output["data"][_PNG if paper else _SVG]
+                data = output.get("data", {})
+                for before in ("", _GLUED):
+                    if {before + _PNG, before + _SVG} <= data.keys():
+                        del data[before + (_PNG if paper else _SVG)]
         if "parameters" in tags_of(cell):
             cell["metadata"]["tags"] = sorted({*tags_of(cell), "hide-input"})
             prompts = {"show": "Show the parameters", "hide": "Hide the parameters"}
