@@ -236,7 +236,7 @@ def factors(rows: pd.DataFrame, method: str, *, datasets: Sequence[str] = PUBLIC
     """Split the ratio of a method's score to that of the boosted mean into three factors.
 
     Columns by data set: `estimates`, of a constant margin around either estimate; `noise`, what a
-    margin by width adds to it; `family`, what the method's own intervals add to that. The last
+    margin by width adds to it; `family`, what the method's own intervals add to that. The first
     data set has the smallest product.
     """
     steps = ["gb_split", f"{method}_constant", f"{method}_normalised", method]
@@ -245,7 +245,7 @@ def factors(rows: pd.DataFrame, method: str, *, datasets: Sequence[str] = PUBLIC
     logs = np.log(scores).groupby("dataset").mean()  # geometric mean of both levels
     parts = np.exp(logs.diff(axis=1)[steps[1:]])
     parts = parts.set_axis(["estimates", "noise", "family"], axis=1)
-    return parts.loc[parts.prod(axis=1).sort_values(ascending=False).index]
+    return parts.loc[parts.prod(axis=1).sort_values().index]
 
 
 def costs(
