@@ -429,8 +429,8 @@ def _cheaper(e: Evidence) -> Finding:
     both = float((train.groupby(level=0, sort=False).sum().mean(axis=1) / whole.mean(axis=1)).min())
     words = (
         f"Calibrating for one more level takes at most {100 / times:.1f}% of the time of a "
-        f"training; both levels, the training for 99% included, at most {100 / both:.0f}% of that of "
-        "two."
+        f"training; both levels, the training for 99% included, at most {100 / both:.0f}% of that "
+        "of two."
     )
     return found.add(words, **{"times, least": times, "both levels times, least": both})
 
