@@ -275,7 +275,7 @@ def reaches(runs: pd.DataFrame, places: Sequence[Place]) -> Finding:
     numbers |= {"runs": p.size, "runs that miss": int(missed.sum())}
     if places[0][1] != "calibrated":
         beyond = int((holm(wide.ravel()) < SIGNIFICANCE).sum())
-        text += f", {beyond or 'none'} by more than {LEVEL_MARGIN:g} point"
+        text += f", {beyond or 'none'} shown to be off by more than {LEVEL_MARGIN:g} point"
         numbers["by more than a point"] = beyond
     if far.any():
         text += f"; means shown to be farther off: {_named(rows.row, far)}"
@@ -428,8 +428,9 @@ def _cheaper(e: Evidence) -> Finding:
     whole = calibrate.groupby(level=0, sort=False).sum() + first
     both = float((train.groupby(level=0, sort=False).sum().mean(axis=1) / whole.mean(axis=1)).min())
     words = (
-        f"One more level takes {times:.3g} times less time or better; both levels, with the "
-        f"training of the baseline, {both:.2g} times less or better."
+        f"Calibrating for one more level takes at most {100 / times:.1f}% of the time of a "
+        f"training; both levels, the training for 99% included, at most {100 / both:.0f}% of that "
+        "of two."
     )
     return found.add(words, **{"times, least": times, "both levels times, least": both})
 
@@ -483,7 +484,8 @@ def _better_everywhere(e: Evidence) -> Finding:
     words = (
         "By the distance of each run it is supported by "
         f"{_rows(int(numbers['as claimed, by run']), int(numbers['rows, by run']))}, significantly "
-        f"by {numbers['significant, by run'] or 'none'}."
+        f"by {numbers['significant, by run'] or 'none'}. On which side of its level a mean lies is "
+        "taken from the same runs."
     )
     return in_every_row(e.nearer()).add(words, **numbers)
 

@@ -186,3 +186,36 @@ def paired_dots(ax: Axes, rows: Mapping[str, Mapping[str, Array]], label: str) -
     ax.grid(False, axis="y")
     legend_above(ax)
     return labelled(ax, label, "")
+
+
+def names_apart(ax: Axes, places: Mapping[str, tuple[float, float]], fontsize: float = 12) -> Axes:
+    """Write a name beside each point (x, y), on the first side where it covers nothing.
+
+    Sides are tried in the order right, left, above, below. Points and axes must have their final
+    places and limits.
+    """
+    sides = {(7, 0): "left", (-7, 0): "right", (0, 11): "center", (0, -11): "center"}
+    sides |= {(7, 9): "left", (7, -9): "left", (-7, 9): "right", (-7, -9): "right"}
+    fig = ax.get_figure(root=True)
+    assert fig is not None
+    fig.canvas.draw()
+    points = ax.transData.transform([*places.values()])
+    taken: list[Any] = []  # boxes of names, in pixels
+    for name, place in places.items():
+        found: list[tuple[float, int, Any, Any]] = []  # what each side covers, text and box
+        for shift, align in sides.items():
+            text = ax.annotate(
+                name, place, shift, textcoords="offset points", va="center", ha=align,
+                fontsize=fontsize,
+            )  # fmt: skip
+            box = text.get_window_extent().padded(1)
+            covers = sum(box.overlaps(other) for other in taken)
+            covers += sum(box.contains(*point) for point in points)
+            inside = ax.bbox.x0 <= box.x0 and box.x1 <= ax.bbox.x1
+            found.append((covers + 10 * (not inside), len(found), text, box))
+        best = min(found, key=lambda one: one[:2])
+        for one in found:
+            if one is not best:
+                one[2].remove()
+        taken.append(best[3])
+    return ax

@@ -6,17 +6,26 @@ stored of them, `analysis` the ratios and their tests, `conditional` coverage gi
 """
 
 from study.comparison.analysis import (
+    against_each,
     budgets,
     by_dataset,
+    by_use,
     costs,
     elsewhere,
+    extent,
+    factors,
+    goals,
+    headline,
+    is_small,
     leverage,
     mean_ratio,
     overall,
     paired,
     ratios,
+    seeds_in_words,
     spread,
     summary,
+    verdict,
     without_each,
 )
 from study.comparison.data import ALL, DEVELOPMENT, FROZEN, PUBLIC, SMOOTH, Case, printed, use_of
@@ -25,6 +34,8 @@ from study.comparison.runs import run, run_method
 
 __all__ = [
     "ALL", "COMPETITORS", "DEVELOPMENT", "FROZEN", "METHODS", "PUBLIC", "SMOOTH", "TITLES", "Case",
-    "budgets", "by_dataset", "costs", "elsewhere", "leverage", "mean_ratio", "overall", "paired",
-    "printed", "ratios", "run", "run_method", "spread", "summary", "use_of", "without_each",
+    "against_each", "budgets", "by_dataset", "by_use", "costs", "elsewhere", "extent", "factors",
+    "goals", "headline", "is_small", "leverage", "mean_ratio", "overall", "paired", "printed",
+    "ratios", "run", "run_method", "seeds_in_words", "spread", "summary", "use_of", "verdict",
+    "without_each",
 ]  # fmt: skip

@@ -29,12 +29,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from study.comparison.data import PUBLIC, printed
+from study.comparison.data import DEVELOPMENT, FROZEN, PUBLIC, SMOOTH, printed
 from study.comparison.methods import COMPETITORS
+from study.pages import count
 from study.protocol import LEVELS, TEST_OVER_TRAIN
 from study.statistics import SIGNIFICANCE, corrected_t
 
 BOOTSTRAPS = 10_000  # samples of the data sets
+SMALL = 500  # rows; a data set with fewer is a small one
 
 
 def ratios(
@@ -167,6 +169,85 @@ def leverage(facts: Mapping[str, Any]) -> str:
     return f"without its most influential data set, {there}, it is {facts['rest']:.2f}"
 
 
+def by_use(rows: pd.DataFrame, method: str) -> pd.DataFrame:
+    """Return the `summary` of a method against the best competitor, by use of the data sets."""
+    found = by_dataset(ratios(rows, method))
+    uses = {"all": PUBLIC, "frozen": FROZEN, "development": DEVELOPMENT}
+    parts = {use: found[found.index.isin(sets)] for use, sets in uses.items()}
+    return pd.DataFrame({use: summary(part) for use, part in parts.items()}).T
+
+
+def against_each(
+    rows: pd.DataFrame, method: str, competitors: Sequence[str] = COMPETITORS
+) -> pd.DataFrame:
+    """Return the `summary` of a method against each competitor, the strongest first.
+
+    The last row, "hindsight", is against the best of all. The columns `rmse` and `rmse_worst` have
+    the ratio of the RMSE, mean and worst data set.
+    """
+    found = {name: summary(by_dataset(ratios(rows, method, [name]))) for name in competitors}
+    each = pd.DataFrame(found).T.sort_values("mean", ascending=False)
+    each.loc["hindsight"] = summary(by_dataset(ratios(rows, method, competitors)))
+    of = {name: competitors if name == "hindsight" else [name] for name in each.index}
+    errors = [by_dataset(ratios(rows, method, names, "rmse")) for names in of.values()]
+    return each.assign(
+        rmse=[overall(error)[0] for error in errors], rmse_worst=[error.max() for error in errors]
+    )
+
+
+def goals(rows: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the goals of the study with what was found.
+
+    The first six were set before the study was run, the others after an earlier version of it.
+
+    Args:
+        rows: rows of `comparison.csv`.
+        runs: rows of `steadiness.csv`.
+
+    Returns:
+        Columns `what`, `goal` (at most), `found` and `met`.
+    """
+    each, chosen = against_each(rows, "strong"), by_use(rows, "best").loc["all"]
+    single, all_of = each.drop("hindsight"), each.loc["hindsight"]
+    of_base = mean_ratio(rows, "head", ["gb_split", "gb_normalised", "gb_cqr"])[0]
+    both = pd.concat([ratios(rows, name, datasets=SMOOTH) for name in ("strong", "head")])
+    better = by_dataset(both.groupby(["dataset", "level"], as_index=False).ratio.min())
+    times = costs(rows).loc["strong"]
+    sd = spread(runs[runs.dataset != "aids"]).sd["strong"]
+    small = is_small(runs)[sd.index]
+    found = [
+        ("score against each single competitor", 0.90, single["mean"].max()),
+        ("score against the best of all in hindsight", 0.95, all_of["mean"]),
+        ("worst data set against the best of all", 1.15, all_of.worst),
+        ("head: score against the best intervals of its base", 0.90, of_base),
+        ("the better of strong and head: worst of WW, PM, PP", 1.00, better.max()),
+        ("CPU seconds of fitting against CatBoost quantiles", 3.0, times.fit_times),
+        ("CPU seconds of predicting, likewise", 20.0, times.predict_times),
+        ("choice: score against the best of all in hindsight", 0.95, chosen["mean"]),
+        ("choice: worst data set against the best of all", 1.15, chosen.worst),
+        (f"SD over processors in percent, {SMALL} rows or more: worst", 2.0, sd[~small].max()),
+        ("SD over processors in percent, fewer rows: worst", 5.0, sd[small].max()),
+    ]
+    table = pd.DataFrame(found, columns=["what", "goal", "found"])
+    return table.assign(met=table.found <= table.goal)
+
+
+def factors(rows: pd.DataFrame, method: str, *, datasets: Sequence[str] = PUBLIC) -> pd.DataFrame:
+    """Split the ratio of a method's score to that of the boosted mean into three factors.
+
+    Columns by data set: `estimates`, of a constant margin around either estimate; `noise`, what a
+    margin by width adds to it; `family`, what the method's own intervals add to that. The first
+    data set has the smallest product.
+    """
+    steps = ["gb_split", f"{method}_constant", f"{method}_normalised", method]
+    scores = rows[(rows.split == "random") & rows.dataset.isin(datasets)]
+    scores = scores.pivot_table("interval_score", ["dataset", "level"], "method")[steps]
+    logs = np.log(scores).groupby("dataset").mean()  # geometric mean of both levels
+    parts = np.exp(logs.diff(axis=1)[steps[1:]])
+    parts = parts.set_axis(["estimates", "noise", "family"], axis=1)
+    return parts.loc[parts.prod(axis=1).sort_values().index]
+
+
 def costs(
     rows: pd.DataFrame, reference: str = "catboost_cqr", *, datasets: Sequence[str] = PUBLIC
 ) -> pd.DataFrame:
@@ -266,6 +347,15 @@ def spread(runs: pd.DataFrame, metric: str = "interval_score") -> pd.DataFrame:
     return found.groupby(["method", "dataset"]).max().sort_values("range", ascending=False)
 
 
+def is_small(runs: pd.DataFrame) -> pd.Series:
+    """Return by data set whether it has fewer than `SMALL` rows; 70% of them train.
+
+    >>> is_small(pd.DataFrame({"dataset": ["yacht", "plastic"], "n_train": [216, 350]})).to_dict()
+    {'plastic': False, 'yacht': True}
+    """
+    return runs.groupby("dataset").n_train.first() * 10 < 7 * SMALL
+
+
 def elsewhere(rows: pd.DataFrame, runs: pd.DataFrame, method: str) -> pd.DataFrame:
     """Return the `summary` of a method against the best competitor, by processor.
 
@@ -283,3 +373,72 @@ def elsewhere(rows: pd.DataFrame, runs: pd.DataFrame, method: str) -> pd.DataFra
         for name, part in own.groupby("processor")
     }
     return pd.DataFrame(found).T
+
+
+# ------------------------------------------------------------------------ in a sentence
+
+
+def extent(values: Sequence[Any] | pd.Series, form: str = "{}") -> str:
+    """Return the smallest and the largest value in words, or the one that all are.
+
+    >>> extent([1.26, 1.2, 1.23], "{:.2f}"), extent([5, 5])
+    ('1.20 to 1.26', '5')
+    """
+    return " to ".join(dict.fromkeys(form.format(value) for value in (min(values), max(values))))
+
+
+def verdict(facts: Mapping[str, Any]) -> str:
+    """Return what the interval of a `summary` against the best competitor shows, in words.
+
+    >>> verdict({"low": 1.01, "high": 1.2})
+    'The interval lies above 1: it is worse than the best competitor in hindsight.'
+    """
+    if facts["low"] < 1 < facts["high"]:
+        return (
+            "The interval contains 1: neither a lead over the best competitor in hindsight nor a "
+            "deficit is shown."
+        )
+    side, word = ("above", "worse") if facts["low"] >= 1 else ("below", "better")
+    return f"The interval lies {side} 1: it is {word} than the best competitor in hindsight."
+
+
+def headline(facts: Mapping[str, Any], times: float) -> str:
+    """Return quality and price of a method in a sentence without its full stop.
+
+    Args:
+        facts: its `summary` against the best competitor.
+        times: its CPU seconds of fitting, as a multiple of a usual competitor's.
+
+    >>> headline({"low": 0.9, "high": 1.1}, 6.0)
+    'It is competitive, a lead is not shown, and it is slow'
+    >>> headline({"low": 0.8, "high": 0.95}, 0.7)
+    'It is better than the best of its competitors'
+    """
+    place = "It is competitive, a lead is not shown"
+    if facts["high"] < 1:
+        place = "It is better than the best of its competitors"
+    elif facts["low"] > 1:
+        place = "It is not as good as the best of its competitors"
+    cost = "and it is slow" if times > 5 else "and it costs more" if times > 1 else ""
+    return ", ".join(filter(None, (place, cost)))
+
+
+def seeds_in_words(rows: pd.DataFrame, *, datasets: Sequence[str] = PUBLIC) -> str:
+    """Return how many seeds the methods in the rows have, and on which data sets fewer.
+
+    >>> rows = pd.DataFrame({"method": "head", "split": "random", "seed": [0, 1, 0],
+    ...                      "dataset": ["plastic", "plastic", "boom_bikes"]})
+    >>> seeds_in_words(rows)
+    '2 seeds on 1 data set, and with 1 by some methods on the others (boom bikes) for lack of time'
+    """
+    used = rows[(rows.split == "random") & rows.dataset.isin(datasets)]
+    seeds = used.groupby(["method", "dataset"]).seed.nunique().groupby("dataset").min()
+    few = seeds[seeds < seeds.max()]
+    if few.empty:
+        return f"{count(seeds.max(), 'seed', 'seeds')} on every data set"
+    full = count(len(seeds) - len(few), "data set", "data sets")
+    at = ", ".join(map(printed, few.index))
+    return (
+        f"{count(seeds.max(), 'seed', 'seeds')} on {full}, and with {extent(few)} by some methods "
+        f"on the others ({at}) for lack of time"
+    )

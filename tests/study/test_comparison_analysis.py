@@ -162,3 +162,45 @@ def test_regions_follow_the_largest_spread_and_rarity_the_distance():
     assert_array_equal(rarity(X_TRAIN, far), [1, 5, 5])
     flat = X_TRAIN * [1, 1, 0]  # a constant input does no harm
     assert set(rarity(flat, flat)) == {1, 2, 3, 4, 5}
+
+
+def test_the_rows_against_each_competitor_end_with_the_best_of_all():
+    rows = rows_of({"strong": 1.0, "ngboost": 2.0, "forest": 4.0})
+    found = comparison.against_each(rows, "strong", ["forest", "ngboost"])
+    assert list(found.index) == ["ngboost", "forest", "hindsight"]
+    assert list(found["mean"]) == list(found.rmse) == pytest.approx([0.5, 0.25, 0.5])
+
+
+def test_uses_of_data_sets_are_summarised_apart():
+    rows = rows_of({"strong": lambda d, v, seed: 1.0 + (d == "plastic"), "forest": 1.0})
+    found = comparison.by_use(rows, "strong")
+    use = {name: comparison.use_of(name) for name in ("concrete", "plastic")}
+    assert found.n["all"] == 2 and found["mean"]["all"] == pytest.approx(2**0.5)
+    assert found.n[use["concrete"]] == (1 if use["concrete"] != use["plastic"] else 2)
+
+
+def test_factors_multiply_to_the_ratio_of_method_and_boosted_mean():
+    scores = {"gb_split": 4.0, "strong_constant": 3.0, "strong_normalised": 2.0, "strong": 1.0}
+    found = comparison.factors(rows_of(scores), "strong")
+    assert_array_equal(found.loc["plastic"].round(6), np.round([3 / 4, 2 / 3, 1 / 2], 6))
+    assert found.prod(axis=1)["concrete"] == pytest.approx(1 / 4)
+
+
+def test_a_goal_is_met_at_its_limit_and_missed_beyond_it():
+    scores = {"strong": 0.9, "best": 0.9, "head": 0.9, "catboost_cqr": 1.0, "gb_split": 1.0}
+    rows = rows_of(scores, sets=("concrete", "plastic", "ww"))
+    runs = rows_of({"strong": lambda d, v, seed: 1.0 + seed / 100}, seeds=range(2))
+    runs = runs.assign(n_train=runs.dataset.map({"concrete": 349, "plastic": 350}))
+    found = comparison.goals(rows, runs).set_index("what")
+    assert found.found["score against each single competitor"] == pytest.approx(0.9)
+    assert found.met["worst data set against the best of all"]
+    worse = rows.assign(interval_score=rows.interval_score.replace(0.9, 2.0))
+    assert not comparison.goals(worse, runs).met.iloc[:3].any()
+    assert comparison.is_small(runs).to_dict() == {"concrete": True, "plastic": False}
+
+
+def test_words_follow_the_interval_and_the_seeds():
+    assert "contains 1" in comparison.verdict({"low": 0.9, "high": 1.1})
+    assert "better" in comparison.verdict({"low": 0.8, "high": 0.9})
+    rows = rows_of({"strong": 1.0, "forest": 2.0}, seeds=range(3))
+    assert comparison.seeds_in_words(rows) == "3 seeds on every data set"

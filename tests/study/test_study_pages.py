@@ -81,3 +81,16 @@ def test_figures_show_the_moves_of_a_search_and_the_means_of_runs(ax):
     figures.paired_dots(ax, rows, "value")
     bars = [line.get_xdata()[0] for line in ax.lines if line.get_linewidth() == 2.5]
     assert bars == pytest.approx([2.0, 5.5])
+
+
+def test_names_beside_points_do_not_cover_each_other():
+    plt = pytest.importorskip("matplotlib.pyplot")
+    fig, ax = plt.subplots()
+    ax.set(xlim=(0, 1), ylim=(0, 1))
+    places = {"first": (0.5, 0.5), "second": (0.52, 0.5), "third": (0.99, 0.5)}
+    figures.names_apart(ax, places)
+    boxes = [text.get_window_extent() for text in ax.texts]
+    assert [text.get_text() for text in ax.texts] == [*places]
+    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+    assert boxes[2].x1 <= ax.bbox.x1
+    plt.close(fig)
