@@ -337,7 +337,9 @@ def _find_date_format(present: Series) -> str | None:
     """
     formats = [f for f in DATE_FORMATS if f not in _COMPACT or present.nunique() > 2]
     some = present.iloc[:10]
-    looks = [_DATED.search(v) or MONTH.fullmatch(v) or re.fullmatch(r"\d{6}|\d{8}", v) for v in some]
+    looks = [
+        _DATED.search(v) or MONTH.fullmatch(v) or re.fullmatch(r"\d{6}|\d{8}", v) for v in some
+    ]
     if 2 * sum(map(bool, looks)) < len(some):
         return None
     for n in (10, 500):  # few formats fit more than some values

@@ -107,6 +107,12 @@ def test_honest_targets_almost_without_noise_are_no_alert(target):
     assert alerts.find_formula(frame[[*"abcd"]], frame["y"].to_numpy()) is None
 
 
+def test_a_fit_better_than_measurements_allow_is_an_alert():
+    assert alerts.find_perfect(["a", "b"], 0.999) == []
+    (found,) = alerts.find_perfect(["a", "b"], 0.9999)
+    assert "Too good" in found and "is 1.0% of" in found and "'a' and 'b'" in found
+
+
 # ------------------------------------------------------------------ groups and order in time
 
 
@@ -164,7 +170,9 @@ def test_groups_that_are_alike_in_a_running_number_may_be_times():
     frame["adverts"] = rng.permutation(900)[frame["month"]]
     frame["y"] += rng.normal(scale=5, size=36)[frame["month"]]
     (found,) = about_dependence(frame)
-    assert re.search("--groups '(adverts|month)', or, if 'month' counts time, --time 'month'", found)
+    assert re.search(
+        "--groups '(adverts|month)', or, if 'month' counts time, --time 'month'", found
+    )
 
 
 def test_a_smooth_function_of_a_column_does_not_show_groups():

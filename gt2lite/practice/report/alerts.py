@@ -24,6 +24,7 @@ from gt2lite.practice.frames import percent
 from gt2lite.practice.printing import number
 
 LEAK = 0.9  # dependence of the target on one column from which it is suspicious
+PERFECT = 0.9995  # R^2 from which it is, whatever columns the target depends on
 EXACT = 0.95  # share of the rows in which a formula holds
 FINEST = 0.05  # of the target's standard deviation: a formula is no rougher than that
 MOST_TERMS = 60  # columns among which a formula is looked for
@@ -109,6 +110,17 @@ def _separates(code: IntArray, y: Array) -> bool:
     by_chance = len(code) - (counts**2).sum() / len(code) - fewest  # changes beyond these
     changes = int(np.count_nonzero(np.diff(code[np.argsort(y, kind="stable")]))) - fewest
     return bool(by_chance >= SEEN and changes <= MIXED * by_chance)
+
+
+def find_perfect(names: Sequence[str], r2: float) -> list[str]:
+    """Return an alert if a model explains more of the target than measurements allow."""
+    if r2 <= PERFECT:
+        return []
+    return [
+        f"Too good to be true: the error of new rows is {np.sqrt(1 - r2):.1%} of the target's "
+        "standard deviation. Check whether inputs were computed from the target, or are known only "
+        f"afterwards, first the most important: {_list(names)}."
+    ]
 
 
 # ------------------------------------------------------------------- leaks of several columns

@@ -28,7 +28,15 @@ EPOCHS = (
     np.datetime64("2040-01-01", "s").astype(float),
 )
 _SUMS = {"total", "totals", "grand total", "subtotal", "sub-total", "sum", "sums"}
-_SUMS |= {"summe", "summen", "gesamt", "gesamtsumme", "gesamtergebnis", "insgesamt", "zwischensumme"}
+_SUMS |= {
+    "summe",
+    "summen",
+    "gesamt",
+    "gesamtsumme",
+    "gesamtergebnis",
+    "insgesamt",
+    "zwischensumme",
+}
 _SUMS |= {"mean", "average", "median", "mittelwert", "durchschnitt"}
 
 
@@ -197,4 +205,6 @@ def _is_sum(text: str, known: set[str]) -> bool:
     """Return whether a text is a word for a sum, alone or beside another text of its column."""
     first, _, after = text.partition(" ")
     before, _, last = text.rpartition(" ")
-    return text in _SUMS or (first in _SUMS and after in known) or (last in _SUMS and before in known)
+    return (
+        text in _SUMS or (first in _SUMS and after in known) or (last in _SUMS and before in known)
+    )
