@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -29,12 +29,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gt2lite._validation import Array, IntArray, warn
+from gt2lite.practice import schema
 from gt2lite.practice.dates import read_dates
 
 Frame = Any  # pandas has no types here
 Series = Any
 
-KINDS = ("number", "yes/no", "category", "date", "text")
 DATE_PARTS = ("day", "month", "weekday", "hour")
 _DAYS = (
     *("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y"),
@@ -423,7 +423,7 @@ class Column:
     """One column: its kind, its treatment, and what was learned from training rows."""
 
     name: str  #: its name in the table
-    kind: str  #: one of `KINDS`
+    kind: str  #: "number", "yes/no", "category", "date" or "text"
     used: bool  #: whether it is an input
     treatment: str  #: how it is encoded, or why it was dropped, in words
     identifier: str = ""  #: "unique" or "repeats" for an identifier
@@ -439,26 +439,13 @@ class Column:
     rises: bool = False  #: whether a number never falls in the order of time
 
     def __post_init__(self) -> None:
-        """Check the values: they may come from a file."""
-        lists = (self.fill, self.categories, self.rare, self.parts)
-        texts = (self.name, self.treatment, self.unit, *self.categories, *self.rare)
-        numbers = (*self.fill, self.low, self.high)
-        valid = (
-            self.kind in KINDS
-            and all(isinstance(values, list) for values in lists)
-            and all(isinstance(text, str) for text in texts)
-            and self.identifier in ("", "unique", "repeats")
-            and all(isinstance(n, (int, float)) and np.isfinite(n) for n in numbers)
-            and isinstance(self.used, bool)
-            and isinstance(self.flag, bool)
-            and isinstance(self.rises, bool)
-            and set(self.parts) <= set(DATE_PARTS)
-            and self.date_format in (None, *DATE_FORMATS)
-            and (not self.unit or self.kind == "number")
+        """Check what a schema cannot: how values go together."""
+        valid = self.date_format in (None, *DATE_FORMATS) and (
+            not self.unit or self.kind == "number"
         )
-        if valid and self.used:
+        if self.used:
             n_inputs = len(self.input_names())
-            valid = self.kind != "text" and 0 < n_inputs == len(self.fill) + self.flag
+            valid &= self.kind != "text" and 0 < n_inputs == len(self.fill) + self.flag
         if not valid:
             raise ValueError(f"invalid specification of column {self.name!r}")
 
@@ -643,16 +630,9 @@ class Columns:
         return [asdict(column) for column in self.columns]
 
     @classmethod
-    def from_json(cls, content: object) -> Self:
+    def from_json(cls, content: Any) -> Self:
         """Return the columns that `to_json` described, or raise a ValueError."""
-        if not isinstance(content, list):
-            raise ValueError("invalid column specification")
-        names = {f.name for f in fields(Column)}
-        needed = names - {"rises", "unit"}  # which files of version 0.1 lack
-        if any(
-            not isinstance(item, dict) or not needed <= item.keys() <= names for item in content
-        ):
-            raise ValueError(f"a column must have the entries {', '.join(sorted(needed))}")
+        schema.check(content, "columns")
         return cls([Column(**item) for item in content])
 
 
@@ -888,5 +868,5 @@ def _learn_dates(
     if is_time:
         words = f"the order in time, and {words}"
     fill = [float(date_part(present, part).mean()) for part in parts]
-    learned = {"fill": fill, "low": days.min(), "high": days.max(), "parts": parts}
+    learned = {"fill": fill, "low": float(days.min()), "high": float(days.max()), "parts": parts}
     return Learned(learned, words + check, "the mean date")

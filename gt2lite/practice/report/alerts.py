@@ -454,7 +454,7 @@ def find_blocks(frame: Frame, columns: Columns) -> dict[str, list[str]]:
         if column.kind != "date" and column.name in frame:
             code = pd.factorize(as_labels(frame[column.name]))[0]
             n_groups, n_blocks = code.max() + 1, 1 + np.count_nonzero(np.diff(code))
-            if FEWEST_BLOCKS <= n_groups and n_blocks <= min(1.25 * n_groups, len(frame) / 2):
+            if n_groups >= FEWEST_BLOCKS and n_blocks <= min(1.25 * n_groups, len(frame) / 2):
                 sizes[column.name] = n_groups
     return {max(sizes, key=lambda name: sizes[name]): []} if sizes else {}
 

@@ -203,8 +203,8 @@ def find_sums(frame: Frame, columns: Columns) -> list[str]:
 
 def _is_sum(text: str, known: set[str]) -> bool:
     """Return whether a text is a word for a sum, alone or beside another text of its column."""
+    if text in _SUMS:
+        return True
     first, _, after = text.partition(" ")
     before, _, last = text.rpartition(" ")
-    return (
-        text in _SUMS or (first in _SUMS and after in known) or (last in _SUMS and before in known)
-    )
+    return (first in _SUMS and after in known) or (last in _SUMS and before in known)

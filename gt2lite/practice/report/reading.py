@@ -471,7 +471,7 @@ def _is_number(cell: str) -> bool:
 def _has_header(rows: list[list[str]], column: str | None) -> bool:
     """Return whether the first row names the columns, one of which may be known."""
     first, below = rows[0], rows[1:]
-    if column in map(str.strip, first):
+    if any(cell.strip() == column for cell in first):
         return True
     is_name = [not _is_number(cell) for cell in first]
     if sum(is_name) < len(first) / 2:
