@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -29,24 +29,26 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gt2lite._validation import Array, IntArray, warn
+from gt2lite.practice import schema
 from gt2lite.practice.dates import read_dates
 
 Frame = Any  # pandas has no types here
 Series = Any
 
-KINDS = ("number", "yes/no", "category", "date", "text")
 DATE_PARTS = ("day", "month", "weekday", "hour")
 _DAYS = (
     *("%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y"),
     *("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%y", "%m-%d-%y"),
     *("%d %b %Y", "%b %d %Y", "%d-%b-%Y", "%d/%b/%Y", "%d %b %y", "%d-%b-%y", "%Y-%b-%d"),
+    *("%d%b%Y", "%b-%d-%Y", "%y-%m-%d"),
 )
+_MONTHS = ("%Y-%m", "%b %Y", "%b-%Y", "%m/%Y", "%m.%Y")
 _TIMES = ("", " %H:%M", " %H:%M:%S", "T%H:%M", "T%H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
-DATE_FORMATS = ("%Y-%m", "%b %Y", "%Y%m%d", *(day + time for day in _DAYS for time in _TIMES))
+_COMPACT = ("%Y%m%d", "%Y%m")  # dates that look like numbers
+DATE_FORMATS = (*_MONTHS, *_COMPACT, *(day + time for day in _DAYS for time in _TIMES))
 """Formats of dates in text, see `gt2lite.practice.dates`; of two that fit the first is taken."""
 _SHOWN = {"%d": "DD", "%m": "MM", "%b": "MMM", "%Y": "YYYY", "%y": "YY"}
 _SHOWN |= {"%H": "hh", "%I": "hh", "%M": "mm", "%S": "ss", "%p": "AM/PM"}
-_COMPACT = "%Y%m%d"  # the only format of dates that look like numbers
 
 MOSTLY = 0.95  # share of the values present that must read as numbers, or as dates
 MOST_MISSING = 0.6  # share of missing values above which a column is dropped
@@ -75,16 +77,19 @@ _NAMES_TIME = re.compile(
 )
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 _AMOUNT = re.compile(  # a number of any dialect, with its unit before or after it
-    r"(?P<before>[€$£¥₹]|(?:USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|CZK|BRL)\b)?\s*"
+    r"(?P<before>[A-Z]{0,3}[€$£¥₹]|(?:USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|CZK|BRL)\b)?\s*"
     r"(?P<number>\(?[-+\u2212]?[.,]?[0-9](?:[0-9.,'\u2019 \u00a0\u202f]*[0-9])?"
-    r"(?:[.,]$)?(?:[eE][-+]?[0-9]+)?\)?)\s*(?P<after>(?:[^\W\d_]|[%‰°€$£¥₹])[^\d,;:]{0,19}[23]?)?"
+    r"(?:[.,]$)?(?:[eE][-+]?[0-9]+)?\)?)\s*(?P<after>(?:[^\W\d_]|[%‰°€$£¥₹])[^\d,;:]{0,19}(?:(?<=\w)[23])?)?"
 )
 CODE = re.compile(r"0\d+|\d{16,}", re.ASCII)  # leading zeros, or more digits than a float holds
+MONTH = re.compile(r"(?:0[1-9]|1[0-2])\.(?:19|20)\d\d", re.ASCII)  # 03.2024, which is no number
 _ZONE = r"(?i):\d\d(?:[:.,]\d+)*[ \t]*(z|[a-z]{3,5}|[-+]\d\d:?(?:\d\d)?)$"
 _DATED = re.compile(  # text that holds a date or a time of day
     r"(?i:(?<![\d.])(?:\d{4}([-./ ])\d{1,2}\1\d{1,2}|\d{1,2}([-./ ])\d{1,2}\2(?:\d{4}|\d\d))"
-    r"(?![\d.])|^\d{1,2}\.\d{1,2}\.$|^\d{4}-\d\d$|\b\d{1,2}:\d\d\b|\b\d{4}-?[WQ]\d|\bQ[1-4]\W\d{4}\b|^(?=.*\d)"
-    r".*\b(?:jan|feb|mar|mär|mrz|apr|may|mai|jun|jul|aug|sep|o[ck]t|nov|de[cz])[a-zä]*\b)"
+    r"(?![\d.])|^\d{1,2}\.\d{1,2}\.$|^\d{4}-\d\d$|^(?:0?[1-9]|1[0-2])/\d\d(?:\d\d)?$"
+    r"|\b\d{1,2}:\d\d\b|\b\d{4}-?[WQM]\d|\bQ[1-4]\W\d{4}\b|\d\s?h\s?\d+\s?m|\d{4}\s?年|^(?=.*\d)"
+    r".*(?<![^\W\d])(?:jan|feb|fév|mar|mär|mrz|apr|avr|may|mai|jun|jui|jul|aug|aoû|sep|o[ck]t|nov"
+    r"|de[cz]|déc)[^\W\d]*(?![^\W\d]))"
 )
 FEW_TEXTS = 12  # different texts up to which numbers with text may as well be categories
 
@@ -243,7 +248,7 @@ def as_dates(values: Series, date_format: str | None) -> Series:
     """
     if pd.api.types.is_datetime64_any_dtype(values):
         return values.dt.tz_localize(None).astype("datetime64[s]")
-    is_text = is_textual(values) or date_format == _COMPACT
+    is_text = is_textual(values) or date_format in _COMPACT
     found = read_dates(as_text(values) if is_text else [None] * len(values), date_format)
     return pd.Series(found, index=values.index)
 
@@ -277,7 +282,7 @@ def find_kind(values: Series) -> tuple[str, str | None]:
     """Return the kind of a column, and the format of dates, or the unit of numbers, in text.
 
     Digits with leading zeros are codes, and the category type of pandas is a category. Whole
-    numbers are dates if all of them read as days such as 20240131.
+    numbers are dates if all of them read as days such as 20240131, or months such as 202401.
 
     >>> import pandas as pd
     >>> find_kind(pd.Series(["03.01.2024", "24.12.2023"]))
@@ -292,7 +297,8 @@ def find_kind(values: Series) -> tuple[str, str | None]:
     if pd.api.types.is_bool_dtype(values):
         return "yes/no", None
     if not is_textual(values):
-        return ("date", _COMPACT) if _are_compact_dates(values) else ("number", None)
+        compact = _find_compact_format(values)
+        return ("date", compact) if compact else ("number", None)
     present = as_text(values).dropna()
     if present.empty:
         return "number", None
@@ -312,25 +318,29 @@ def find_kind(values: Series) -> tuple[str, str | None]:
     return ("text" if free_text else "category"), None
 
 
-def _are_compact_dates(numbers: Series) -> bool:
-    """Return whether all of at least three different numbers are days such as 20240131."""
-    days = numbers.dropna().drop_duplicates()
-    return (
-        len(days) > 2
-        and bool(days.between(1900_01_01, 2099_12_31).all())
-        and bool(as_dates(days, _COMPACT).notna().all())
-    )
+def _find_compact_format(numbers: Series) -> str | None:
+    """Return the format with which all of at least three different numbers are days or months."""
+    found = numbers.dropna().drop_duplicates()
+    if len(found) < 3:
+        return None
+    dates = {f: as_dates(found, f) for f in _COMPACT}
+    fitting = (f for f, read in dates.items() if read.dt.year.between(1900, 2099).all())
+    return next(fitting, None)
 
 
 def _find_date_format(present: Series) -> str | None:
     """Return the format that fits most values; of two, the one that gives a more regular order.
 
-    These are day and month in both orders. Dates that rise or fall from row to row, or that are
-    all the first of a month, are taken as more likely; else the day comes first.
+    These are day, month and two-digit year in several orders. Dates that rise or fall from row to
+    row, that are all the first of a month, or that lie in fewer years, are taken as more likely;
+    else the day comes first.
     """
-    formats = [f for f in DATE_FORMATS if f != _COMPACT or present.nunique() > 2]
+    formats = [f for f in DATE_FORMATS if f not in _COMPACT or present.nunique() > 2]
     some = present.iloc[:10]
-    if 2 * sum(bool(_DATED.search(v) or re.fullmatch(r"\d{8}", v)) for v in some) < len(some):
+    looks = [
+        _DATED.search(v) or MONTH.fullmatch(v) or re.fullmatch(r"\d{6}|\d{8}", v) for v in some
+    ]
+    if 2 * sum(map(bool, looks)) < len(some):
         return None
     for n in (10, 500):  # few formats fit more than some values
         few = present.iloc[:n]
@@ -341,18 +351,21 @@ def _find_date_format(present: Series) -> str | None:
         dates = as_dates(present, date_format)
         known = dates.dropna()
         ordered = known.is_monotonic_increasing or known.is_monotonic_decreasing
-        fits[date_format] = (dates.notna().mean(), ordered, bool((known.dt.day == 1).all()))
+        firsts, years = bool((known.dt.day == 1).all()), known.dt.year.nunique()
+        fits[date_format] = (dates.notna().mean(), ordered, firsts, -years)
     best = max(fits, key=lambda f: fits[f], default=None)
     return best if best is not None and fits[best][0] >= MOSTLY else None
 
 
-def _is_ambiguous(values: Series, date_format: str | None) -> bool:
-    """Return whether day and month could be the other way round in all values."""
-    other = (date_format or "").replace("%d", "_").replace("%m", "%d").replace("_", "%m")
-    if other not in DATE_FORMATS or other == date_format or not is_textual(values):
+def is_ambiguous(values: Series, date_format: str | None) -> bool:
+    """Return whether day and month, or two-digit year, could be swapped in all values."""
+    form = date_format or ""
+    swaps = [str.maketrans("dm", "md"), str.maketrans("dy", "yd")]
+    others = [f for swap in swaps if (f := form.translate(swap)) != form and f in DATE_FORMATS]
+    if not is_textual(values):
         return False
-    read = as_dates(values, date_format).notna()
-    return bool(as_dates(values[read], other).notna().all())
+    read = values[as_dates(values, date_format).notna()]
+    return any(as_dates(read, other).notna().all() for other in others)
 
 
 def find_identifier(name: str, values: Series, kind: str) -> tuple[str, str] | None:
@@ -410,7 +423,7 @@ class Column:
     """One column: its kind, its treatment, and what was learned from training rows."""
 
     name: str  #: its name in the table
-    kind: str  #: one of `KINDS`
+    kind: str  #: "number", "yes/no", "category", "date" or "text"
     used: bool  #: whether it is an input
     treatment: str  #: how it is encoded, or why it was dropped, in words
     identifier: str = ""  #: "unique" or "repeats" for an identifier
@@ -426,26 +439,13 @@ class Column:
     rises: bool = False  #: whether a number never falls in the order of time
 
     def __post_init__(self) -> None:
-        """Check the values: they may come from a file."""
-        lists = (self.fill, self.categories, self.rare, self.parts)
-        texts = (self.name, self.treatment, self.unit, *self.categories, *self.rare)
-        numbers = (*self.fill, self.low, self.high)
-        valid = (
-            self.kind in KINDS
-            and all(isinstance(values, list) for values in lists)
-            and all(isinstance(text, str) for text in texts)
-            and self.identifier in ("", "unique", "repeats")
-            and all(isinstance(n, (int, float)) and np.isfinite(n) for n in numbers)
-            and isinstance(self.used, bool)
-            and isinstance(self.flag, bool)
-            and isinstance(self.rises, bool)
-            and set(self.parts) <= set(DATE_PARTS)
-            and self.date_format in (None, *DATE_FORMATS)
-            and (not self.unit or self.kind == "number")
+        """Check what a schema cannot: how values go together."""
+        valid = self.date_format in (None, *DATE_FORMATS) and (
+            not self.unit or self.kind == "number"
         )
-        if valid and self.used:
+        if self.used:
             n_inputs = len(self.input_names())
-            valid = self.kind != "text" and 0 < n_inputs == len(self.fill) + self.flag
+            valid &= self.kind != "text" and 0 < n_inputs == len(self.fill) + self.flag
         if not valid:
             raise ValueError(f"invalid specification of column {self.name!r}")
 
@@ -630,16 +630,9 @@ class Columns:
         return [asdict(column) for column in self.columns]
 
     @classmethod
-    def from_json(cls, content: object) -> Self:
+    def from_json(cls, content: Any) -> Self:
         """Return the columns that `to_json` described, or raise a ValueError."""
-        if not isinstance(content, list):
-            raise ValueError("invalid column specification")
-        names = {f.name for f in fields(Column)}
-        needed = names - {"rises", "unit"}  # which files of version 0.1 lack
-        if any(
-            not isinstance(item, dict) or not needed <= item.keys() <= names for item in content
-        ):
-            raise ValueError(f"a column must have the entries {', '.join(sorted(needed))}")
+        schema.check(content, "columns")
         return cls([Column(**item) for item in content])
 
 
@@ -806,7 +799,7 @@ def _learn_column(
         if found.fields and (odd := describe_odd(values, kind)):
             found = found._replace(words=f"{found.words}. It holds {odd}")
     elif kind == "date":
-        found = _learn_dates(read, form, is_time, _is_ambiguous(values, form))
+        found = _learn_dates(read, form, is_time, is_ambiguous(values, form))
         if zones := find_zones(values):
             found = found._replace(words=f"{found.words}. Hours as written, in {', '.join(zones)}")
     elif kind == "text":
@@ -865,7 +858,7 @@ def _learn_dates(
     if is_time:  # days go on beyond the training rows, and so may months
         parts = [part for part in parts if np.ptp(days) >= DATE_SPANS.get(part, np.inf)]
     written = _written(date_format)
-    check = ". Day and month could be the other way round: check it" if is_ambiguous else ""
+    check = ". Day, month or year could be the other way round: check it" if is_ambiguous else ""
     if not parts:
         words = f"the order in time{written}" if is_time else "dropped: constant"
         return Learned({}, words + check)
@@ -875,5 +868,5 @@ def _learn_dates(
     if is_time:
         words = f"the order in time, and {words}"
     fill = [float(date_part(present, part).mean()) for part in parts]
-    learned = {"fill": fill, "low": days.min(), "high": days.max(), "parts": parts}
+    learned = {"fill": fill, "low": float(days.min()), "high": float(days.max()), "parts": parts}
     return Learned(learned, words + check, "the mean date")

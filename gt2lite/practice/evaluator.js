@@ -258,12 +258,14 @@ var gt2liteModel = (() => { // var: a page may hold several figures, each with t
     })})$`, "i"));
   };
   const DAYS = ["%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%d.%m.%y", "%d/%m/%y",
-    "%m/%d/%y", "%d-%m-%y", "%m-%d-%y", "%d %b %Y", "%b %d %Y", "%d-%b-%Y", "%d/%b/%Y", "%d %b %y", "%d-%b-%y", "%Y-%b-%d"];
+    "%m/%d/%y", "%d-%m-%y", "%m-%d-%y", "%d %b %Y", "%b %d %Y", "%d-%b-%Y", "%d/%b/%Y", "%d %b %y", "%d-%b-%y", "%Y-%b-%d",
+    "%d%b%Y", "%b-%d-%Y", "%y-%m-%d"];
   const TIMES = ["", " %H:%M", " %H:%M:%S", "T%H:%M", "T%H:%M:%S", " %I:%M %p", " %I:%M:%S %p"];
-  const DATE_FORMATS = ["%Y-%m", "%b %Y", "%Y%m%d", ...DAYS.flatMap((day) => TIMES.map((time) => day + time))];
+  const COMPACT = { "%Y%m%d": 1e7, "%Y%m": 1e5 }; // the least number that is such a date, and no days since 1970
+  const DATE_FORMATS = ["%Y-%m", "%b %Y", "%b-%Y", "%m/%Y", "%m.%Y", ...Object.keys(COMPACT), ...DAYS.flatMap((day) => TIMES.map((time) => day + time))];
   const known = new Map();
   const asDate = (value, format) => { // in days since 1970; a number is that already
-    if (typeof value === "number" && !(format === "%Y%m%d" && value >= 1e7)) return Number.isFinite(value) ? value : null;
+    if (typeof value === "number" && !(value >= COMPACT[format])) return Number.isFinite(value) ? value : null;
     if (!known.has(format)) known.set(format, patterns(format));
     const text = asText(value);
     const found = known.get(format).map((pattern) => text.match(pattern)).find(Boolean);

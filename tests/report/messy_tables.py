@@ -50,6 +50,7 @@ def easy(n=120, seed=0):
 
 
 DAYS = pd.date_range("2023-02-09 00:30", periods=150, freq="31h")
+FRENCH = ["janv.", "févr.", "mars", "avr.", "mai", "juin", "juil.", "août"]
 MONTHS = ["Januar", "Februar", "März", "April", "Mai", "Juni", "Juli", "August"]
 
 
@@ -82,7 +83,7 @@ def foreign_tables(n=150, seed=3):
     mixed = [p if i % 3 else p.replace(".", ",") for i, p in enumerate(point)]
     share = [f"{100 * a:.0f}%" if i % 2 else f"{a}" for i, a in enumerate((v / 100).round(2))]
     money = [f"{'$' if i % 2 else '€'}{a}" for i, a in enumerate(v)]
-    us = _dates("%m/%d/%Y", days)
+    us, months = _dates("%m/%d/%Y", days), pd.date_range("1990-03-01", periods=n, freq="MS")
 
     def table(cells, separator=",", target=None, **around):
         first = comma if separator == ";" else [str(a) for a in x]
@@ -122,6 +123,11 @@ def foreign_tables(n=150, seed=3):
             None,
         ),
         "minus sign": (table([f"\u2212{a}" for a in v]), -v),
+        "US dollars": (table([f"US${a}" for a in v]), v),
+        "dollars of two countries": (
+            table([f"{'US$' if i % 2 else 'A$'}{a}" for i, a in enumerate(v)]),
+            None,
+        ),
     }
     dates = {
         "Sep 27, 2023": (table(_dates("%b %d, %Y")), days),
@@ -136,6 +142,19 @@ def foreign_tables(n=150, seed=3):
             hours,
         ),
         "yyyymmdd": (table(_dates("%Y%m%d")), days),
+        "yyyymm": (table(_dates("%Y%m", months)), months),
+        "mm.yyyy": (table(_dates("%m.%Y", months)), months),
+        "mm.yyyy beside commas": (table(_dates("%m.%Y", months), ";"), months),
+        "m/yyyy": (table(_dates("%m/%Y", months)), months),
+        "Mar-2023": (table(_dates("%b-%Y", months)), months),
+        "13MAR2023": (table([d.upper() for d in _dates("%d%b%Y")]), days),
+        "Mar-13-2023": (table(_dates("%b-%d-%Y")), days),
+        "23-03-13": (table(_dates("%y-%m-%d")), days),
+        "m/yy": (table([f"{d.month}/{d.year % 100}" for d in months]), None),
+        "Mar-23": (table(_dates("%b-%y", months)), None),
+        "2023M03": (table(_dates("%YM%m", months)), None),
+        "French": (table([f"{d.day} {FRENCH[d.month - 1]} {d.year}" for d in DAYS]), None),
+        "hours and minutes": (table([f"{a:.0f}h {a % 60:.0f}m" for a in v]), None),
         "one zone": (table(_dates("%Y-%m-%d %H:%M+02:00")), hours),
         "UTC": (table(_dates("%Y-%m-%dT%H:%M:%SZ")), hours),
         "milliseconds": (table(_dates("%Y-%m-%dT%H:%M:%S.123Z")), hours),
@@ -163,6 +182,10 @@ def foreign_tables(n=150, seed=3):
     sums = {
         "Total": table(point, below=f"Total,{v.sum():.3f},{y.sum():.1f}\n"),
         "Summe": table(point, below=f"Summe:,,{y.sum():.1f}\n"),
+        "mean": table(point, below=f"Mean,{v.mean():.3f},{y.mean():.1f}\n"),
+        "of a part": _write(
+            {"place": [*["Rom", "Ulm"] * 75, "Total Ulm"], "x": [*x, 9], "y": [*y, sum(y[::2])]}
+        ),
         "without a word": table(point, below=f"{x.sum():.2f},{v.sum():.3f},{y.sum():.1f}\n"),
     }
     return {"numbers": numbers, "dates": dates, "targets": targets, "sums": sums}

@@ -39,6 +39,10 @@ def about_dependence(frame):
         (amounts(), None),
         (amounts(leak=lambda f: 100 / f["y"]), "--drop 'leak'"),
         (amounts(leak=lambda f: pd.qcut(f["y"], 20).astype(str)), "--drop 'leak'"),
+        (amounts(leak=lambda f: np.where(f["y"] > 1.2, "up", "down")), "in which range .*'leak'"),
+        (amounts(leak=lambda f: np.digitize(f["y"], [0.4, 1, 3])), "in which range .*'leak'"),
+        (amounts(half=lambda f: np.where(f["x"] + 0.2 * f["z"] > 0, "u", "v")), None),
+        (amounts(rare=lambda f: f.index == 7), None),
         (amounts(y=lambda f: f["y"].where(f.index != 7, 99_999)), "99,999 in row 7"),
         (amounts(y=lambda f: f["y"].where(f.index % 5 > 0, 0.0)), "20% .* are 0"),
         (pd.concat([amounts(), amounts().head(9)], ignore_index=True), "9 of 309 rows repeat"),
@@ -69,6 +73,7 @@ def parts(n=400):
         (lambda f: 12.5 * f["c"] * f["a"].clip(1), "12.5 * 'a' * 'c'"),
         (lambda f: (f["b"] / f["c"]).round(3), "'b' / 'c'"),
         (lambda f: 1.8 * f["c"] + 32, "32 + 1.8 'c'"),
+        (lambda f: ((f["c"] + f["d"]) / 2).astype("f4"), "0.5 'c' + 0.5 'd'"),
         # a row in thirty is wrong, and one in forty has a gap
         (
             lambda f: (f["a"] + f["b"]).where(f.index % 30 > 0, 9_999.0),
@@ -100,6 +105,12 @@ def test_honest_targets_almost_without_noise_are_no_alert(target):
     frame = parts()
     frame["y"] = target(frame, np.random.default_rng(2).normal(size=len(frame)))
     assert alerts.find_formula(frame[[*"abcd"]], frame["y"].to_numpy()) is None
+
+
+def test_a_fit_better_than_measurements_allow_is_an_alert():
+    assert alerts.find_perfect(["a", "b"], 0.999) == []
+    (found,) = alerts.find_perfect(["a", "b"], 0.9999)
+    assert "Too good" in found and "is 1.0% of" in found and "'a' and 'b'" in found
 
 
 # ------------------------------------------------------------------ groups and order in time
@@ -142,6 +153,26 @@ def test_columns_that_are_constant_within_values_show_groups_whatever_their_name
 )
 def test_rows_that_do_not_belong_together_are_no_alert(frame):
     assert about_dependence(frame) == []
+
+
+def test_values_that_stand_together_in_the_table_show_groups():
+    frame = people().sort_values("who", ignore_index=True)[["weight", "dose", "y"]]
+    (found,) = about_dependence(frame)
+    assert "rows of one value stand together" in found and "--groups 'weight'" in found
+    shuffled = frame.sample(frac=1, random_state=0, ignore_index=True)
+    assert about_dependence(shuffled) == []
+    assert about_dependence(frame.assign(y=frame["dose"])) == []  # they lose no coverage
+
+
+def test_groups_that_are_alike_in_a_running_number_may_be_times():
+    frame = drifting(0.0, 900).assign(month=lambda f: np.arange(900) // 25)
+    rng = np.random.default_rng(0)
+    frame["adverts"] = rng.permutation(900)[frame["month"]]
+    frame["y"] += rng.normal(scale=5, size=36)[frame["month"]]
+    (found,) = about_dependence(frame)
+    assert re.search(
+        "--groups '(adverts|month)', or, if 'month' counts time, --time 'month'", found
+    )
 
 
 def test_a_smooth_function_of_a_column_does_not_show_groups():

@@ -35,6 +35,13 @@ ALERTS = {
     "two formats": "dates or times that could not be read",
     "times of day": "dates or times that could not be read",
     "days and months": "dates or times that could not be read",
+    "m/yy": "dates or times that could not be read",
+    "Mar-23": "dates or times that could not be read",
+    "2023M03": "dates or times that could not be read",
+    "French": "dates or times that could not be read",
+    "hours and minutes": "dates or times that could not be read",
+    "23-03-13": "could be the other way round: '23-02-09' was read as 2023-02-09",
+    "dollars of two countries": "numbers with text",
 }
 TREATMENTS = {
     "pounds": "numbers with text: 'lbs'",
@@ -42,6 +49,7 @@ TREATMENTS = {
     "one zone": "Hours as written, in +02:00",
     "UTC": "Hours as written, in Z",
     "yyyymmdd": "written as YYYYMMDD",
+    "mm.yyyy": "written as MM.YYYY",
 }
 
 
@@ -109,7 +117,7 @@ def test_a_target_with_a_unit_is_read():
 @pytest.mark.parametrize("name", TABLES["sums"])
 def test_a_row_of_sums_is_an_alert(name):
     *_, alerts = look_at(TABLES["sums"][name])
-    assert len(alerts) == 1 and "sums of other rows (150)" in alerts[0]
+    assert len(alerts) == 1 and "sums or means of other rows (150)" in alerts[0]
 
 
 def test_plain_tables_have_no_alerts():
@@ -139,6 +147,13 @@ def test_a_report_shows_alerts_and_its_model_reads_new_files_alike(tmp_path):
     assert any("has 5 targets" in note for note in model.notes)
     model.predict(euros)
     assert "column 'y' is not read: it holds no numbers" in model.notes
+
+
+@pytest.mark.parametrize("cell", ["17.5*", "1 and 2", "~20", "12/13", "<5"])
+def test_numbers_that_are_not_read_are_an_alert_even_if_they_are_few(cell):
+    lines = [f"{i % 7},{cell if i % 40 == 0 else 7 * i % 50}" for i in range(150)]
+    *_, (alert,) = look_at("\n".join(["y,v", *lines]).encode())
+    assert f"4 number(s) of another unit or spelling, such as {cell!r}, which count" in alert
 
 
 def test_the_hour_of_a_zone_is_the_one_that_is_written():

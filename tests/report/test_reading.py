@@ -62,6 +62,15 @@ def test_rows_of_a_file_are_counted_from_1_and_names_are_unique(tmp_path):
     assert list(found.columns) == ["a", "a (2)"] and found.index.tolist() == [1, 2]
 
 
+def test_a_line_with_the_name_asked_for_is_the_header_even_beside_numbers(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("city,2009,2010\n" + "".join(f"C{i},{i},{2 * i}\n" for i in range(9)))
+    assert list(read(path).frame) == ["column 1", "column 2", "column 3"]
+    frame = read(path, "2010").frame
+    assert list(frame) == ["city", "2009", "2010"]
+    assert frame["2010"].tolist() == [2 * i for i in range(9)]
+
+
 @pytest.mark.parametrize(
     ("name", "content", "match"),
     [
@@ -69,6 +78,7 @@ def test_rows_of_a_file_are_counted_from_1_and_names_are_unique(tmp_path):
         ("t.csv", b"  \n", "empty"),
         ("t.docx", b"x", "CSV"),
         ("t.xlsx", b"x", "cannot be read"),
+        ("t.csv", "a,b\n1,2\n".encode("utf-16-le"), "save it as UTF-8"),
     ],
 )
 def test_what_cannot_be_read_is_refused(tmp_path, name, content, match):

@@ -24,18 +24,21 @@ from gt2lite.practice.frames import percent
 from gt2lite.practice.printing import number
 
 LEAK = 0.9  # dependence of the target on one column from which it is suspicious
+PERFECT = 0.9995  # R^2 from which it is, whatever columns the target depends on
 EXACT = 0.95  # share of the rows in which a formula holds
 FINEST = 0.05  # of the target's standard deviation: a formula is no rougher than that
 MOST_TERMS = 60  # columns among which a formula is looked for
 FAR = 10  # times the distance that 95% of the targets keep from their median: an outlier
 MANY_ZEROS, MANY_COPIES = 0.1, 0.01  # shares of rows
 ENOUGH_GROUPS = 20  # fewer groups that calibrate or test are warned about
+FEWEST_BLOCKS = 10  # values that stand together from which they may be groups
 LOST = 0.03  # coverage that new groups or later rows may lose without an alert
 MOST_COMPARED = 40  # columns among which groups are looked for
 SMOOTH = 0.5  # dependence of one column on another from which it is a function of it
 TRIED = 2_000  # rows from which boosted trees learn to measure that loss
 FOLDS = 5
-MIXED = 0.05  # of the values in a group that chance would add: a column is constant below it
+MIXED = 0.05  # of what chance would mix: values that follow each other, or those within a group
+SEEN = 20  # changes that chance must make for their lack to mean something
 
 
 def find_alerts(
@@ -51,10 +54,15 @@ def find_alerts(
         if formula is not None and name in formula.terms:
             continue
         _, code = np.unique(X_train.to_numpy()[:, places], axis=0, return_inverse=True)
+        alone = ""
         if chatterjeexi(code.ravel()[order], y_train[order]).statistic > LEAK:
+            alone = "alone nearly determines the target"
+        elif _separates(code.ravel()[order], y_train[order]):
+            alone = "tells in which range the target lies: targets of different values do not mix"
+        if alone:
             found.append(
-                f"Column {name!r} alone nearly determines the target. If it is computed from the "
-                f"target, or known only afterwards, leave it out: --drop {name!r}."
+                f"Column {name!r} {alone}. If it is computed from the target, or known only "
+                f"afterwards, leave it out: --drop {name!r}."
             )
     distance = np.abs(y - np.median(y))
     far = np.flatnonzero(distance > FAR * (usual := np.quantile(distance, 0.95)))
@@ -89,6 +97,29 @@ def find_negative_bounds(y: Array, lower: Array, level: float) -> list[str]:
     return [
         f"The target is never negative, and {share:.0%} of the {percent(level)}% intervals begin "
         "below 0: try --bounds 0 none" + (", or --log." if y.min() > 0 else ".")
+    ]
+
+
+def _separates(code: IntArray, y: Array) -> bool:
+    """Return whether the few values of a column follow each other as the target rises.
+
+    By chance, or if the target merely depends on it, they change far more often from row to row.
+    """
+    _, counts = np.unique(code, return_counts=True)
+    fewest = len(counts) - 1
+    by_chance = len(code) - (counts**2).sum() / len(code) - fewest  # changes beyond these
+    changes = int(np.count_nonzero(np.diff(code[np.argsort(y, kind="stable")]))) - fewest
+    return bool(by_chance >= SEEN and changes <= MIXED * by_chance)
+
+
+def find_perfect(names: Sequence[str], r2: float) -> list[str]:
+    """Return an alert if a model explains more of the target than measurements allow."""
+    if r2 <= PERFECT:
+        return []
+    return [
+        f"Too good to be true: the error of new rows is {np.sqrt(1 - r2):.1%} of the target's "
+        "standard deviation. Check whether inputs were computed from the target, or are known only "
+        f"afterwards, first the most important: {_list(names)}."
     ]
 
 
@@ -170,10 +201,13 @@ def find_formula(numbers: Frame, y: Array) -> Formula | None:
 
 
 def _half_unit(values: Array) -> float:
-    """Return half a unit of the last decimal place of rounded values, 0 if they are not rounded."""
+    """Return half a unit of the last place of values, decimal or in single precision, or 0."""
     for digits in range(7):
         if np.allclose(values, values.round(digits), rtol=1e-12, atol=1e-9):
             return 0.5 * 10.0**-digits
+    single = values.astype(np.float32)
+    if np.allclose(values, single, rtol=1e-14, atol=0):
+        return 0.5 * float(np.spacing(np.abs(single).max()))
     return 0.0
 
 
@@ -246,21 +280,29 @@ def find_dependence(
             f"measured on rows drawn at random is too optimistic: try --time {column.name!r}."
             f"{loss.words('the latest fifth')}"
         )
-    groups = find_groups(frame, columns)
+    groups = find_groups(frame, columns) or find_blocks(frame, columns)
     for column in columns.columns:
         if column.identifier == "repeats":
             groups.setdefault(column.name, [])
     for name, constant in groups.items():
         labels = as_labels(frame[name])
         loss = measure_loss(X, y, *new_groups(labels, seed), level, seed)
-        if constant and not loss.is_large:
+        is_named = next(c.identifier == "repeats" for c in columns.columns if c.name == name)
+        if not loss.is_large and (constant or not is_named):
             continue
-        agree = f", and rows of one value agree in {_list(constant)}" if constant else ""
+        how = "rows of one value stand together"
+        if constant:
+            how = f"rows of one value agree in {_list(constant)}"
+        elif is_named:
+            how = "it looks like an identifier that repeats"
+        maybe = constant if is_named else [name, *constant]
+        running = [other for other in maybe if _is_sorted(frame[other])]
         found.append(
-            f"Column {name!r} has {len(set(labels)):,} values in {len(frame):,} rows"
-            f"{agree or ', like an identifier that repeats'}. If new rows have new "
-            "values, intervals calibrated on rows drawn at random may cover fewer of them: try "
-            f"--groups {name!r}.{loss.words('the rows of new values')}"
+            f"Column {name!r} has {len(set(labels)):,} values in {len(frame):,} rows, and {how}. "
+            "If new rows have new values, intervals calibrated on rows drawn at random may cover "
+            f"fewer of them: try --groups {name!r}"
+            + "".join(f", or, if {other!r} counts time, --time {other!r}" for other in running[:1])
+            + f".{loss.words('the rows of new values')}"
         )
     if found:
         return found
@@ -397,6 +439,24 @@ def find_groups(frame: Frame, columns: Columns, seed: int = 0) -> dict[str, list
         if len(constant) > max(map(len, best.values()), default=0):
             best = {name: [other for other in codes if other in constant]}
     return best
+
+
+def find_blocks(frame: Frame, columns: Columns) -> dict[str, list[str]]:
+    """Return a column whose equal values stand together in the table, of several the finest.
+
+    >>> frame = pd.DataFrame({"who": [i // 3 * 7 % 31 for i in range(90)], "dose": range(90)})
+    >>> from gt2lite.practice.columns import learn
+    >>> find_blocks(frame, learn(frame))
+    {'who': []}
+    """
+    sizes = {}
+    for column in columns.columns:
+        if column.kind != "date" and column.name in frame:
+            code = pd.factorize(as_labels(frame[column.name]))[0]
+            n_groups, n_blocks = code.max() + 1, 1 + np.count_nonzero(np.diff(code))
+            if n_groups >= FEWEST_BLOCKS and n_blocks <= min(1.25 * n_groups, len(frame) / 2):
+                sizes[column.name] = n_groups
+    return {max(sizes, key=lambda name: sizes[name]): []} if sizes else {}
 
 
 def find_few_groups(labels: NDArray[np.object_], sets: Iterable[IntArray]) -> list[str]:

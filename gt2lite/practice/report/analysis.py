@@ -40,6 +40,7 @@ from gt2lite.practice.report.alerts import (
     find_dependence,
     find_few_groups,
     find_negative_bounds,
+    find_perfect,
 )
 from gt2lite.practice.report.checks import check_target, find_doubts
 from gt2lite.practice.report.model import (
@@ -245,6 +246,9 @@ def analyse(table: Frame, request: Request, log: Callable[[str], None], verbose:
         warnings.simplefilter("ignore")
         order = compare_order(regressor, readable, data, request, main)
         alerts = _find_alerts(data, request, main)
+        if not any("the target" in alert and "--drop" in alert for alert in alerts):
+            best = max(one.r2 for one in accuracies[:2])
+            alerts += find_perfect([name for name, _ in importance[:2]], best)
 
     return Findings(
         request=request,

@@ -15,6 +15,7 @@ from gt2lite.practice.columns import (
     describe_odd,
     find_zones,
     hard_texts,
+    is_ambiguous,
     read_as,
     split_unit,
 )
@@ -27,7 +28,16 @@ EPOCHS = (
     np.datetime64("2040-01-01", "s").astype(float),
 )
 _SUMS = {"total", "totals", "grand total", "subtotal", "sub-total", "sum", "sums"}
-_SUMS |= {"summe", "summen", "gesamt", "gesamtsumme", "insgesamt", "zwischensumme"}
+_SUMS |= {
+    "summe",
+    "summen",
+    "gesamt",
+    "gesamtsumme",
+    "gesamtergebnis",
+    "insgesamt",
+    "zwischensumme",
+}
+_SUMS |= {"mean", "average", "median", "mittelwert", "durchschnitt"}
 
 
 def check_target(target: str, values: Series, kind: str, unit: str | None) -> None:
@@ -68,9 +78,8 @@ def _doubt(column: Column, frame: Frame) -> list[str]:
     values = frame[column.name]
     if odd := describe_odd(values, column.kind):
         return [f"holds {odd}"]
-    if column.kind == "date" and len(zones := find_zones(values)) > 1:
-        shown = ", ".join(zones[:4])
-        return [f"has several time zones ({shown}). Hours are read as written: write all in one"]
+    if column.kind == "date":
+        return [*_find_orders(column, values), *_find_zones(values)]
     if column.kind == "category":
         return _find_variants(values)
     if column.kind != "number":
@@ -85,12 +94,32 @@ def _doubt(column: Column, frame: Frame) -> list[str]:
             f"has {len(bare):,} number(s) without unit, such as {bare.iloc[0]!r}, which were read "
             f"as if in {column.unit!r}"
         )
-    if len(other := texts[~is_read & units.notna()]):
+    if len(other := texts[~is_read & texts.str.contains(r"\d")]):
         result.append(
             f"has {len(other):,} number(s) of another unit or spelling, such as "
             f"{other.iloc[0]!r}, which count as missing"
         )
     return result
+
+
+def _find_orders(column: Column, values: Series) -> list[str]:
+    """Return what is doubtful about the order of day, month and year in dates that are text."""
+    if not is_ambiguous(values, column.date_format):
+        return []
+    first = column.read(values).dropna().iloc[0].date()
+    written = as_text(values)[column.read(values).notna()].iloc[0]
+    return [
+        f"has dates in which day, month or year could be the other way round: {written!r} was read "
+        f"as {first}. Write days as 2024-01-31 if that is wrong"
+    ]
+
+
+def _find_zones(values: Series) -> list[str]:
+    """Return what is doubtful about the zones of dates."""
+    if len(zones := find_zones(values)) < 2:
+        return []
+    shown = ", ".join(zones[:4])
+    return [f"has several time zones ({shown}). Hours are read as written: write all in one"]
 
 
 def _find_variants(values: Series) -> list[str]:
@@ -146,7 +175,10 @@ def _find_epochs(numbers: Array) -> list[str]:
 
 
 def find_sums(frame: Frame, columns: Columns) -> list[str]:
-    """Return an alert on rows that look like sums of others, by a word or by their numbers."""
+    """Return an alert on rows that look like sums or means of others, by a word or by numbers.
+
+    A word may stand beside a value of the same column, as in "Total Berlin".
+    """
     is_sum = np.zeros(len(frame), dtype=bool)
     for column in columns.columns:
         values = frame[column.name]
@@ -156,11 +188,23 @@ def find_sums(frame: Frame, columns: Columns) -> list[str]:
             if positive.sum() > FEWEST_ADDENDS and np.nanmin(numbers) >= 0:
                 is_sum |= np.isclose(2 * numbers, total, rtol=ROUNDING, atol=0)
         if values.dtype.kind not in "biufM":
-            is_sum |= as_text(values).str.lower().str.strip(" :").isin(_SUMS).to_numpy()
+            texts = as_text(values).fillna("").str.lower().str.strip(" :")
+            known = set(texts) - {""}
+            sums = {text for text in known if _is_sum(text, known)}
+            is_sum |= texts.isin(sums).to_numpy()
     if not (n := int(is_sum.sum())):
         return []
     rows = ", ".join(map(str, frame.index[is_sum][:3])) + ", ..." * (n > 3)
     return [
-        f"{n:,} row(s) look like sums of other rows ({rows}). Remove them if they are: "
+        f"{n:,} row(s) look like sums or means of other rows ({rows}). Remove them if they are: "
         "they are not rows like the others."
     ]
+
+
+def _is_sum(text: str, known: set[str]) -> bool:
+    """Return whether a text is a word for a sum, alone or beside another text of its column."""
+    if text in _SUMS:
+        return True
+    first, _, after = text.partition(" ")
+    before, _, last = text.rpartition(" ")
+    return (first in _SUMS and after in known) or (last in _SUMS and before in known)

@@ -28,6 +28,7 @@ import pandas as pd
 
 from gt2lite.practice.columns import (
     CODE,
+    MONTH,
     MOSTLY,
     Frame,
     Series,
@@ -92,7 +93,8 @@ def read(
     Args:
         table: the path of a file, or a pandas data frame (anything with `to_pandas` is turned
             into one), whose index is kept.
-        column: of an Excel file the first sheet that has this column is read.
+        column: a name that a line above the table has, even beside numbers; of an Excel file the
+            first sheet that has it is read.
         sheet: the name of the sheet of an Excel file, instead of that.
         ranges: the range of numbers that are known, by column: "1.234" is read as the one of 1234
             and 1.234 that lies in the range, if the cells of the table do not decide it.
@@ -156,7 +158,7 @@ def _read_file(path: Path, column: str | None, sheet: str | None, ranges: Ranges
             f"{path.name}: files that end in {last or 'nothing'} are not read; save the table as "
             "CSV (.csv), Excel (.xlsx) or Parquet (.parquet)"
         )
-    return read_csv(_read_bytes(path, is_gzip), path.name, ranges)
+    return read_csv(_read_bytes(path, is_gzip), path.name, ranges, column)
 
 
 @contextlib.contextmanager
@@ -193,7 +195,7 @@ def _choose_sheet(
     """Return the sheet of that name, else the first one with the column, else the first one."""
     if sheet is not None and sheet not in sheets:
         raise TableError(f"sheet: {path.name} has no {sheet!r}, but {', '.join(map(repr, sheets))}")
-    tables = {name: _crop_sheet(cells) for name, cells in sheets.items()}
+    tables = {name: _crop_sheet(cells, column) for name, cells in sheets.items()}
     having = [name for name, (frame, _) in tables.items() if column in frame]
     chosen = sheet or (having or list(tables))[0]
     others = [repr(name) for name in tables if name != chosen]
@@ -204,7 +206,7 @@ def _choose_sheet(
     return Table(frame, path.name, [*notes, *repairs], [])
 
 
-def _crop_sheet(cells: Frame) -> tuple[Frame, list[str]]:
+def _crop_sheet(cells: Frame, column: str | None) -> tuple[Frame, list[str]]:
     """Return the table in the cells of a sheet, which may begin below other lines, and repairs."""
     cells = cells.dropna(how="all").dropna(how="all", axis=1)
     if cells.empty:
@@ -213,7 +215,7 @@ def _crop_sheet(cells: Frame) -> tuple[Frame, list[str]]:
     top = int(np.argmax(counts >= np.median(counts[:_LOOKED_AT])))
     some = cells.iloc[: top + 200].map(lambda cell: "" if pd.isna(cell) else str(cell).strip())
     lines = some.to_numpy().tolist()
-    has_names = _has_header(lines[top:])
+    has_names = _has_header(lines[top:], column)
     if not has_names and top:
         short = cells.index[top - 1], [*filter(None, lines[top - 1])]
         has_names = _is_short_header(short, cells.index[top], counts[top])
@@ -229,8 +231,13 @@ def _crop_sheet(cells: Frame) -> tuple[Frame, list[str]]:
 # ------------------------------------------------------------------- CSV
 
 
-def read_csv(content: bytes, name: str = "the file", ranges: Ranges | None = None) -> Table:
-    r"""Return the table in the bytes of a CSV file of unknown dialect.
+def read_csv(
+    content: bytes,
+    name: str = "the file",
+    ranges: Ranges | None = None,
+    column: str | None = None,
+) -> Table:
+    r"""Return the table in the bytes of a CSV file of unknown dialect; arguments as in `read`.
 
     >>> table = read_csv("größe;preis\n1,5;10\n2,5;20\n".encode("latin-1"))
     >>> table.frame["größe"].tolist()
@@ -240,6 +247,8 @@ def read_csv(content: bytes, name: str = "the file", ranges: Ranges | None = Non
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if not text.strip():
         raise TableError(f"{name} is empty")
+    if "\0" in text:
+        raise TableError(f"{name} is not text, or in an unknown encoding: save it as UTF-8")
     sample = text[:_LOOKED_INTO].split("\n")
     if len(text) > _LOOKED_INTO and len(sample) > 1:
         sample.pop()  # it is cut
@@ -250,7 +259,7 @@ def read_csv(content: bytes, name: str = "the file", ranges: Ranges | None = Non
     try:
         usual = _find_usual(_parse(sample, separator), separator)
         quoted = all(line.startswith('"') for line in sample)
-        layout = _lay_out(text, separator, width, quoted, name)
+        layout = _lay_out(text, separator, width, quoted, name, column)
         frame = pd.read_csv(
             layout.rows,
             sep=separator,
@@ -341,11 +350,13 @@ class _Layout(NamedTuple):
     rows: io.TextIOBase  # the rows below the header, all of the same number of cells
     n_rows: int
     names: list[str]  # of columns; none without a header
-    codes: list[int]  # columns that have digits with leading zeros
+    codes: list[int]  # columns with digits that may be no numbers
     repairs: list[str]  # in words
 
 
-def _lay_out(text: str, separator: str, width: int, quoted: bool, name: str) -> _Layout:
+def _lay_out(
+    text: str, separator: str, width: int, quoted: bool, name: str, column: str | None
+) -> _Layout:
     """Return the rows of a table, all of which have `width` cells, and the names of columns.
 
     Empty cells beyond the last column are ignored, and a header that lacks the name of the first
@@ -362,7 +373,7 @@ def _lay_out(text: str, separator: str, width: int, quoted: bool, name: str) -> 
     some = list(itertools.islice(rows, 200))
     names: list[str] = []
     short: _Line | None = None  # a header that may lack a name
-    if _has_header([first, *(row for _, row in some)]):
+    if _has_header([first, *(row for _, row in some)], column):
         names = first[:width]
         if any(first[width:]):
             raise TableError(
@@ -445,7 +456,8 @@ def _copy_rows(rows: Iterable[_Line], separator: str, width: int, name: str) -> 
             )
         n_rows, n_long = n_rows + 1, n_long + (len(row) > width)
         last_is_empty = last_is_empty and not row[width - 1]
-        codes.update(j for j, c in enumerate(row[:width]) if c[:1].isdigit() and CODE.fullmatch(c))
+        digits = ((j, cell) for j, cell in enumerate(row[:width]) if cell[:1].isdigit())
+        codes.update(j for j, cell in digits if CODE.fullmatch(cell) or MONTH.fullmatch(cell))
         writer.writerow(row[:width])
     file.seek(0)
     return _Body(file, n_rows, n_long, last_is_empty, sorted(codes))
@@ -456,9 +468,11 @@ def _is_number(cell: str) -> bool:
     return unit in ("", *"%€$£¥₹") and bool(_fitting_marks(number))
 
 
-def _has_header(rows: list[list[str]]) -> bool:
-    """Return whether the first row names the columns."""
+def _has_header(rows: list[list[str]], column: str | None) -> bool:
+    """Return whether the first row names the columns, one of which may be known."""
     first, below = rows[0], rows[1:]
+    if any(cell.strip() == column for cell in first):
+        return True
     is_name = [not _is_number(cell) for cell in first]
     if sum(is_name) < len(first) / 2:
         return False
@@ -548,7 +562,8 @@ def _translate_column(
     cells = as_text(values)
     cells = cells.where(~cells.isin(MISSING), None)
     texts = hard_texts(cells).unique()
-    if not len(texts) or any(CODE.fullmatch(text) for text in texts):
+    n_months = sum(MONTH.fullmatch(text) is not None for text in texts)
+    if n_months >= MOSTLY * len(texts) or any(CODE.fullmatch(text) for text in texts):
         return cells, [], []
     unit = find_unit(texts)
     written = {text: without_unit(text.replace("\u2212", "-"), unit) for text in texts}
