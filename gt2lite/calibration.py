@@ -47,6 +47,8 @@ class IntervalFamily(Protocol):
 
     def __call__(self, alpha: float | Array) -> tuple[Array, Array]:
         """Return lower and upper ends (N,) of a plane, or of one plane for each sample (N,)."""
+        lower, upper = self.ends(np.array([alpha]))[:, 0]
+        return lower, upper
 
     def ends(self, alphas: Sequence[float] | Array) -> Array:
         """Return the ends (2, K, N) of the planes `alphas` (K,), or (K, N) if samples differ."""
@@ -57,6 +59,7 @@ class IntervalFamily(Protocol):
 
     def parts(self) -> Iterator[tuple[slice, IntervalFamily]]:
         """Yield stretches of samples that can be handled at once: (samples, their family)."""
+        yield slice(None), self
 
 
 IntervalFunction = Callable[[float | Array], tuple[Array, Array]]
