@@ -47,6 +47,8 @@ class IntervalFamily(Protocol):
 
     def __call__(self, alpha: float | Array) -> tuple[Array, Array]:
         """Return lower and upper ends (N,) of a plane, or of one plane for each sample (N,)."""
+        lower, upper = self.ends(np.array([alpha]))[:, 0]
+        return lower, upper
 
     def ends(self, alphas: Sequence[float] | Array) -> Array:
         """Return the ends (2, K, N) of the planes `alphas` (K,), or (K, N) if samples differ."""
@@ -57,6 +59,7 @@ class IntervalFamily(Protocol):
 
     def parts(self) -> Iterator[tuple[slice, IntervalFamily]]:
         """Yield stretches of samples that can be handled at once: (samples, their family)."""
+        yield slice(None), self
 
 
 IntervalFunction = Callable[[float | Array], tuple[Array, Array]]
@@ -688,21 +691,32 @@ def _lacking(y: Array, end: Array, side: Array) -> Array:
 
 # ------------------------------------------------------------------------------ calibration by rank
 
+ONE = Fraction(1)
 
-def find_cut(scores: Scores, coverage: float, method: str) -> Cut:
-    """Return the cut for a level from the scores of Q samples: that of the k-th smallest score.
 
-    k is ``rank(coverage, Q)`` for "exact" and ``rank(coverage, Q + 1)`` for "conformal".
+def find_cut(scores: Scores, coverage: float, method: str, tail: Fraction = ONE) -> Cut:
+    r"""Return the cut for a level from the scores of Q samples: that of the k-th smallest score.
+
+    The k-th smallest score covers k samples. A cut that may have the share :math:`\tau` of the
+    misses, `tail`, shall be right with probability :math:`p = 1 - \tau (1 - \phi)`: k is
+    :math:`Q p` for "exact" and :math:`(Q + 1) p` for "conformal", rounded up in exact arithmetic.
     """
     n, phi = len(scores), plain_fraction(between("coverage", coverage, 0, 1))
-    k = rank(phi, n + (method == "conformal"))
+    k = rank(1 - tail * (1 - phi), n + (method == "conformal"))
     if k > n:
+        most = max(1 - 1 / (tail * (n + 1)), Fraction(0))
+        bound = "" if tail == 1 else f" for a bound with {float(tail):g} of the misses"
         raise CoverageError(
             f"coverage {float(phi)} is out of reach: {n} calibration samples answer levels up to "
-            f"{highest_level(n, n + 1)}; use a lower level or calibrate with at least "
-            f"{math.ceil(1 / (1 - phi)) - 1} samples"
+            f"{highest_level(most.numerator, most.denominator)}{bound}; use a lower level or "
+            f"calibrate with at least {fewest_ranked(phi, tail)} samples"
         )
     return scores.cut(k)
+
+
+def fewest_ranked(coverage: Fraction, tail: Fraction = ONE) -> int:
+    """Return how many samples reach a level with the conformal rank, see `find_cut`."""
+    return math.ceil(1 / (tail * (1 - coverage))) - 1
 
 
 class ExactCalibrator(Calibrator):

@@ -18,7 +18,8 @@ import numpy as np
 from autograd import grad
 from autograd.tracer import getval
 
-from gt2lite._fast.engine import FastEngine
+from gt2lite._fast.chunks import ChunkedPlanes
+from gt2lite._fast.gradient import BatchGradient
 from gt2lite._fast.kmeans import kmeans, kmeans_1d
 from gt2lite._fast.loss import CompiledLoss
 from gt2lite._fast.parameters import Flat
@@ -28,7 +29,7 @@ from gt2lite._threads import one_blas_thread
 from gt2lite._validation import Array, IntArray, between, matrix, one_of, vector, warn, whole
 from gt2lite.losses import Objective
 from gt2lite.losses import loss as loss_of_ends
-from gt2lite.parameters import Params, param_shapes
+from gt2lite.parameters import Params, constrain, param_shapes
 from gt2lite.recipe import PRECISIONS, STARTS, Recipe
 from gt2lite.reduction import ENGINES
 from gt2lite.splits import random_parts
@@ -205,6 +206,27 @@ class AutogradEngine:
         ends = self.ends(params, X)
         self._ends: Array = getval(ends)  # without what autograd records about them
         return loss_of_ends(ends, y, self._objective)
+
+
+class FastEngine:
+    """The same in closed form, by `gt2lite._fast`; callers run it inside `_fast.state.quietly`.
+
+    Args:
+        flat: the parameters that move; they are read anew in every call.
+        objective: planes and levels.
+        loss: another loss than that of the objective.
+    """
+
+    def __init__(self, flat: Flat, objective: Objective, loss: CompiledLoss | None = None) -> None:
+        loss = loss or CompiledLoss(objective, flat.vector.dtype)
+        self._kappa = objective.kappa[:, None]
+        self.loss = loss.value
+        self.gradient = BatchGradient(flat, objective.kappa, loss.gradient)
+
+    def ends(self, params: Params, X: Array) -> Array:
+        """Return the ends (2, K, N) of all planes, in double precision."""
+        planes = ChunkedPlanes(constrain(params), np.asarray(X, dtype=float), keep=False)
+        return planes.ends(self._kappa)
 
 
 def loss_gradient(

@@ -15,11 +15,13 @@ from gt2lite import GT2Regressor, Recipe
 from gt2lite._validation import Array, vector
 from gt2lite.calibration import rank
 from gt2lite.memberships import alpha_of
-from gt2lite.plots.interactive import Interactive, by_consequent, still_figure
-from gt2lite.plots.method import bands_along, chosen_weights, points_along
+from gt2lite.plots.interactive import Interactive, still_figure
+from gt2lite.plots.method import bands_along, points_along
 from gt2lite.plots.style import labelled
 from gt2lite.practice.model_file import EVALUATOR, for_evaluator, pack_regressor, unpack_regressor
 from gt2lite.reduction import type_reduce
+from study.figures import chosen_weights
+from study.live import by_consequent
 
 _SCRIPT = Path(__file__).with_suffix(".js")
 

@@ -15,19 +15,17 @@ except ImportError as error:  # pragma: no cover
         "gt2lite.plots draws with matplotlib, which is not installed: pip install 'gt2lite[plot]'"
     ) from error
 
-from gt2lite.plots.interactive import Interactive, alpha_slider, set_3d, switch_point
+from gt2lite.plots.interactive import Interactive, alpha_slider
 from gt2lite.plots.method import (
     alpha_planes,
     bands_along,
     bin_coverage,
-    chosen_weights,
     coverage_curves,
     interval_bands,
     plane_bands,
     points_along,
     rule_sets,
     z_gt2_set,
-    z_gt2_surface,
 )
 from gt2lite.plots.style import BLUE, STYLE, VERMILION, use_style
 
@@ -43,10 +41,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BLUE", "STYLE", "VERMILION", "Interactive", "alpha_planes", "alpha_slider", "bands_along",
-    "bin_coverage", "chosen_weights", "coverage_curves", "interval_bands", "plane_bands",
-    "plot_calibration", "plot_coverage_by", "plot_intervals", "plot_rules",
-    "plot_sets", "plot_wealth", "points_along", "rule_sets", "set_3d", "switch_point", "use_style",
-    "z_gt2_set", "z_gt2_surface",
+    "bin_coverage", "coverage_curves", "interval_bands", "plane_bands", "plot_calibration",
+    "plot_coverage_by", "plot_intervals", "plot_rules", "plot_sets", "plot_wealth",
+    "points_along", "rule_sets", "use_style", "z_gt2_set",
 ]  # fmt: skip
 
 

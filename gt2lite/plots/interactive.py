@@ -20,19 +20,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.style import context
-from numpy.typing import ArrayLike
 
 from gt2lite._validation import Array, vector
 from gt2lite.memberships import ALPHA_0
-from gt2lite.plots.method import chosen_weights, interval_bands, z_gt2_surface
+from gt2lite.plots.method import interval_bands
 from gt2lite.plots.style import STYLE, labelled
-from gt2lite.reduction import type_reduce
 
 if TYPE_CHECKING:
     from gt2lite.system import Planes
 
 _HERE = Path(__file__).parent
-_START = 0.3  # the plane that is shown first
+START = 0.3
+"""The plane that is shown first."""
+
 _STEPS = 999  # bounds are drawn, not read: this is finer than a screen
 
 
@@ -109,72 +109,22 @@ def alpha_slider(
         return np.rint(_STEPS * (values - scale[0]) / (scale[1] - scale[0])).astype(int).tolist()
 
     figure, ax = still_figure()
-    first = int(np.argmin(np.abs(alphas - _START)))
+    first = int(np.argmin(np.abs(alphas - START)))
     bands = {rf"$\alpha = {alphas[k]:.2g}$": (lo[k], up[k]) for k in (0, first)}
     interval_bands(ax, target, bands, order=np.arange(rows.size))
     labelled(ax, "rows, in the order of their prediction", y_name)
     data = {
-        "name": y_name, "scale": scale, "start": _START, "total": y.size, "y": drawn(target),
+        "name": y_name, "scale": scale, "start": START, "total": y.size, "y": drawn(target),
         "lower": drawn(lo), "upper": drawn(up), "covered": covered.tolist(),
         "width": (upper - lower).mean(axis=1).round(6).tolist(),
     }  # fmt: skip
     share = 100 * covered[[0, first]] / y.size
     alt = (
         f"Targets with two bands of intervals: the plane alpha = {ALPHA_0:g} covers "
-        f"{share[0]:.1f}% of the rows, the plane alpha = {_START:g} lies inside it and "
+        f"{share[0]:.1f}% of the rows, the plane alpha = {START:g} lies inside it and "
         f"covers {share[1]:.1f}%."
     )
     return Interactive("alpha", data, figure, alt)
-
-
-def set_3d(c: float, sigma: float, s_l: float, s_r: float) -> Interactive:
-    """Return a general type-2 set to rotate, and to cut at a height and at a place.
-
-    Args:
-        c: centre of the set.
-        sigma: width of the set.
-        s_l: share of the room below the primary membership that alpha_0 takes.
-        s_r: share of the room above the primary membership that alpha_0 takes.
-    """
-    cut = {"alpha": _START, "x_cut": c + 0.8 * sigma}
-    gt2_set = {"c": c, "sigma": sigma, "s_l": s_l, "s_r": s_r}
-    x = np.linspace(c - 3 * sigma, c + 3 * sigma, 121)
-    figure, ax = still_figure((7, 4.6), projection="3d")
-    z_gt2_surface(ax, x, **gt2_set, **cut)
-    alt = (
-        "Upright bell-shaped sheets along a curved ridge in three dimensions, "
-        f"crossed by a horizontal band at the height alpha = {_START:g}."
-    )
-    return Interactive("set", {**gt2_set, **cut}, figure, alt)
-
-
-def switch_point(f_lower: ArrayLike, f_upper: ArrayLike, y: ArrayLike) -> Interactive:
-    """Return two sliders over the switch point of Karnik and Mendel, one for each endpoint.
-
-    Args:
-        f_lower: lower firing strengths (P,).
-        f_upper: upper firing strengths (P,), at least `f_lower`.
-        y: consequents (P,), in any order: rules are shown in rising order of theirs.
-    """
-    ends = type_reduce(f_lower, f_upper, y)  # which checks the arguments
-    rules = by_consequent(f_lower, f_upper, y)
-    figure, axes = still_figure(columns=2)
-    for ax, end in zip(axes, ("lower", "upper"), strict=True):
-        chosen_weights(ax, **rules, end=end)
-    alt = (
-        "For each endpoint the weight of each rule over its consequent, between lower and upper "
-        "firing, and the mean: "
-        f"{float(ends[0]):.3f} (lower endpoint), {float(ends[1]):.3f} (upper)."
-    )
-    data = {name: values.tolist() for name, values in rules.items()}
-    return Interactive("switch", data, figure, alt)
-
-
-def by_consequent(f_lower: ArrayLike, f_upper: ArrayLike, y: ArrayLike) -> dict[str, Array]:
-    """Return the rules (P,) in rising order of their consequents."""
-    rules = {"y": y, "f_lower": f_lower, "f_upper": f_upper}
-    order = np.argsort(np.asarray(y, dtype=float), kind="stable")
-    return {name: np.asarray(values, dtype=float)[order] for name, values in rules.items()}
 
 
 def still_figure(

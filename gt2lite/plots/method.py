@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gt2lite._validation import Array, one_of
+from gt2lite._validation import Array
 from gt2lite.memberships import ALPHA_0, kappa_of, primary, secondary, secondary_grade
 from gt2lite.plots.style import (
     BAND,
@@ -18,13 +18,11 @@ from gt2lite.plots.style import (
     GREY,
     LINES,
     MARKS,
-    SKY,
     VERMILION,
     labelled,
     legend_above,
     nth,
 )
-from gt2lite.reduction import type_reduce
 from gt2lite.system import Params, Planes, constrain
 
 if TYPE_CHECKING:
@@ -81,40 +79,6 @@ def z_gt2_set(
     ax.set(xlim=(x[0], x[-1]), ylim=(0, 1.02))
     ax.legend(loc="upper left")
     return labelled(ax, "input $x$", "grade $u$")
-
-
-def z_gt2_surface(
-    ax: Any, x: Array, *, c: float, sigma: float, s_l: float, s_r: float, alpha: float,
-    x_cut: float,
-) -> Any:  # fmt: skip
-    """Draw a general type-2 set in three dimensions, with one plane and one cut.
-
-    `ax` is three-dimensional; the other arguments are those of `z_gt2_set`.
-    """
-    mu = bell(x, c, sigma)
-    places = np.linspace(x[0], x[-1], 25)
-    for place, mu_there in zip(places, bell(places, c, sigma), strict=True):
-        _slice(ax, place, mu_there, s_l, s_r, SKY, 0.25)
-    _slice(ax, x_cut, bell(np.array([x_cut]), c, sigma)[0], s_l, s_r, BLUE, 0.8)
-    lower, upper = plane_edges(mu, alpha, s_l, s_r)
-    ax.fill_between(x, lower, alpha, x, upper, alpha, color=VERMILION, alpha=0.45, linewidth=0)
-    ax.plot(x, mu, 1.0, color=BLACK, linestyle="-")
-    ax.set(zlabel=r"$\alpha$", zlim=(0, 1))
-    ax.set_xlabel("input $x$", labelpad=14)  # clear of the numbers along the axis
-    ax.set_ylabel("grade $u$", labelpad=14)
-    ax.view_init(elev=40, azim=-115)
-    ax.set_box_aspect((1.7, 1.1, 0.8), zoom=1.0)
-    return ax
-
-
-def _slice(
-    ax: Any, place: float, mu: float, s_l: float, s_r: float, color: str, opacity: float
-) -> None:
-    """Draw the secondary membership at one point of the input as an upright sheet."""
-    u = np.union1d(np.linspace(*plane_edges(mu, ALPHA_0, s_l, s_r), 61), [mu])
-    x, grade = np.full_like(u, place), secondary_grade(u, mu, s_l, s_r)
-    ax.fill_between(x, u, 0, x, u, grade, color=color, alpha=opacity, linewidth=0)
-    ax.plot(x, u, grade, color=BLUE, linestyle="-", linewidth=0.8)
 
 
 def _nested(ax: Axes, x: Array, bands: Mapping[str, tuple[Array, Array]]) -> None:
@@ -186,32 +150,6 @@ def plane_bands(ax: Axes, x: Array, params: Params, alphas: Sequence[float]) -> 
     ax.plot(x, planes(1.0)[0], color=BLACK, linestyle="-", label=r"$\alpha = 1$", zorder=3)
     legend_above(ax, min(len(alphas) + 1, 5))
     return labelled(ax, "input $x$", "output $y$")
-
-
-def chosen_weights(ax: Axes, f_lower: Array, f_upper: Array, y: Array, end: str = "lower") -> Axes:
-    """Draw the weight that each rule takes for one endpoint, and the resulting mean.
-
-    Args:
-        ax: where to draw.
-        f_lower: lower firing strengths (P,).
-        f_upper: upper firing strengths (P,).
-        y: consequents (P,).
-        end: "lower" or "upper".
-    """
-    is_lower = one_of("end", end, ("lower", "upper")) == "lower"
-    mean = float(type_reduce(f_lower, f_upper, y)[not is_lower])
-    takes_upper = y <= mean if is_lower else y >= mean
-    ax.vlines(y, f_lower, f_upper, color=BLUE, linewidth=7, alpha=0.3, label="may choose")
-    chosen = np.where(takes_upper, f_upper, f_lower)
-    ax.plot(y, chosen, "o", color=BLUE, markersize=9, label="chooses")
-    ax.axvline(mean, color=VERMILION, linestyle="--")
-    ax.plot(mean, 0, "^", color=VERMILION, markersize=12, clip_on=False, label="mean")
-    ax.annotate(
-        f"{mean:.2f}", (mean, 0), xytext=(9, 7), textcoords="offset points", color=VERMILION
-    )
-    ax.margins(x=0.12)
-    ax.set_ylim(0, 1.1 * float(np.max(f_upper)))
-    return labelled(ax, "consequent $y_p$", "weight $w_p$")
 
 
 def points_along(

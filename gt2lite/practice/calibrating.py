@@ -94,9 +94,9 @@ class CalibrationPlan:
         return best if plain and n_rows >= fewest_samples(0.99, "each") else "both"
 
 
-def calibrate_model(model: Model, inputs: Array, target: Array, plan: CalibrationPlan) -> Model:
-    """Return a model with another calibration, on rows of numbers (Q, M) and targets (Q,)."""
-    ensemble, scaled = model.ensemble, model.scaler.transform_X(inputs)
+def calibrate_model(model: Model, rows: Rows, target: Array, plan: CalibrationPlan) -> Model:
+    """Return a model with another calibration, on rows encoded as numbers and targets (Q,)."""
+    ensemble, scaled = model.ensemble, model.scaler.transform_X(rows.values)
     calibrator = plan.make_calibrator(plan.choose_sides(len(scaled), ensemble.sides))
     by_rule, groups = None, plan.groups
     if plan.by_rule:

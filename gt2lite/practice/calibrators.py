@@ -28,6 +28,7 @@ from gt2lite.calibration import (
     CALIBRATORS,
     FEW_SAMPLES,
     HALVINGS,
+    ONE,
     Calibrator,
     CoverageError,
     Cut,
@@ -41,10 +42,9 @@ from gt2lite.calibration import (
     SmallCalibrationWarning,
     TableCalibrator,
     cut_ends,
+    fewest_ranked,
     find_cut,
-    highest_level,
     plain_fraction,
-    rank,
     read_levels,
 )
 from gt2lite.memberships import ALPHA_0, alpha_of, kappa_of
@@ -106,54 +106,36 @@ def fewest_samples(coverage: float, sides: str = "both", tails: Tails | None = N
     """
     tails = tails_of(sides, tails)
     share = Fraction(1) if tails is None else min(tail for tail in read_tails(tails) if tail)
-    return _fewest(plain_fraction(coverage), share)
-
-
-def _fewest(phi: Fraction, tail: Fraction) -> int:
-    return math.ceil(1 / (tail * (1 - phi))) - 1
+    return fewest_ranked(plain_fraction(coverage), share)
 
 
 def find_cuts(
     scores: Scores, coverage: float, method: str, sides: str = "both", tails: Tails = EQUAL_TAILS
 ) -> Cuts:
-    r"""Return where the lower and upper bounds are cut for a level, from the scores of Q samples.
-
-    The k-th smallest score covers k samples. An interval, or one of its bounds, that may have a
-    share :math:`\tau` of the misses shall be right with probability
-    :math:`p = 1 - \tau (1 - \phi)`: k is :math:`Q p` for "exact" and :math:`(Q + 1) p` for
-    "conformal", rounded up in exact arithmetic.
+    """Return where the lower and upper bounds are cut for a level, from the scores of Q samples.
 
     Args:
         scores: where each sample is first covered.
-        coverage: the level phi.
-        method: "exact" or "conformal".
+        coverage: the level.
+        method: "exact" or "conformal", see `gt2lite.calibration.find_cut`.
         sides: "both" for one cut, with all misses; "each" for one cut for each bound.
         tails: with "each", the shares of the misses below and above. A bound without any is open.
     """
+    return cut_sides(scores, sides, tails, lambda one, tail: find_cut(one, coverage, method, tail))
+
+
+def cut_sides(
+    scores: Scores, sides: str, tails: Tails, cut: Callable[[Scores, Fraction], Cut]
+) -> Cuts:
+    """Return one cut for both bounds, or one for each, given its scores and share of the misses."""
     if sides == "both":
-        cut = find_cut(scores, coverage, method)
-        return cut, cut
-    phi = plain_fraction(between("coverage", coverage, 0, 1))
+        both = cut(scores, ONE)
+        return both, both
     below, above = read_tails(tails)
-    return _bound(scores.lower, phi, method, below), _bound(scores.upper, phi, method, above)
-
-
-def _bound(scores: Scores, phi: Fraction, method: str, tail: Fraction) -> Cut:
-    if tail == 0:
-        return OPEN
-    if tail == 1:
-        return find_cut(scores, float(phi), method)
-    n = len(scores)
-    k = rank(1 - tail * (1 - phi), n + (method == "conformal"))
-    if k > n:
-        most = max(1 - 1 / (tail * (n + 1)), Fraction(0))
-        raise CoverageError(
-            f"coverage {float(phi)} is out of reach: {n} calibration samples answer levels up to "
-            f"{highest_level(most.numerator, most.denominator)} for a bound with {float(tail):g} "
-            "of the misses; use a lower level or calibrate with at least "
-            f"{_fewest(phi, tail)} samples"
-        )
-    return scores.cut(k)
+    return (
+        cut(scores.lower, below) if below else OPEN,
+        cut(scores.upper, above) if above else OPEN,
+    )
 
 
 # ------------------------------------------------------------------------------------------ weights
@@ -254,8 +236,6 @@ def weighted_cuts(
         )
 
     def cut(one: Scores, tail: Fraction) -> Cut:
-        if tail == 0:
-            return OPEN
         order = np.argsort(one.position, kind="stable")
         ranks = weighted_ranks([w[i] for i in order], new, 1 - tail * (1 - phi))
         rising = np.append(np.where(one.alpha > 0, one.alpha, np.nan)[order], np.nan)
@@ -268,17 +248,16 @@ def weighted_cuts(
             warn(f"{what}, whose intervals are infinite: {why}", SmallCalibrationWarning)
         return found
 
-    if sides == "both":
-        both = cut(scores, Fraction(1))
-        return both, both
-    below, above = read_tails(tails)
-    return cut(scores.lower, below), cut(scores.upper, above)
+    return cut_sides(scores, sides, tails, cut)
 
 
 # -------------------------------------------------------------------------------- reports and state
 
 Label = str | int
 """The name or number of a group."""
+
+ByRow = ArrayLike | None
+"""A value (N,) for each sample, or none."""
 
 Meta = Mapping[str, Any]  # values of JSON
 Arrays = Mapping[str, ArrayLike]
@@ -309,7 +288,7 @@ class Calibration(Calibrator):
         """The name in a stored state."""
         return self.method
 
-    def fit(self, interval: Interval, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
+    def fit(self, interval: Interval, y: ArrayLike, groups: ByRow = None) -> Self:
         """Learn the relation of plane and coverage from a calibration set.
 
         Args:
@@ -324,8 +303,8 @@ class Calibration(Calibrator):
         self,
         interval: Interval,
         coverage: Levels,
-        groups: ArrayLike | None = None,
-        weights: ArrayLike | None = None,
+        groups: ByRow = None,
+        weights: ByRow = None,
     ) -> tuple[Array, Array]:
         """Return lower and upper bounds (N,) of new samples at a level, or (N, L) for several.
 
@@ -335,10 +314,15 @@ class Calibration(Calibrator):
             groups: the group of each new sample (N,), if the calibration is by groups.
             weights: the weight of each new sample (N,), if the calibration has weights.
         """
+        levels, single = read_levels(coverage)
+        lower, upper = cut_ends(interval, self.cuts_of_rows(levels, groups, weights))  # (L, N) each
+        return (lower[0], upper[0]) if single else (lower.T, upper.T)
+
+    def cuts_of_rows(self, levels: Sequence[float], groups: ByRow, weights: ByRow) -> list[Cuts]:
+        """Return where both bounds of new samples are cut for some levels, see `intervals`."""
         self.check_fitted()
-        _refuse(groups)
-        _refuse_weights(weights)
-        return super().intervals(interval, coverage)
+        _refuse(groups, weights)
+        return [self.cuts(level) for level in levels]
 
     def alpha(self, coverage: Levels, group: Label | None = None) -> float | Array:
         """Return the plane for a level; NaN if no plane covers enough and there is a `margin`.
@@ -351,18 +335,26 @@ class Calibration(Calibrator):
             A number, or (L,) for several levels; with planes of their own for lower and upper
             bound (2,) or (2, L).
         """
-        _refuse(group)
-        return super().alpha(coverage)
+        return self._part_of_cuts(0, coverage, group)
 
     def margin(self, coverage: Levels, group: Label | None = None) -> float | Array:
         """Return the margin added to the lowest plane for a level, 0 if a plane covers enough.
 
         It has the units of the intervals; arguments and shapes are those of `alpha`.
         """
-        _refuse(group)
-        return super().margin(coverage)
+        return self._part_of_cuts(1, coverage, group)
 
-    def sets_of(self, groups: ArrayLike | None) -> tuple[list[Scores], int | IntArray]:
+    def _part_of_cuts(self, which: int, coverage: Levels, group: Label | None) -> float | Array:
+        levels, single = read_levels(coverage)
+        found = [cut[which] for cut in self.cuts_of_group(levels, group)]
+        return found[0] if single else np.array(found).T
+
+    def cuts_of_group(self, levels: Sequence[float], group: Label | None = None) -> list[Cut]:
+        """Return plane and margin of a group for some levels."""
+        _refuse(group)
+        return [self.cut(level) for level in levels]
+
+    def sets_of(self, groups: ByRow) -> tuple[list[Scores], int | IntArray]:
         """Return the scores that new rows are compared with, and which of them each row has.
 
         One set of scores for all rows and the index 0; or one for each group, and indices (N,).
@@ -385,12 +377,9 @@ class Calibration(Calibrator):
         """Take over what `get_state` returned, in place of `fit`."""
 
 
-def _refuse(groups: object) -> None:
+def _refuse(groups: object = None, weights: object = None) -> None:
     if groups is not None:
         raise ValueError("groups must be None, because this calibration is not by groups")
-
-
-def _refuse_weights(weights: object) -> None:
     if weights is not None:
         raise ValueError("sample_weight must be None, because this calibration has no weights")
 
@@ -405,17 +394,11 @@ class PlaneCalibration(Calibration, PlaneCalibrator):
     after `restore`, and the planes that were evaluated.
     """
 
-    _stored: Scores | None = None
-
-    def learn(self, interval: Interval, y: ArrayLike) -> None:
-        """Evaluate the first planes."""
-        self._stored = interval.scores if isinstance(interval, ScoreFamily) else None
-        super().learn(interval, y)
-
     @property
     def scores(self) -> Scores:
         """The critical planes of the samples, down to alpha_0."""
-        return super().scores if self._stored is None else self._stored
+        family = getattr(self, "_family", None)  # none before `fit`
+        return family.scores if isinstance(family, ScoreFamily) else super().scores
 
     def get_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return all that `restore` needs: values for a JSON header, and arrays."""
@@ -544,19 +527,14 @@ class GroupCalibrator(RankCalibrator):
     [('calm', 101, 0.394), ('wild', 201, 0.024)]
     """
 
-    by_group = True
+    by_group, kind = True, "group"
     small_groups: str = "raise"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         one_of("small_groups", self.small_groups, ("raise", "pool"))
 
-    @property
-    def kind(self) -> str:
-        """The name in a stored state."""
-        return "group"
-
-    def fit(self, interval: Interval, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
+    def fit(self, interval: Interval, y: ArrayLike, groups: ByRow = None) -> Self:
         """Learn from a calibration set with the group of each sample, see `Calibration.fit`."""
         rows = _rows_by_group(read_groups(groups, vector("y", y).size))
         self.learn(interval, y)
@@ -577,41 +555,30 @@ class GroupCalibrator(RankCalibrator):
         self.check_fitted()
         return {label: len(rows) for label, rows in self._rows.items()}
 
-    def intervals(
-        self,
-        interval: Interval,
-        coverage: Levels,
-        groups: ArrayLike | None = None,
-        weights: ArrayLike | None = None,
-    ) -> tuple[Array, Array]:
-        """Return lower and upper bounds (N,) of new samples, or (N, L), by their groups (N,).
+    def cuts_of_rows(self, levels: Sequence[float], groups: ByRow, weights: ByRow) -> list[Cuts]:
+        """Return where both bounds of new samples are cut for some levels, by their groups (N,).
 
         With ``small_groups="pool"`` a group that does not reach all levels takes the planes of the
         pool at all of them: intervals of one call are nested.
         """
-        _refuse_weights(weights)
-        levels, single = read_levels(coverage)
+        _refuse(weights=weights)
         labels, place = self._places(groups)
         pairs = []
         for cuts in zip(*self._cuts(levels, labels), strict=True):
             table = np.array(cuts)[place]  # (N, 2, 2): bound, alpha or margin
             pairs.append((Cut(*table[:, 0].T), Cut(*table[:, 1].T)))
-        lower, upper = cut_ends(interval, pairs)  # (L, N) each
-        return (lower[0], upper[0]) if single else (lower.T, upper.T)
+        return pairs
 
-    def alpha(self, coverage: Levels, group: Label | None = None) -> float | Array:
-        """Return the plane of a group for a level, see `Calibration.alpha`."""
-        return self._of_group(group, coverage, 0)
-
-    def margin(self, coverage: Levels, group: Label | None = None) -> float | Array:
-        """Return the margin of a group for a level, see `Calibration.margin`."""
-        return self._of_group(group, coverage, 1)
+    def cuts_of_group(self, levels: Sequence[float], group: Label | None = None) -> list[Cut]:
+        """Return plane and margin of a group for some levels."""
+        labels, _ = self._places(None if group is None else [group])
+        return [self._joined(cuts) for cuts in self._cuts(levels, labels)[0]]
 
     def reached(self, coverage: float) -> float:
         """Raise an error: each group has its own, see `report`."""
         raise ValueError(NO_GROUPS)
 
-    def sets_of(self, groups: ArrayLike | None) -> tuple[list[Scores], int | IntArray]:
+    def sets_of(self, groups: ByRow) -> tuple[list[Scores], int | IntArray]:
         """Return the scores of each group that is present, and the place of each row's (N,)."""
         labels, place = self._places(groups)
         return [self.scores.take(self._rows[label]) for label in labels], place
@@ -644,7 +611,7 @@ class GroupCalibrator(RankCalibrator):
         places = vector("group", arrays["group"], self.n_samples)
         self._rows = _rows_by_group([names[int(place)] for place in places])
 
-    def _places(self, groups: ArrayLike | None) -> tuple[list[Label], IntArray]:
+    def _places(self, groups: ByRow) -> tuple[list[Label], IntArray]:
         """Return the groups that are present, each once, and the place (N,) of each row's."""
         self.check_fitted()
         labels = read_groups(groups)
@@ -681,13 +648,6 @@ class GroupCalibrator(RankCalibrator):
             )
         return [cuts for cuts, _ in found]
 
-    def _of_group(self, group: Label | None, coverage: Levels, which: int) -> float | Array:
-        """Return plane (0) or margin (1) of a group for levels."""
-        levels, single = read_levels(coverage)
-        labels, _ = self._places(None if group is None else [group])
-        found = [self._joined(cuts)[which] for cuts in self._cuts(levels, labels)[0]]
-        return found[0] if single else np.array(found).T
-
     def _named(self, labels: Sequence[Label]) -> str:
         return _few(f"{label!r} ({len(self._rows[label])} samples)" for label in labels)
 
@@ -713,7 +673,7 @@ class WeightedCalibrator(RankCalibrator):
     (0.46, 101.0)
     """
 
-    by_weight = True
+    by_weight, kind = True, "weighted"
     weights: ArrayLike = field(default=(), repr=False)
     new_weight: float | None = field(default=None, init=False)
 
@@ -723,16 +683,11 @@ class WeightedCalibrator(RankCalibrator):
             raise ValueError(f'sample_weight needs method="conformal", got method={self.method!r}')
 
     @property
-    def kind(self) -> str:
-        """The name in a stored state."""
-        return "weighted"
-
-    @property
     def effective_size(self) -> float:
         """Kish's effective number of calibration samples."""
         return effective_size(self.weights)
 
-    def fit(self, interval: Interval, y: ArrayLike, groups: ArrayLike | None = None) -> Self:
+    def fit(self, interval: Interval, y: ArrayLike, groups: ByRow = None) -> Self:
         """Learn from a calibration set, see `Calibration.fit`."""
         self._read(self.weights, vector("y", y).size)
         super().fit(interval, y, groups)
@@ -758,28 +713,20 @@ class WeightedCalibrator(RankCalibrator):
         below, above = (Cut(*(float(np.ravel(value)[0]) for value in cut)) for cut in found)
         return below, above
 
-    def intervals(
-        self,
-        interval: Interval,
-        coverage: Levels,
-        groups: ArrayLike | None = None,
-        weights: ArrayLike | None = None,
-    ) -> tuple[Array, Array]:
-        """Return lower and upper bounds (N,) of new samples, or (N, L), by their weights (N,)."""
+    def cuts_of_rows(self, levels: Sequence[float], groups: ByRow, weights: ByRow) -> list[Cuts]:
+        """Return where both bounds of new samples are cut for some levels, by weights (N,)."""
         if weights is None:
-            return super().intervals(interval, coverage, groups)
+            return super().cuts_of_rows(levels, groups, None)
         self.check_fitted()
         _refuse(groups)
-        levels, single = read_levels(coverage)
-        lower, upper = cut_ends(interval, [self._cuts(level, weights) for level in levels])
-        return (lower[0], upper[0]) if single else (lower.T, upper.T)
+        return [self._cuts(level, weights) for level in levels]
 
     def reached(self, coverage: float) -> float:
         """Return the share of the calibration set, by weight, that intervals for a level cover."""
         inside = self.scores.between(*self.cuts(coverage))
         return float(np.average(inside, weights=np.asarray(self.weights)))
 
-    def sets_of(self, groups: ArrayLike | None) -> tuple[list[Scores], int | IntArray]:
+    def sets_of(self, groups: ByRow) -> tuple[list[Scores], int | IntArray]:
         """Raise an error: distributions would need the weights of new rows."""
         raise ValueError(
             "quantiles and distributions are not available for a calibration with weights: call "
@@ -816,7 +763,7 @@ class WeightedCalibrator(RankCalibrator):
 NO_GROUPS = "groups are missing: this calibration is by groups, one for each sample"
 
 
-def read_groups(groups: ArrayLike | None, n: int | None = None) -> list[Label]:
+def read_groups(groups: ByRow, n: int | None = None) -> list[Label]:
     """Return the names or numbers of groups as plain strings and ints, `n` if that is given.
 
     >>> read_groups(np.array([3, 1])), read_groups(["a", 2.0])

@@ -35,7 +35,7 @@ from gt2lite.practice.martingales import (
     Stream,
     adjust_e_values,
 )
-from gt2lite.practice.printing import Printed, Rows, count, wrap
+from gt2lite.practice.printing import PrintedItems, Rows, count, wrap
 from gt2lite.practice.regressor import GT2Regressor
 from gt2lite.practice.rules import SHOWN, Rule
 from gt2lite.practice.splitting import warn_if_seen
@@ -379,19 +379,14 @@ def condition(rule: Rule) -> str:
     return ", ".join(a.text for a in decisive[:SHOWN]) or "any input"
 
 
-class RuleEvidence(Printed, Sequence[RuleRow]):
+class RuleEvidence(PrintedItems[RuleRow]):
     """Evidence by rule, and how it prints."""
 
     def __init__(
         self, rows: Sequence[RuleRow], n_rows: int, coverage: float, threshold: float
     ) -> None:
-        self._rows, self.n_rows, self.coverage, self.threshold = rows, n_rows, coverage, threshold
-
-    def __getitem__(self, index: Any) -> Any:
-        return self._rows[index]
-
-    def __len__(self) -> int:
-        return len(self._rows)
+        super().__init__(rows)
+        self.n_rows, self.coverage, self.threshold = n_rows, coverage, threshold
 
     def table(self) -> Rows:
         """Return the numbers of each rule as a row."""

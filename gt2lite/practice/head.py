@@ -129,9 +129,8 @@ class HeadModel:
         """Return the model with another calibration."""
         shift, inputs = self.inputs(rows)
         # the system's table has other columns than the one that weights are computed from
-        system = calibrate_model(
-            self.head.model_, inputs, target - shift, replace(plan, ratio=None)
-        )
+        own = replace(plan, ratio=None)
+        system = calibrate_model(self.head.model_, Rows(inputs), target - shift, own)
         head = self.head.with_model(system)
         return replace(self, head=head, rows=None, split=None, ratio=plan.ratio)
 

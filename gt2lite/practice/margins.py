@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from gt2lite._validation import Array, vector
+from gt2lite.calibration import IntervalFamily
 from gt2lite.memberships import ALPHA_0, kappa_of
 from gt2lite.system import weigh_planes
 
@@ -17,13 +17,6 @@ POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 FLOOR = 0.05
 """Smallest width that counts, relative to the usual one: a width of 0 has no multiple."""
-
-
-class Estimates(Protocol):
-    """Intervals with planes: those of a system, or the mean of several."""
-
-    def ends(self, alphas: Sequence[float] | Array) -> Array:
-        """Return the ends (2, K, N) of the planes `alphas` (K,)."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +46,7 @@ class Margins:
     power: float
     usual: float
 
-    def around(self, planes: Estimates, alphas: Sequence[float] | Array) -> MarginFamily:
+    def around(self, planes: IntervalFamily, alphas: Sequence[float] | Array) -> MarginFamily:
         """Return the intervals at the rows of `planes`, of a system or the mean of several."""
         own = np.asarray(alphas, dtype=float)
         asked = own if self.power == 0 or ALPHA_0 in own else np.append(own, ALPHA_0)
@@ -70,7 +63,7 @@ class Margins:
         return MarginFamily(centre, share * (self.usual / 2))
 
 
-class MarginFamily:
+class MarginFamily(IntervalFamily):
     """Intervals ``centre -+ kappa(alpha) * half``, nested in alpha down to the smallest number.
 
     Args:
@@ -85,15 +78,6 @@ class MarginFamily:
 
     def __len__(self) -> int:
         return len(self.centre)
-
-    def __call__(self, alpha: float | Array) -> tuple[Array, Array]:
-        """Return lower and upper ends (N,) of one member, or of one for each row (N,)."""
-        lower, upper = self.ends(np.array([alpha]))[:, 0]
-        return lower, upper
-
-    def parts(self) -> Iterator[tuple[slice, MarginFamily]]:
-        """Yield all rows at once, which take little memory."""
-        yield slice(None), self
 
     def ends(self, alphas: Sequence[float] | Array) -> Array:
         """Return the ends (2, K, N) of the members `alphas` (K,), or (K, N) if rows differ."""

@@ -7,7 +7,7 @@ scales, columns, names, a calibration. All of them are immutable.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gt2lite._threads import one_blas_thread
 from gt2lite._validation import Array, IntArray, between, whole
+from gt2lite.calibration import IntervalFamily
 from gt2lite.datasets import Scaler
 from gt2lite.memberships import ALPHA_0
 from gt2lite.practice.calibrators import (
@@ -101,23 +102,19 @@ class System(NamedTuple):
     )
 
 
-class MeanPlanes:
+class MeanPlanes(IntervalFamily):
     """The planes of several systems at the same rows: means of their lower and upper bounds."""
 
     def __init__(self, members: Sequence[Planes]) -> None:
         self.members = tuple(members)
-
-    def __call__(self, alpha: float | Array) -> tuple[Array, Array]:
-        """Return the bounds (N,) of one plane, or of a plane for each row (N,)."""
-        lower, upper = self._mean(lambda planes: np.stack(planes(alpha)))
-        return lower, upper
 
     def __len__(self) -> int:
         return len(self.members[0].X)
 
     def ends(self, alphas: Sequence[float] | Array) -> Array:
         """Return the bounds (2, K, N) of the planes `alphas` (K,) or (K, N)."""
-        return self._mean(lambda planes: planes.ends(alphas))
+        with one_blas_thread():  # once for all
+            return reduce(np.add, (one.ends(alphas) for one in self.members)) / len(self.members)
 
     def output(self, alphas: Sequence[float] | Array) -> Array:
         """Return the output (N,), with each system made of the planes `alphas`."""
@@ -138,12 +135,8 @@ class MeanPlanes:
             rows = slice(start, min(start + size, len(self)))
             yield rows, MeanPlanes([Planes(p.params, p.X[rows]) for p in self.members])
 
-    def _mean(self, evaluate: Callable[[Planes], Array]) -> Array:
-        with one_blas_thread():  # once for all
-            return reduce(np.add, map(evaluate, self.members)) / len(self.members)
 
-
-class WithOutput:
+class WithOutput(IntervalFamily):
     """Planes that compute the output of their systems along with the first question.
 
     Attributes:
@@ -154,11 +147,6 @@ class WithOutput:
 
     def __init__(self, planes: Planes | MeanPlanes, alphas: Array) -> None:
         self.planes, self.alphas = planes, alphas
-
-    def __call__(self, alpha: float | Array) -> tuple[Array, Array]:
-        """Return the bounds (N,) of one plane, or of a plane for each row (N,)."""
-        lower, upper = self.ends(np.array([alpha]))[:, 0]
-        return lower, upper
 
     def ends(self, alphas: Sequence[float] | Array) -> Array:
         """Return the bounds (2, K, N) of the planes `alphas` (K,) or (K, N)."""
@@ -173,10 +161,6 @@ class WithOutput:
     def alpha_min(self) -> float:
         """The lowest plane of the systems."""
         return self.planes.alpha_min
-
-    def parts(self) -> Iterator[tuple[slice, WithOutput]]:
-        """Yield all rows at once."""
-        yield slice(None), self
 
 
 class Candidate(NamedTuple):

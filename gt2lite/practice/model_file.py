@@ -60,7 +60,7 @@ from gt2lite.calibration import Scores
 from gt2lite.datasets import Scaler
 from gt2lite.memberships import ALPHA_0, kappa_of
 from gt2lite.practice import schema
-from gt2lite.practice.calibrators import RANKED, Calibration, GroupCalibrator, restore
+from gt2lite.practice.calibrators import RANKED, GroupCalibrator, restore
 from gt2lite.practice.margins import Margins
 from gt2lite.practice.model import (
     CalibrationResult,
@@ -334,6 +334,7 @@ def pack_regressor(reg: Estimator) -> Content:
     settings, recipe = dict(model.settings), model.settings["recipe"]
     settings["random_state"] = as_seed(settings["random_state"])
     settings["recipe"] = None if recipe is None else asdict(recipe)
+    state = None if calibration is None else calibration.calibrator.get_state()
     groups = None if calibration is None else calibration.rule_groups
     known = None if calibration is None else calibration.reference
     return {
@@ -354,16 +355,11 @@ def pack_regressor(reg: Estimator) -> Content:
         ],
         "sides": ensemble.sides,
         "limits": ensemble.limits,
-        "calibration": None if calibration is None else _pack_calibrator(calibration.calibrator),
+        "calibration": state and {"state": state[0], "arrays": state[1]},
         "seen": model.seen,
         "rule_groups": None if groups is None else groups._asdict(),
         "reference": None if known is None else known._asdict(),
     }
-
-
-def _pack_calibrator(calibrator: Calibration) -> Content:
-    state, arrays = calibrator.get_state()
-    return {"state": state, "arrays": arrays}
 
 
 def unpack_regressor(cls: Callable[..., E], content: Content) -> E:
@@ -501,14 +497,13 @@ def _unpack_ensemble(parts: Content, M: int) -> Ensemble:
         systems,
         ranks=None if ranks is None else Ranks(_rising("ranks", ranks, M)),
         margins=None if margins is None else Margins(**margins),
-        candidates=tuple(_unpack_candidate(one) for one in parts["candidates"]),
+        candidates=tuple(
+            Candidate(**one | {"score": float(one["score"])})  # it may be "inf"
+            for one in parts["candidates"]
+        ),
         sides=parts["sides"],
         limits=None if limits is None else _rising("limits", limits, M),
     )
-
-
-def _unpack_candidate(content: Content) -> Candidate:
-    return Candidate(**content | {"score": float(content["score"])})  # it may be "inf"
 
 
 def _unpack_system(content: Content, M: int) -> System:

@@ -6,7 +6,7 @@ import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from gt2lite.practice.frames import frame_of
 from gt2lite.practice.types import Frame
@@ -15,6 +15,8 @@ WIDTH = 88
 """Characters in a printed line."""
 
 Rows = list[dict[str, Any]]
+
+T = TypeVar("T")
 
 
 def number(value: float, step: float, *, trim: bool = False) -> str:
@@ -74,3 +76,22 @@ class Printed:
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(str(self))}</pre>"
+
+
+class PrintedItems(Printed, Sequence[T]):
+    """A sequence that prints as text."""
+
+    def __init__(self, items: Sequence[T]) -> None:
+        self._items = tuple(items)
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[T]: ...
+
+    def __getitem__(self, index: int | slice) -> T | Sequence[T]:
+        return self._items[index]
+
+    def __len__(self) -> int:
+        return len(self._items)

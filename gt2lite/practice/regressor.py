@@ -375,7 +375,7 @@ class GT2Regressor(Regressor):
         plan = CalibrationPlan(method, sides, groups, options).weigh(X, sample_weight)
         inputs = self.model_.features.inputs(X)
         target = read_target(y, len(inputs))
-        model = calibrate_model(self.model_, inputs, target, plan)
+        model = calibrate_model(self.model_, Rows(inputs), target, plan)
         warn_if_seen(model.marks, inputs, target)
         self.model_ = model
         return self
@@ -415,7 +415,7 @@ class GT2Regressor(Regressor):
         check_target(self.target_transform, target)  # an error names the row of the whole table
         train = partial(self.train_model, callback=callback)
         self.model_ = fit_parts(
-            rows, target, share, self.random_state, plan, train, _calibrate_rows
+            rows, target, share, self.random_state, plan, train, calibrate_model
         )
         return self
 
@@ -791,7 +791,3 @@ class GT2Regressor(Regressor):
             FileFormatError: the file is damaged, of another kind or of a later version.
         """
         return model_file.load(path, "regressor", partial(model_file.unpack_regressor, cls))
-
-
-def _calibrate_rows(model: Model, rows: Rows, target: Array, plan: CalibrationPlan) -> Model:
-    return calibrate_model(model, rows.values, target, plan)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, overload
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from gt2lite.memberships import ALPHA_0, kappa_of, secondary
 from gt2lite.practice.calibrators import GroupCalibrator
 from gt2lite.practice.margins import Margins
 from gt2lite.practice.model import SPREAD, Ensemble, Model, System, two_valued
-from gt2lite.practice.printing import Printed, Rows, count, number, wrap
+from gt2lite.practice.printing import PrintedItems, Rows, count, number, wrap
 from gt2lite.practice.types import ByInput, Encoding, Record
 from gt2lite.practice.weights import POOLED, consequents, even_rows, rule_weights
 from gt2lite.system import Params, constrain
@@ -312,23 +312,12 @@ LEGEND = (
 )
 
 
-class Rules(Printed, Sequence[Rule]):
+class Rules(PrintedItems[Rule]):
     """Rules of a system, and how they print: a title, each rule in its short form, a legend."""
 
     def __init__(self, rules: Sequence[Rule], title: str, legend: str = LEGEND) -> None:
-        self._rules, self._title, self._legend = tuple(rules), title, legend
-
-    @overload
-    def __getitem__(self, index: int) -> Rule: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Rule]: ...
-
-    def __getitem__(self, index: int | slice) -> Rule | Sequence[Rule]:
-        return self._rules[index]
-
-    def __len__(self) -> int:
-        return len(self._rules)
+        super().__init__(rules)
+        self._title, self._legend = title, legend
 
     def table(self) -> Rows:
         """Return all numbers of each rule as a row."""

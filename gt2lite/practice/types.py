@@ -6,33 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from gt2lite._validation import Array, IntArray
 from gt2lite.practice.calibrators import Calibration
 
 Frame = Any  # a frame of pandas, which has no types here
 
-
-class DataFrame(Protocol):
-    """A data frame of pandas, polars or another library."""
-
-    @property
-    def columns(self) -> Any:
-        """The names of its columns."""
-
-    def __array__(self) -> NDArray[Any]:
-        """Return its values."""
-
-    def __getitem__(self, name: Any) -> Any:
-        """Return a column."""
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The numbers of its rows and columns."""
-
-
-Table = ArrayLike | DataFrame
+Table = ArrayLike
 """Rows of users (N, M): an array, nested lists, or a data frame."""
 
 Target = ArrayLike | None

@@ -18,7 +18,7 @@ from gt2lite.practice.model_file import plain
 from gt2lite.reduction import type_reduce
 from gt2lite.system import Planes
 from gt2lite.training import init_params
-from study import play
+from study import live, play
 
 FIRINGS = np.array([0.2, 0.4, 0.0, 0.1]), np.array([0.6, 0.8, 0.9, 0.5])
 CONSEQUENTS = np.array([4.0, 2.0, 1.0, 3.0])
@@ -55,8 +55,8 @@ def elements(sample, reg):
     x, y = draw(150, 2)
     made = (
         plots.alpha_slider(*sample, y_name="power < 1", n_shown=20),
-        plots.set_3d(0.5, 2.0, 0.6, 0.4),
-        plots.switch_point(*FIRINGS, CONSEQUENTS),
+        live.set_3d(0.5, 2.0, 0.6, 0.4),
+        live.switch_point(*FIRINGS, CONSEQUENTS),
         play.level_band(reg, x[:, 0], y),
         play.calibration_play(reg, X, MEAN, SD),
         play.switch_drag(*FIRINGS, CONSEQUENTS),
@@ -104,7 +104,7 @@ def test_rules_are_in_the_order_of_their_consequents(elements, kind):
     ("call", "match"),
     [
         (lambda reg: plots.alpha_slider(reg, np.zeros(2)), "takes the planes of a system"),
-        (lambda reg: plots.switch_point([0.7], [0.6], [1.0]), "f_lower"),
+        (lambda reg: live.switch_point([0.7], [0.6], [1.0]), "f_lower"),
         (lambda reg: play.calibration_play(reg, X, MEAN[1:], SD), "mean"),
         (lambda reg: play.level_band(reg, X, MEAN[1:]), "y must"),
         (lambda reg: play.level_band(GT2Regressor(epochs=1).fit(np.eye(9), X[:9]), X, X), "one"),
@@ -132,7 +132,7 @@ def test_the_small_system_of_the_first_chapter_is_a_model():
 @pytest.fixture(scope="module")
 def tab(chromium, elements, reg, tmp_path_factory):
     path = tmp_path_factory.mktemp("interactive") / "page.html"
-    none = plots.switch_point([0.0, 0.0], [1.0, 1.0], [1.0, 2.0])  # no weight at all at 0
+    none = live.switch_point([0.0, 0.0], [1.0, 1.0], [1.0, 2.0])  # no weight at all at 0
     x, y = draw(150, 2)
     scored = play.level_band(reg, x[:, 0], y, scores=SCORES)
     body = "".join(element._repr_html_() for element in [*elements.values(), none, scored])

@@ -20,6 +20,7 @@ from gt2lite.calibration import ExactCalibrator  # noqa: E402
 from gt2lite.memberships import ALPHA_0, kappa_of  # noqa: E402
 from gt2lite.plots.method import staircase  # noqa: E402
 from gt2lite.reduction import enumerate_weights  # noqa: E402
+from study import figures  # noqa: E402
 
 X = np.linspace(-3, 3, 31)
 SET = {"c": 0.0, "sigma": 1.0, "s_l": 0.6, "s_r": 0.4}
@@ -49,7 +50,7 @@ SERIES = {"a": np.array([0.9, 0.8]), "b": np.array([0.7, 1.0])}
 BOTH_LABELLED = [
     (plots.rule_sets, X, SYSTEM, 0.01),
     (plots.plane_bands, X, SYSTEM, [0.01, 0.5]),
-    (plots.chosen_weights, *FIRINGS),
+    (figures.chosen_weights, *FIRINGS),
     (plots.points_along, X, X, {"curve": (X, X**2)}),
     (plots.bands_along, X, BANDS, X),
     (plots.coverage_curves, {"one": CRITICAL}),
@@ -66,7 +67,8 @@ def test_a_set_can_be_drawn(name):
     projection = "3d" if name == "z_gt2_surface" else None
     figure, axes = plt.subplots(subplot_kw={"projection": projection})
     options = {"alphas": [0.01, 0.5]} if name == "alpha_planes" else CUT
-    assert getattr(plots, name)(axes, X, **SET, **options) is axes
+    module = figures if projection else plots
+    assert getattr(module, name)(axes, X, **SET, **options) is axes
     assert axes.get_xlabel() and axes.get_ylabel()
     figure.canvas.draw()
     plt.close(figure)
@@ -91,7 +93,7 @@ def test_no_figure_has_letters_smaller_than_the_style_says():
 
 @pytest.mark.parametrize("end", ["lower", "upper"])
 def test_the_chosen_weights_lead_to_the_endpoint(ax, end):
-    plots.chosen_weights(ax, *FIRINGS, end)
+    figures.chosen_weights(ax, *FIRINGS, end)
     y, w = ax.lines[0].get_data()
     expected = enumerate_weights(*FIRINGS)[end == "upper"]
     assert np.average(y, weights=w) == pytest.approx(expected, abs=1e-12)
@@ -99,15 +101,15 @@ def test_the_chosen_weights_lead_to_the_endpoint(ax, end):
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments", "match"),
+    ("draw", "arguments", "match"),
     [
-        ("chosen_weights", (*FIRINGS, "middle"), "end"),
-        ("rule_sets", (X, SYSTEM | {"c": np.zeros((2, 3))}, 0.1), "one input"),
+        (figures.chosen_weights, (*FIRINGS, "middle"), "end"),
+        (plots.rule_sets, (X, SYSTEM | {"c": np.zeros((2, 3))}, 0.1), "one input"),
     ],
 )
-def test_wrong_arguments_are_refused(ax, name, arguments, match):
+def test_wrong_arguments_are_refused(ax, draw, arguments, match):
     with pytest.raises(ValueError, match=match):
-        getattr(plots, name)(ax, *arguments)
+        draw(ax, *arguments)
 
 
 # ------------------------------------------------------------------------- calibration
