@@ -4,10 +4,10 @@ python tools/classroom.py
 
 It makes two folders in _build/class/, and their zips in dist/. `...-student` has the lab as one
 file that works alone, exercises with empty cells, a check of the set-up, and the packages that
-these need, JupyterLab included, for common platforms. The variable WHEELS names versions of Python,
-such as "3.12 3.13"; with WHEELS=0 there is the lock only. `...-lecturer` has solutions, a key, assignments
-for nbgrader and Otter-Grader, a quiz and, if the book was built, slides. Neither needs the rest of
-this checkout.
+these need, JupyterLab included, for common platforms. The variable WHEELS names versions of
+Python, such as "3.12 3.13"; with WHEELS=0 there is the lock only. `...-lecturer` has solutions, a
+key, assignments for nbgrader and Otter-Grader, a quiz and, if the book was built, slides. Neither
+needs the rest of this checkout.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import book
 from builder import assignments as lab_copies
@@ -140,7 +141,7 @@ def _for_lecturers(root: Path, folder: Path, wheels: Path) -> None:
     for name in ("key.py", "quiz.gift"):
         shutil.copy(teaching / name, folder)
     shutil.copy(wheel, folder)
-    _write_page(teaching / "lecturer.md", folder / "START.html")
+    _write_page(teaching / "lecturer.md", folder / "START.html", _installed(root, wheel))
     html, printed = root / "_build" / "html", root / "_build" / "slides"
     if (html / "slides").is_dir():
         shutil.copytree(html / "slides", folder / "slides")
@@ -152,9 +153,22 @@ def _for_lecturers(root: Path, folder: Path, wheels: Path) -> None:
         print("class: no slides, which `make book` makes, and `make slides` as PDF")
 
 
-def _write_page(source: Path, target: Path) -> None:
-    """Write a page of Markdown as HTML that opens without a network."""
+def _installed(root: Path, wheel: Path) -> dict[str, str]:
+    """Return what a lecturer installs, by its name on the start page: the versions tried here."""
+    with (root / "pyproject.toml").open("rb") as file:
+        graders = tomllib.load(file)["project"]["optional-dependencies"]["class"]
+    return {"WHEEL": wheel.name} | {
+        one.partition("-")[0].partition("=")[0].upper(): one for one in graders
+    }
+
+
+def _write_page(
+    source: Path, target: Path, names: Mapping[str, str] = MappingProxyType({})
+) -> None:
+    """Write a page of Markdown, with some words replaced, as HTML that needs no network."""
     text = source.read_text(encoding="utf-8")
+    for name, meant in names.items():
+        text = text.replace(name, meant)
     title = re.match(r"# (.*)", text)
     body = MarkdownIt().enable("table").render(text)
     target.write_text(_PAGE.format(title=title[1] if title else "", body=body), encoding="utf-8")
