@@ -3,22 +3,26 @@
 python tools/classroom.py
 
 It makes two folders in _build/class/, and their zips in dist/. `...-student` has the lab as one
-file that works alone, exercises with empty cells, a check of the set-up, and wheels for common
-platforms, so that it needs no network. The variable WHEELS names versions of Python, such as
-"3.12 3.13"; with WHEELS=0 there is the lock only. `...-lecturer` has solutions, a key, assignments
-for nbgrader and Otter-Grader, a quiz and, if the book was built, slides. Neither needs the rest of
-this checkout.
+file that works alone, exercises with empty cells, a check of the set-up, and the packages that
+these need, JupyterLab included, for common platforms. The variable WHEELS names versions of
+Python, such as "3.12 3.13"; with WHEELS=0 there is the lock only. `...-lecturer` has solutions, a
+key, assignments for nbgrader and Otter-Grader, a quiz and, if the book was built, slides. Neither
+needs the rest of this checkout.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+import tempfile
+import tomllib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import book
 from builder import assignments as lab_copies
@@ -30,9 +34,13 @@ from builder.source import BookError, Chapter, chapters
 from markdown_it import MarkdownIt
 from wheel import PIP, locked
 
-PLATFORMS = ("win_amd64", "macosx_11_0_arm64", "manylinux_2_28_x86_64")
-PYTHONS = ("3.12", "3.13")
-"""Platforms and versions of Python for which the bundle brings wheels."""
+PLATFORMS = {
+    "x86_64-pc-windows-msvc": ["win_amd64"],
+    "aarch64-apple-darwin": ["macosx_14_0_arm64"],
+    "x86_64-manylinux_2_28": ["manylinux_2_28_x86_64", "manylinux_2_17_x86_64"],
+}
+PYTHONS = ("3.12", "3.13", "3.14")
+"""Platforms, in the words of uv and of pip, and versions of Python with wheels in the bundle."""
 
 _PAGE = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -86,22 +94,32 @@ def _for_students(root: Path, folder: Path, found: list[Chapter], pythons: Seque
         print(
             "class: downloading packages for students, a few minutes (WHEELS=0: none)", flush=True
         )
-        download_wheels(folder / "requirements.txt", folder / "wheels", pythons)
+        download_wheels(root, folder / "wheels", pythons)
 
 
-def download_wheels(requirements: Path, folder: Path, pythons: Sequence[str]) -> None:
-    """Download the wheels of what gt2lite needs, by the lock, for `PLATFORMS`."""
-    for python in pythons:
-        for platform in PLATFORMS:
-            where = ["--platform", platform, "--python-version", python, "--only-binary=:all:"]
-            words = ["download", *where, "--no-deps", "--require-hashes", "-r", requirements]
-            command = [sys.executable, *PIP, *words, "-d", folder]
-            subprocess.run(command, capture_output=True, check=False)
-    names = {path.name.partition("-")[0] for path in folder.glob("*.whl")}
-    if missing := {"numpy", "autograd"} - names:
+def download_wheels(root: Path, folder: Path, pythons: Sequence[str]) -> None:
+    """Download the wheels of what the lab needs, JupyterLab included, for `PLATFORMS`."""
+    with (root / "pyproject.toml").open("rb") as file:
+        project = tomllib.load(file)["project"]
+    notebooks = [one for one in project["optional-dependencies"]["lab"] if "jupyterlab=" in one]
+    with tempfile.TemporaryDirectory() as place:
+        needs, solved = Path(place) / "needs.txt", Path(place) / "solved.txt"
+        needs.write_text("\n".join([*project["dependencies"], *notebooks]), encoding="utf-8")
+        for python, (platform, tags) in itertools.product(pythons, PLATFORMS.items()):
+            where = ["--python-platform", platform, "--python-version", python]
+            uv = ["uv", "pip", "compile", "-q", "--generate-hashes", *where, "-o", solved]
+            _quietly("-m", *uv, "--no-build", "-c", root / "requirements.lock", needs)
+            where = [word for tag in tags for word in ("--platform", tag)]
+            where += ["--python-version", python, "--only-binary=:all:", "--no-deps"]
+            _quietly(*PIP, "download", *where, "-r", solved, "-d", folder)
+
+
+def _quietly(*words: str | Path) -> None:
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
+    if done.returncode:
         raise BookError(
-            f"no wheel of {', '.join(sorted(missing))} could be downloaded: WHEELS=0 makes the "
-            "bundle without them, for computers with a network"
+            f"{done.stderr.strip()}\npackages for students could not be downloaded; WHEELS=0 makes "
+            "the bundle without them, for computers with a network"
         )
 
 
@@ -123,7 +141,7 @@ def _for_lecturers(root: Path, folder: Path, wheels: Path) -> None:
     for name in ("key.py", "quiz.gift"):
         shutil.copy(teaching / name, folder)
     shutil.copy(wheel, folder)
-    _write_page(teaching / "lecturer.md", folder / "START.html")
+    _write_page(teaching / "lecturer.md", folder / "START.html", _installed(root, wheel))
     html, printed = root / "_build" / "html", root / "_build" / "slides"
     if (html / "slides").is_dir():
         shutil.copytree(html / "slides", folder / "slides")
@@ -135,9 +153,22 @@ def _for_lecturers(root: Path, folder: Path, wheels: Path) -> None:
         print("class: no slides, which `make book` makes, and `make slides` as PDF")
 
 
-def _write_page(source: Path, target: Path) -> None:
-    """Write a page of Markdown as HTML that opens without a network."""
+def _installed(root: Path, wheel: Path) -> dict[str, str]:
+    """Return what a lecturer installs, by its name on the start page: the versions tried here."""
+    with (root / "pyproject.toml").open("rb") as file:
+        graders = tomllib.load(file)["project"]["optional-dependencies"]["class"]
+    return {"WHEEL": wheel.name} | {
+        one.partition("-")[0].partition("=")[0].upper(): one for one in graders
+    }
+
+
+def _write_page(
+    source: Path, target: Path, names: Mapping[str, str] = MappingProxyType({})
+) -> None:
+    """Write a page of Markdown, with some words replaced, as HTML that needs no network."""
     text = source.read_text(encoding="utf-8")
+    for name, meant in names.items():
+        text = text.replace(name, meant)
     title = re.match(r"# (.*)", text)
     body = MarkdownIt().enable("table").render(text)
     target.write_text(_PAGE.format(title=title[1] if title else "", body=body), encoding="utf-8")

@@ -49,18 +49,18 @@ def run(*words, cwd):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def fill(notebook, codes):
-    """Write a student's code into the cells of a notebook that was handed out."""
-    content = json.loads(notebook.read_text(encoding="utf-8"))
+def hand_in(codes, notebook):
+    """Write a student's code into the cells of the notebook in the students' bundle."""
+    content = assignments.student_copy(LAB, "")
     for task, code in codes.items():
         head = SOLUTIONS.code[task].partition("\n")[0]
         (cell,) = [
             one
             for one in content["cells"]
-            if one["cell_type"] == "code" and "".join(one["source"]).startswith(head)
+            if one["cell_type"] == "code" and one["source"].startswith(head)
         ]
         cell["source"] = code
-    notebook.write_text(json.dumps(content), encoding="utf-8")
+    write_notebook(notebook, content)
 
 
 def add_checks(folder):
@@ -79,8 +79,9 @@ def test_nbgrader_gives_the_points_of_the_checks(tmp_path):
     assert "HIDDEN" not in released and "np.average" not in released
     for name, codes in CASES.items():
         place = tmp_path / "submitted" / name / "lab"
-        shutil.copytree(tmp_path / "release" / "lab", place)
-        fill(place / "lab.ipynb", codes)
+        place.mkdir(parents=True)
+        hand_in(codes, place / "lab.ipynb")
+        add_checks(place)
     run("nbgrader", "autograde", "lab", cwd=tmp_path)
     from nbgrader.api import Gradebook
 
@@ -104,8 +105,7 @@ def test_otter_gives_the_points_of_the_checks(tmp_path):
     for name, codes in CASES.items():
         (tmp_path / name).mkdir()
         submission = tmp_path / name / "lab.ipynb"
-        shutil.copy(handed_out, submission)
-        fill(submission, codes)
+        hand_in(codes, submission)
         run("otter", "run", "-a", str(grader), "-o", name, str(submission), cwd=tmp_path)
         tests = json.loads((tmp_path / name / "results.json").read_text())["tests"]
         found = {one["name"]: one for one in tests if re.match(r"task\d", one["name"])}

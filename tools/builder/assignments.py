@@ -144,8 +144,20 @@ def without_page(notebook: Notebook) -> Notebook:
 
 
 def student_copy(notebook: Notebook, bundle: str) -> Notebook:
-    """Return the notebook that students get."""
-    return with_bundle(with_answers(without_page(notebook)), bundle)
+    """Return the notebook that students get, with the metadata by which both graders know it."""
+    found = with_bundle(with_answers(without_page(notebook)), bundle)
+    metadata = {**found["metadata"], "otter": {"assignment_name": "lab"}}
+    cells = [_with_points(cell) for cell in found["cells"]]
+    return {**found, "metadata": metadata, "cells": cells}
+
+
+def _with_points(cell: dict) -> dict:
+    """Return a cell of a task or of an answer with what nbgrader grades it by."""
+    if _task_of(cell, "code"):
+        return _graded(cell, solution=True)
+    if check := _task_of(cell, "check"):
+        return _graded(cell, points(check), locked=True)
+    return _graded(cell, QUESTION_POINTS, solution=True) if _question_of(cell) else cell
 
 
 # ------------------------------------------------------------------------------ for lecturers
@@ -171,7 +183,7 @@ def for_nbgrader(notebook: Notebook, solutions: Solutions) -> Notebook:
         code, check = _task_of(cell, "code"), _task_of(cell, "check")
         if code:
             text = _split(code, "### BEGIN SOLUTION", cell["source"], "### END SOLUTION")
-            cell = _graded({**cell, "source": text}, solution=True)
+            cell = {**cell, "source": text}
         elif check:
             text = "\n".join(
                 [
@@ -184,10 +196,8 @@ def for_nbgrader(notebook: Notebook, solutions: Solutions) -> Notebook:
                     "points",
                 ]
             )
-            cell = _graded({**cell, "source": text}, points(check), locked=True)
-        elif _question_of(cell):
-            cell = _graded(cell, QUESTION_POINTS, solution=True)
-        cells.append(cell)
+            cell = {**cell, "source": text}
+        cells.append(_with_points(cell))
     return {**found, "cells": cells}
 
 
