@@ -1,10 +1,10 @@
 """Calibrated prediction intervals from general type-2 fuzzy logic systems.
 
-Two storeys. The ground floor is the paper's method, to be read in this order: `memberships` (sets,
+Two layers. The lower one is the paper's method, to be read in this order: `memberships` (sets,
 firings), `reduction`, `parameters`, `system` (planes, output), `losses`, `recipe`, `training`
 (Algorithm 1), `calibration` (Algorithms 3 and 4), `metrics`; with `datasets`, `splits`, `plots`.
 
-The upper storey, `practice`, is for your own data: `GT2Regressor`, `IntervalHead` for an existing
+The upper layer, `practice`, is for your own data: `GT2Regressor`, `IntervalHead` for an existing
 model, reports, rules, model files. It imports the ground floor, and nothing there imports it.
 """
 

@@ -29,7 +29,7 @@ LAYERS = [
     ["training"],
     ["calibration"],
     ["plots"],
-    # the upper storey
+    # the upper layer
     ["practice._sklearn", "practice.presets", "practice.columns", "practice.martingales"],
     ["practice.calibrators", "practice.margins"],
     ["practice.types"],
@@ -49,7 +49,7 @@ LAYERS = [
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 HELPERS = set(LAYERS[0])  # may import each other
-# These load names of the upper storey on first use, so that users need not know where they live.
+# These load names of the upper layer on first use, so that users need not know where they live.
 DOORS = {"__init__.py", "plots/__init__.py", "practice/__init__.py"}
 
 

@@ -1,6 +1,6 @@
 """Draw the modules of gt2lite and their imports: python tools/modules.py writes assets/modules.svg.
 
-Modules stand on a diagonal, each above those that it imports: first the upper storey, `practice`,
+Modules stand on a diagonal, each above those that it imports: first the upper layer, `practice`,
 then the method. The line to the right of a name has a dot above every module that it imports.
 Left out are helper modules, whose names begin with an underscore, and files of the method that only
 hand on names of `practice`.

@@ -1,4 +1,4 @@
 """The method for your own data: estimators, rules, model files and reports.
 
-This is the upper storey: it imports the method in `gt2lite`, and nothing there imports it.
+This is the upper layer: it imports the method in `gt2lite`, and nothing there imports it.
 """
