@@ -71,6 +71,14 @@ def test_a_line_with_the_name_asked_for_is_the_header_even_beside_numbers(tmp_pa
     assert frame["2010"].tolist() == [2 * i for i in range(9)]
 
 
+@pytest.mark.parametrize("row", ['1,25;"t;";0.50 kg', "1,25;t;u", "1,25;Smith, J;v"])
+@pytest.mark.parametrize("names", ["x;name;z\n", ""])
+def test_a_comma_in_a_title_does_not_make_decimal_commas_separators(names, row):
+    lines = "".join(f"{row}\n" for _ in range(5))
+    frame = read_csv(f"Report of May, 2024\n{names}{lines}".encode()).frame
+    assert frame.shape == (5, 3) and frame.iloc[:, 0].tolist() == [1.25] * 5
+
+
 @pytest.mark.parametrize(
     ("name", "content", "match"),
     [

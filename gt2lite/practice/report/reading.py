@@ -309,7 +309,8 @@ class _Agreement(NamedTuple):
 
     n_lines: int = 0
     width: int = 1  # number of cells in each of them
-    n_numbers: float = 0  # median of the number of cells in a line that are numbers
+    n_numbers: float = 0  # median of the number of cells in a line that are numbers or amounts
+    n_mixed: float = 0  # likewise, of different other separators in other cells
     first: int = 0  # the first such line
 
 
@@ -322,8 +323,15 @@ def _agree(lines: list[str], separator: str) -> _Agreement:
     counts = Counter(len(row) for row in rows if len(row) > 1)
     n_lines, width = max(((n, width) for width, n in counts.items()), default=(0, 1))
     places = [i for i, row in enumerate(rows) if len(row) == width]
-    numbers = [sum("\t" not in c and _is_number(c) for c in rows[i]) for i in places[1:]]
-    return _Agreement(n_lines, width, median(numbers or [0]), places[0])
+    others = {*SEPARATORS} - {separator}
+    numbers, mixed = [0], [0]
+    for i in places[1:]:
+        other = [cell for cell in rows[i] if "\t" in cell or not _is_amount(cell)]
+        numbers.append(width - len(other))
+        mixed.append(sum(len(others.intersection(cell)) for cell in other))
+    return _Agreement(
+        n_lines, width, median(numbers[1:] or [0]), median(mixed[1:] or [0]), places[0]
+    )
 
 
 def _separator(lines: list[str]) -> tuple[str, int]:
@@ -331,13 +339,16 @@ def _separator(lines: list[str]) -> tuple[str, int]:
 
     Lines agree on a separator if it gives them the same number of cells. Of separators on which
     at least half as many lines agree as on any, the one wins that gives more numbers; then the one
-    in an earlier line, since a header has no decimal commas; then the rarer one in text. Spaces
-    separate only if nothing else does: R writes such files.
+    that leaves fewer others in text; then the one in an earlier line, since a header has no decimal
+    commas; then the rarer one in text. Spaces separate only if nothing else does: R writes such
+    files.
     """
     found = {separator: _agree(lines, separator) for separator in (*SEPARATORS, " ")}
     most = max(found[separator].n_lines for separator in SEPARATORS)
     close = [separator for separator in SEPARATORS if found[separator].n_lines >= max(1, most / 2)]
-    best = min(close, key=lambda s: (-found[s].n_numbers, found[s].first), default=",")
+    best = min(
+        close, key=lambda s: (-found[s].n_numbers, found[s].n_mixed, found[s].first), default=","
+    )
     if most < 0.5 * len(lines) and found[" "].n_lines >= 0.9 * (len(lines) - 1):
         best = " "
     return best, found[best].width
@@ -466,6 +477,11 @@ def _copy_rows(rows: Iterable[_Line], separator: str, width: int, name: str) -> 
 def _is_number(cell: str) -> bool:
     number, unit = split_unit(cell.strip()) or ("", "")
     return unit in ("", *"%€$£¥₹") and bool(_fitting_marks(number))
+
+
+def _is_amount(cell: str) -> bool:
+    """Return whether a cell is a number of any unit, or none."""
+    return bool(_fitting_marks((split_unit(cell.strip()) or ("",))[0]))
 
 
 def _has_header(rows: list[list[str]], column: str | None) -> bool:
