@@ -410,16 +410,16 @@ def headline(facts: Mapping[str, Any], times: float) -> str:
         times: its CPU seconds of fitting, as a multiple of a usual competitor's.
 
     >>> headline({"low": 0.9, "high": 1.1}, 6.0)
-    'It is competitive, a lead is not shown, and it is slow'
+    'Competitive with other methods, without a proven lead, and slow'
     >>> headline({"low": 0.8, "high": 0.95}, 0.7)
-    'It is better than the best of its competitors'
+    'Better than the best of other methods'
     """
-    place = "It is competitive, a lead is not shown"
+    place = "Competitive with other methods, without a proven lead"
     if facts["high"] < 1:
-        place = "It is better than the best of its competitors"
+        place = "Better than the best of other methods"
     elif facts["low"] > 1:
-        place = "It is not as good as the best of its competitors"
-    cost = "and it is slow" if times > 5 else "and it costs more" if times > 1 else ""
+        place = "Not as good as the best of other methods"
+    cost = "and slow" if times > 5 else "and more expensive" if times > 1 else ""
     return ", ".join(filter(None, (place, cost)))
 
 
