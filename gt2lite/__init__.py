@@ -5,7 +5,7 @@ firings), `reduction`, `parameters`, `system` (planes, output), `losses`, `recip
 (Algorithm 1), `calibration` (Algorithms 3 and 4), `metrics`; with `datasets`, `splits`, `plots`.
 
 The upper layer, `practice`, is for your own data: `GT2Regressor`, `IntervalHead` for an existing
-model, reports, rules, model files. It imports the ground floor, and nothing there imports it.
+model, reports, rules, model files. It imports the lower layer, and nothing there imports it.
 """
 
 import importlib
