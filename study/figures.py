@@ -250,33 +250,39 @@ def paired_dots(ax: Axes, rows: Mapping[str, Mapping[str, Array]], label: str) -
 
 
 def names_apart(ax: Axes, places: Mapping[str, tuple[float, float]], fontsize: float = 12) -> Axes:
-    """Write a name beside each point (x, y), on the first side where it covers nothing.
+    """Write a name beside each point (x, y), in the first place where it covers nothing.
 
-    Sides are tried in the order right, left, above, below. Points and axes must have their final
-    places and limits.
+    Places are tried in the order right, left, above, below, then aslant, ever farther away. A line
+    joins a name that stands apart to its point. Points and axes must have their final places and
+    limits.
     """
     sides = {(7, 0): "left", (-7, 0): "right", (0, 11): "center", (0, -11): "center"}
-    sides |= {(7, 9): "left", (7, -9): "left", (-7, 9): "right", (-7, -9): "right"}
+    for x, y in [(7, 9), (12, 20), (18, 32), (24, 44), (30, 56)]:
+        sides |= {(x, y): "left", (x, -y): "left", (-x, y): "right", (-x, -y): "right"}
+    line = {"arrowstyle": "-", "color": "0.6", "linewidth": 0.7, "shrinkA": 0, "shrinkB": 3}
     fig = ax.get_figure(root=True)
     assert fig is not None
     fig.canvas.draw()
     points = ax.transData.transform([*places.values()])
     taken: list[Any] = []  # boxes of names, in pixels
     for name, place in places.items():
-        found: list[tuple[float, int, Any, Any]] = []  # what each side covers, text and box
+        found: list[tuple[float, int, dict[str, Any], Any]] = []  # what each place covers, and box
         for shift, align in sides.items():
-            text = ax.annotate(
-                name, place, shift, textcoords="offset points", va="center", ha=align,
-                fontsize=fontsize,
-            )  # fmt: skip
+            how: dict[str, Any] = {
+                "xytext": shift,
+                "ha": align,
+                "va": "center",
+                "fontsize": fontsize,
+            }
+            text = ax.annotate(name, place, textcoords="offset points", **how)
             box = text.get_window_extent().padded(1)
+            text.remove()
             covers = sum(box.overlaps(other) for other in taken)
             covers += sum(box.contains(*point) for point in points)
-            inside = ax.bbox.x0 <= box.x0 and box.x1 <= ax.bbox.x1
-            found.append((covers + 10 * (not inside), len(found), text, box))
-        best = min(found, key=lambda one: one[:2])
-        for one in found:
-            if one is not best:
-                one[2].remove()
-        taken.append(best[3])
+            inside = all(ax.bbox.contains(*corner) for corner in (box.min, box.max))
+            found.append((covers + 10 * (not inside), len(found), how, box))
+        *_, how, box = min(found, key=lambda one: one[:2])
+        apart = line if abs(how["xytext"][1]) > 11 else None
+        ax.annotate(name, place, textcoords="offset points", arrowprops=apart, **how)
+        taken.append(box)
     return ax

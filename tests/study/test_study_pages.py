@@ -85,11 +85,15 @@ def test_figures_show_the_moves_of_a_search_and_the_means_of_runs(ax):
 
 def test_names_beside_points_do_not_cover_each_other():
     plt = pytest.importorskip("matplotlib.pyplot")
+    from matplotlib.text import Text
+
     fig, ax = plt.subplots()
     ax.set(xlim=(0, 1), ylim=(0, 1))
     places = {"first": (0.5, 0.5), "second": (0.52, 0.5), "third": (0.99, 0.5)}
+    places |= {f"a long name {i}": (0.3 + 0.02 * i, 0.5) for i in range(6)}  # most stand apart
     figures.names_apart(ax, places)
-    boxes = [text.get_window_extent() for text in ax.texts]
+    fig.canvas.draw()
+    boxes = [Text.get_window_extent(text) for text in ax.texts]  # without lines to their points
     assert [text.get_text() for text in ax.texts] == [*places]
     assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
     assert boxes[2].x1 <= ax.bbox.x1
